@@ -1,0 +1,69 @@
+// torch's scalar types in the contract's numbers.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include "diopi/types.gen.h"
+
+namespace dl::core {
+
+// diopi_dtype_unsupported where the contract has no counterpart.
+constexpr diopiDtype_t to_diopi(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Float:
+      return diopi_dtype_float32;
+    case c10::ScalarType::Long:
+      return diopi_dtype_int64;
+    case c10::ScalarType::BFloat16:
+      return diopi_dtype_bfloat16;
+    case c10::ScalarType::Half:
+      return diopi_dtype_float16;
+    case c10::ScalarType::Double:
+      return diopi_dtype_float64;
+    case c10::ScalarType::Bool:
+      return diopi_dtype_bool;
+    case c10::ScalarType::Int:
+      return diopi_dtype_int32;
+    case c10::ScalarType::Short:
+      return diopi_dtype_int16;
+    case c10::ScalarType::Char:
+      return diopi_dtype_int8;
+    case c10::ScalarType::Byte:
+      return diopi_dtype_uint8;
+    case c10::ScalarType::UInt16:
+      return diopi_dtype_uint16;
+    case c10::ScalarType::UInt32:
+      return diopi_dtype_uint32;
+    case c10::ScalarType::UInt64:
+      return diopi_dtype_uint64;
+    case c10::ScalarType::ComplexHalf:
+      return diopi_dtype_complex32;
+    case c10::ScalarType::ComplexFloat:
+      return diopi_dtype_complex64;
+    case c10::ScalarType::ComplexDouble:
+      return diopi_dtype_complex128;
+    default:
+      return diopi_dtype_unsupported;
+  }
+}
+
+// ScalarType::Undefined where torch has no counterpart.
+inline c10::ScalarType from_diopi(diopiDtype_t dtype) {
+  for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
+    const auto type = static_cast<c10::ScalarType>(i);
+    if (to_diopi(type) == dtype && dtype != diopi_dtype_unsupported) return type;
+  }
+  return c10::ScalarType::Undefined;
+}
+
+// A vendor's dtype mask (bit n: diopiDtype_t n) as torch's (bit n: ScalarType n).
+inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
+  uint64_t result = 0;
+  for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions) && i < 64; ++i) {
+    const diopiDtype_t dtype = to_diopi(static_cast<c10::ScalarType>(i));
+    if (dtype < 64 && ((dtype_mask >> dtype) & 1) != 0) result |= uint64_t{1} << i;
+  }
+  return result;
+}
+
+}  // namespace dl::core

@@ -1,0 +1,44 @@
+// Runs an operator on the CPU when the vendor cannot. Always counted; forbidden on request.
+#pragma once
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dl::core {
+
+enum class FallbackMode { allow, warn, error };
+
+// Process-wide default, and a thread's own choice on top of it (used by context managers).
+void set_fallback_mode(FallbackMode mode);
+FallbackMode fallback_mode();
+
+struct FallbackCount {
+  std::string overload;  // "aten::add.Tensor" without the namespace for aten
+  uint64_t calls;
+  uint64_t nanoseconds;  // only while operators are profiled
+};
+std::vector<FallbackCount> fallback_counts();
+void reset_fallback_counts();
+
+// The boxed fallback, registered for every operator without a kernel of its own. Tensors on host-accessible
+// devices are aliased, others staged through host memory; both keep aliasing, views, resizes and lists.
+// Throws when operands lie on different devices, and NotImplementedError when fallbacks are forbidden.
+void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+// The same for a typed caller. `Signature` is the wrapper's own.
+template <typename Signature>
+struct TypedFallback;
+
+template <typename Return, typename... Args>
+struct TypedFallback<Return(Args...)> {
+  static Return call(const c10::OperatorHandle& op, Args... args) {
+    return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(c10::BoxedKernel::makeFromFunction<&fallback>(), op,
+                                                                c10::DispatchKeySet(), std::forward<Args>(args)...);
+  }
+};
+
+}  // namespace dl::core

@@ -1,0 +1,70 @@
+// The CPU's view of a call's dl tensors, and the way back.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <utility>
+
+#include "runtime/device.h"
+
+namespace dl::core {
+
+// Every distinct dl storage among the arguments gets one *twin*: a CPU storage over the same bytes (aliased)
+// or over a copy of them (staged). Tensors that share a storage share its twin, so aliasing between
+// arguments holds. After the call, resizes and replaced storages are carried back, outputs that view a
+// twin become views of the original, and new CPU tensors become dl tensors.
+class HostArguments {
+ public:
+  // `staged` copies; otherwise the memory is aliased, which needs a host-accessible device.
+  HostArguments(int device, bool staged, bool whole_storage)
+      : device_(device), staged_(staged), whole_storage_(whole_storage) {}
+  HostArguments(const HostArguments&) = delete;
+  HostArguments& operator=(const HostArguments&) = delete;
+
+  // First pass, staged only: which part of each storage is needed.
+  void survey(const at::Tensor& tensor);
+  // A CPU input's storage must not be adopted should an output view it.
+  void note_cpu_input(const at::Tensor& tensor);
+  // Waits until the host may read, and copies what staging needs.
+  void begin();
+  // The CPU tensor that stands for `tensor`.
+  at::Tensor to_host(const at::Tensor& tensor, bool written);
+  // After the call: carries storage changes and staged writes back.
+  void finish();
+  // An output as the caller shall see it.
+  at::Tensor to_device(const at::Tensor& output);
+
+ private:
+  struct Twin {
+    c10::Storage original;
+    c10::Storage host;
+    void* data = nullptr;  // of the twin before the call
+    size_t bytes = 0;
+    size_t first = 0;  // staged: the part [first, last) of the original
+    size_t last = 0;
+    bool written = false;
+  };
+  struct Argument {
+    at::Tensor original;
+    at::Tensor host;
+    size_t twin;
+  };
+
+  size_t twin_of(const at::Tensor& tensor);
+  void make_aliased(Twin& twin);
+  void make_staged(Twin& twin);
+  void carry_resize(Twin& twin);
+  void carry_geometry(const Argument& argument);
+  c10::Storage to_device_storage(const c10::Storage& host);
+
+  int device_;
+  bool staged_;
+  bool whole_storage_;
+  c10::SmallVector<Twin, 4> twins_;
+  c10::SmallVector<Argument, 6> arguments_;
+  c10::SmallVector<c10::StorageImpl*, 2> cpu_inputs_;
+  c10::SmallVector<std::pair<c10::Storage, c10::Storage>, 2> adopted_;  // host storage → device storage
+};
+
+}  // namespace dl::core

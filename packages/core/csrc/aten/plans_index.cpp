@@ -1,0 +1,135 @@
+// Plans of indexing, concatenation, and operators that write in place.
+#include "aten/plan_checks.h"
+
+namespace dl::core::plans {
+namespace {
+
+bool valid_dim(const Tensor& self, int64_t dim) { return dim >= -self.dim() && dim < self.dim(); }
+
+int64_t wrapped(const Tensor& self, int64_t dim) { return dim < 0 ? dim + self.dim() : dim; }
+
+// torch skips legacy empty tensors of shape (0) in a concatenation.
+bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
+
+// Writing through a view that overlaps itself has no defined result; torch refuses it.
+bool writable(const Tensor& self) {
+  if (self.is_non_overlapping_and_dense()) return true;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (self.size(i) > 1 && self.stride(i) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse) {
+  if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2) return false;
+  if (sparse) return false;
+  DimVector sizes(indices.sizes().begin(), indices.sizes().end());
+  sizes.push_back(weight.size(1));
+  plan.start(weight);
+  plan.output(sizes, weight.scalar_type());
+  return true;
+}
+
+bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
+                        bool scale_grad_by_freq) {
+  if (!alike(grad_output) || !on_same_device(grad_output, indices) || !is_index(indices)) return false;
+  if (scale_grad_by_freq || grad_output.dim() == 0) return false;
+  plan.start(grad_output);
+  plan.output({num_weights, grad_output.size(-1)}, grad_output.scalar_type());
+  return true;
+}
+
+bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index) {
+  if (!alike(self) || !on_same_device(self, index) || !is_index(index) || index.dim() > 1) return false;
+  if (self.dim() == 0 || !valid_dim(self, dim)) return false;
+  DimVector sizes(self.sizes().begin(), self.sizes().end());
+  sizes[wrapped(self, dim)] = index.numel();
+  plan.start(self);
+  plan.set_dim(wrapped(self, dim));
+  plan.output(sizes, self.scalar_type());
+  return true;
+}
+
+bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  if (!alike(self) || !on_same_device(self, index) || index.scalar_type() != at::kLong) return false;
+  if (self.dim() == 0 || self.dim() != index.dim() || !valid_dim(self, dim)) return false;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (i != wrapped(self, dim) && index.size(i) > self.size(i)) return false;
+  }
+  plan.start(self);
+  plan.set_dim(wrapped(self, dim));
+  plan.output(index.sizes(), self.scalar_type());
+  return true;
+}
+
+bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t dim) {
+  const Tensor* first = nullptr;
+  DimVector sizes;
+  int64_t at = 0;
+  for (const Tensor& tensor : tensors) {
+    if (is_skipped(tensor)) return false;
+    if (first == nullptr) {
+      first = &tensor;
+      if (!alike(tensor) || tensor.dim() == 0 || !valid_dim(tensor, dim)) return false;
+      at = wrapped(tensor, dim);
+      sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+      continue;
+    }
+    if (!alike(*first, tensor) || tensor.dim() != first->dim()) return false;
+    for (int64_t i = 0; i < tensor.dim(); ++i) {
+      if (i != at && tensor.size(i) != first->size(i)) return false;
+    }
+    sizes[at] += tensor.size(at);
+  }
+  if (first == nullptr) return false;
+  plan.start(*first);
+  plan.set_dim(at);
+  plan.output(sizes, first->scalar_type());
+  return true;
+}
+
+bool vendor_sized(DirectPlan& plan, const Tensor& self) {
+  if (!alike(self)) return false;
+  plan.start(self);
+  return true;
+}
+
+bool vendor_sized_masked(DirectPlan& plan, const Tensor& self, const Tensor& mask) {
+  if (!alike(self) || !on_same_device(self, mask) || mask.scalar_type() != at::kBool) return false;
+  if (self.sizes() != mask.sizes()) return false;
+  plan.start(self);
+  return true;
+}
+
+bool triangle(DirectPlan& plan, const Tensor& self) {
+  if (!alike(self) || self.dim() < 2) return false;
+  plan.start(self);
+  plan.output(self.sizes(), self.scalar_type());
+  return true;
+}
+
+bool written(DirectPlan& plan, const Tensor& self) {
+  if (!alike(self) || !writable(self)) return false;
+  plan.start(self);
+  return true;
+}
+
+bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
+  const bool complex = c10::isComplexType(self.scalar_type()) || value.isComplex();
+  const bool narrows = c10::isIntegralType(self.scalar_type(), true) && value.isFloatingPoint();
+  return !complex && !narrows && written(plan, self);
+}
+
+bool masked_fill(DirectPlan& plan, const Tensor& self, const Tensor& mask, const at::Scalar& value) {
+  if (!on_same_device(self, mask) || mask.scalar_type() != at::kBool || mask.dim() > self.dim()) return false;
+  for (int64_t i = 1; i <= mask.dim(); ++i) {
+    if (mask.size(-i) != 1 && mask.size(-i) != self.size(-i)) return false;
+  }
+  return filled(plan, self, value);
+}
+
+bool random_floating(DirectPlan& plan, const Tensor& self) { return floating(self) && written(plan, self); }
+
+}  // namespace dl::core::plans

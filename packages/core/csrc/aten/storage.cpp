@@ -1,0 +1,85 @@
+// resize_ and set_: changing what a tensor's storage is, or how large.
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/set_native.h>
+#include <torch/library.h>
+
+#include "memory/allocator.h"
+#include "runtime/device.h"
+
+namespace dl::core {
+namespace {
+
+// As at::native::resize_, whose own memory copy would touch device memory from the host.
+const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic, std::optional<at::MemoryFormat> format) {
+  const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);
+  auto* impl = self.unsafeGetTensorImpl();
+  if (self.sizes() == sizes && !format) return self;
+  const int64_t numel = c10::multiply_integers(sizes);
+  if (numel > 0) {
+    const size_t bytes = (impl->storage_offset() + numel) * impl->itemsize();
+    const c10::Storage& storage = impl->unsafe_storage();
+    if (bytes > storage.nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+  }
+  impl->set_sizes_contiguous(sizes);
+  if (format && *format != at::MemoryFormat::Preserve) impl->empty_tensor_restride(*format);
+  return self;
+}
+
+at::Tensor& set_source_storage(at::Tensor& self, at::Storage source) { return at::native::set_(self, source); }
+
+at::Tensor& set_source_tensor(at::Tensor& self, const at::Tensor& source) {
+  return at::native::set_tensor_(self, source);
+}
+
+at::Tensor& set_storage_offset(at::Tensor& self, at::Storage source, c10::SymInt symbolic_offset,
+                               c10::SymIntArrayRef symbolic_sizes, c10::SymIntArrayRef symbolic_strides) {
+  const int64_t offset = symbolic_offset.guard_int(__FILE__, __LINE__);
+  const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic_sizes);
+  const auto strides = C10_AS_INTARRAYREF_SLOW(symbolic_strides);
+  at::native::checkSetStorage(self, source, offset, sizes, strides);
+  auto* impl = self.unsafeGetTensorImpl();
+  const bool contiguous = strides.empty() && !sizes.empty();
+  const size_t bytes = contiguous
+                           ? at::detail::computeStorageNbytesContiguous(sizes, impl->itemsize(), offset)
+                           : at::detail::computeStorageNbytes(sizes, strides, impl->itemsize(), offset);
+  const c10::Storage& storage = impl->unsafe_storage();
+  if (bytes > storage.nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+  impl->set_storage_offset(offset);
+  if (contiguous) {
+    impl->set_sizes_contiguous(sizes);
+  } else {
+    impl->set_sizes_and_strides(sizes, strides);
+  }
+  return self;
+}
+
+at::Tensor& set_empty(at::Tensor& self) {
+  const int index = self.get_device();
+  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), 0, device_allocator()->allocate_on(0, index), device_allocator(), true));
+  auto* impl = self.unsafeGetTensorImpl();
+  impl->set_storage_offset(0);
+  impl->set_sizes_contiguous({0});
+  impl->set_storage_keep_dtype(std::move(storage));
+  return self;
+}
+
+void record_stream(at::Tensor& self, c10::Stream stream) {
+  device_allocator()->recordStream(self.storage().data_ptr(), stream);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("resize_", resize);
+  library.impl("set_", set_empty);
+  library.impl("set_.source_Tensor", set_source_tensor);
+  library.impl("set_.source_Storage", set_source_storage);
+  library.impl("set_.source_Storage_storage_offset", set_storage_offset);
+  library.impl("record_stream", record_stream);
+}
+
+}  // namespace dl::core

@@ -1,0 +1,40 @@
+// Views: pure geometry, so torch's own kernels serve; they only need to be registered for the device.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+#include <torch/library.h>
+
+namespace dl::core {
+namespace {
+
+at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef sizes) {
+  return at::native::view(self, C10_AS_INTARRAYREF_SLOW(sizes));
+}
+
+at::Tensor reshape_alias(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides) {
+  return at::native::_reshape_alias(self, C10_AS_INTARRAYREF_SLOW(sizes), C10_AS_INTARRAYREF_SLOW(strides));
+}
+
+at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
+                      std::optional<c10::SymInt> offset) {
+  const auto plain = offset ? std::optional<int64_t>(offset->guard_int(__FILE__, __LINE__)) : std::nullopt;
+  return at::native::as_strided_tensorimpl(self, C10_AS_INTARRAYREF_SLOW(sizes), C10_AS_INTARRAYREF_SLOW(strides),
+                                           plain);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("view", view);
+  library.impl("_reshape_alias", reshape_alias);
+  library.impl("as_strided", as_strided);
+  library.impl("unfold", TORCH_FN(at::native::unfold));
+  library.impl("view_as_real", TORCH_FN(at::native::view_as_real));
+  library.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+}
+
+}  // namespace dl::core

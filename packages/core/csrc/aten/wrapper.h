@@ -1,0 +1,54 @@
+// What the generated wrappers include.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+#include <string>
+
+#include "aten/call.h"
+#include "aten/elementwise.h"
+#include "aten/fallback.h"
+#include "aten/generator_handle.h"
+#include "aten/plans.h"
+
+namespace dl::core {
+
+inline c10::OperatorHandle find_operator(const char* name, const char* overload) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+}
+
+// As device_of for one tensor: the first of the list decides.
+template <typename List>
+int device_of_list(const List& tensors) {
+  return tensors.size() == 0 ? -1 : device_of(static_cast<const at::Tensor&>(*tensors.begin()));
+}
+
+// An array of input handles, NULL entries for undefined tensors.
+class HandleList {
+ public:
+  template <typename List>
+  explicit HandleList(const List& tensors) {
+    handles_.reserve(tensors.size());
+    for (const at::Tensor& tensor : tensors) handles_.emplace_back(tensor);
+    for (const OptionalHandle& handle : handles_) pointers_.push_back(handle.get());
+  }
+  // The contract's array type is not const-qualified, though operators only read it.
+  diopiConstTensorHandle_t* data() const { return const_cast<diopiConstTensorHandle_t*>(pointers_.data()); }
+  int64_t size() const { return static_cast<int64_t>(pointers_.size()); }
+
+ private:
+  c10::SmallVector<OptionalHandle, 8> handles_;
+  c10::SmallVector<diopiConstTensorHandle_t, 8> pointers_;
+};
+
+inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
+  if (c10::isFloatingType(type)) return !bound.isComplex();
+  return c10::isIntegralType(type, false) && bound.isIntegral(true);
+}
+inline bool bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
+                       const std::optional<at::Scalar>& max) {
+  return (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
+}
+
+}  // namespace dl::core

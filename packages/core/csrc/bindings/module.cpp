@@ -1,0 +1,175 @@
+// The compiled part of dl-core as Python sees it: dl_core._C.
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/version.h>
+#include <pybind11/stl.h>
+
+#include "aten/call.h"
+#include "aten/dtype.h"
+#include "aten/fallback.h"
+#include "memory/allocator.h"
+#include "runtime/activate.h"
+#include "runtime/device.h"
+#include "runtime/generator.h"
+#include "runtime/host.h"
+#include "runtime/legacy.h"
+
+namespace py = pybind11;
+
+namespace dl::core {
+namespace {
+
+py::dict load(const std::string& name, const std::string& library, bool legacy) {
+  const size_t index = load_vendor(name, library, legacy);
+  const Vendor& loaded = vendor(index);
+  py::dict result;
+  result["index"] = index;
+  result["name"] = loaded.name();
+  result["version"] = loaded.version();
+  result["capabilities"] = loaded.capabilities();
+  result["device_count"] = loaded.device_count();
+  result["operators"] = loaded.bound_operators();
+  result["mismatched"] = loaded.mismatched_operators();
+  return result;
+}
+
+py::dict info(int index) {
+  const Device& owner = device(index);
+  const auto properties = owner.properties();
+  py::dict result;
+  result["vendor"] = owner.vendor->name();
+  result["vendor_version"] = owner.vendor->version();
+  result["library"] = owner.vendor->library();
+  result["local_index"] = owner.local;
+  result["name"] = std::string(properties.name);
+  result["architecture"] = std::string(properties.architecture);
+  result["total_memory"] = properties.total_memory;
+  result["major"] = properties.major;
+  result["minor"] = properties.minor;
+  result["multiprocessor_count"] = properties.multiprocessor_count;
+  result["warp_size"] = properties.warp_size;
+  result["dtype_mask"] = scalar_type_mask(properties.dtype_mask);
+  result["host_accessible"] = owner.host_accessible;
+  result["synchronous"] = owner.synchronous;
+  return result;
+}
+
+py::dict counter(uint64_t calls, uint64_t nanoseconds) {
+  py::dict entry;
+  entry["count"] = calls;
+  entry["nanoseconds"] = nanoseconds;
+  return entry;
+}
+
+py::dict fallback_stats() {
+  py::dict result;
+  for (const auto& entry : fallback_counts()) result[entry.overload.c_str()] = counter(entry.calls, entry.nanoseconds);
+  return result;
+}
+
+py::dict native_stats() {
+  py::dict result;
+  for (const Site* site : sites()) {
+    if (site->calls.load() > 0) result[site->overload] = counter(site->calls.load(), site->nanoseconds.load());
+  }
+  return result;
+}
+
+void reset_native_stats() {
+  for (Site* site : sites()) {
+    site->calls = 0;
+    site->nanoseconds = 0;
+  }
+}
+
+void set_mode(const std::string& mode) {
+  if (mode == "allow") return set_fallback_mode(FallbackMode::allow);
+  if (mode == "warn") return set_fallback_mode(FallbackMode::warn);
+  if (mode == "error") return set_fallback_mode(FallbackMode::error);
+  throw py::value_error("fallback mode '" + mode + "' is not one of allow, warn, error");
+}
+
+std::string get_mode() {
+  switch (fallback_mode()) {
+    case FallbackMode::warn:
+      return "warn";
+    case FallbackMode::error:
+      return "error";
+    default:
+      return "allow";
+  }
+}
+
+py::list native_operators(int index) {
+  const Device& owner = device(index);
+  py::list result;
+  for (const Site* site : sites()) {
+    for (const Op op : site->operators) {
+      if (owner.function(op) != nullptr) {
+        result.append(site->overload);
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+// Overloads whose wrapper shall not call the vendor. Returns how many of the names are known.
+size_t disable_native(const std::vector<std::string>& overloads) {
+  size_t known = 0;
+  for (Site* site : sites()) {
+    const bool listed = std::find(overloads.begin(), overloads.end(), site->overload) != overloads.end();
+    site->disabled = listed;
+    known += listed;
+  }
+  return known;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, m) {
+  m.attr("TORCH_VERSION") = TORCH_VERSION;
+  m.def("activate", &activate, "Register the device type with torch. Done once, when a vendor was found.");
+  m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
+  m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
+        "Load a vendor library; returns its facts. Raises RuntimeError with the cause.");
+  m.def("set_visible_devices", &set_visible_devices, py::arg("devices"),
+        "Fix dl:0, dl:1, ... as (vendor index, vendor's own device number) pairs.");
+
+  m.def("device_count", &device_count);
+  m.def("current_device", &current_device);
+  m.def("set_device", &set_current_device, py::arg("index"));
+  m.def(
+      "exchange_device",
+      [](int index) {
+        const int previous = current_device();
+        set_current_device(index);
+        return previous;
+      },
+      py::arg("index"), "Make a device current; returns the previous one.");
+  m.def(
+      "maybe_exchange_device",
+      [](int index) {
+        const int previous = current_device();
+        if (index >= 0) set_current_device(index);
+        return previous;
+      },
+      py::arg("index"), "As exchange_device; a negative index changes nothing.");
+  m.def("device_info", &info, py::arg("index"));
+  m.def("default_generator", [](int index) { return at::Generator(default_generator(index)); }, py::arg("index"));
+  m.def("is_in_bad_fork", &in_bad_fork);
+
+  m.def("fallback_stats", &fallback_stats, "Per overload: count, and nanoseconds while operators are profiled.");
+  m.def("reset_fallback_stats", &reset_fallback_counts);
+  m.def("set_fallback_mode", &set_mode, py::arg("mode"));
+  m.def("fallback_mode", &get_mode);
+  m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");
+  m.def("reset_native_stats", &reset_native_stats);
+  m.def("profile_operators", [](bool on) { profile_operators.store(on); }, py::arg("on"));
+  m.def("native_operators", &native_operators, py::arg("index"),
+        "Overloads for which the device's vendor binds a contract operator.");
+  m.def("disable_native", &disable_native, py::arg("overloads"),
+        "Run exactly these overloads through the fallback; returns how many are known.");
+}
+
+}  // namespace dl::core

@@ -1,0 +1,62 @@
+// The visible devices dl:0, dl:1, … and the thread's current one.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/vendor.h"
+
+namespace dl::core {
+
+inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
+inline constexpr int kMaxDevices = 64;
+
+// One visible device: a vendor and the vendor's own number of it.
+struct Device {
+  const Vendor* vendor = nullptr;
+  int32_t local = 0;
+  bool host_accessible = false;
+  bool synchronous = false;
+  bool any_host_pointer = false;
+
+  dl_function_t function(Op op) const { return vendor->function(op); }
+  dl_device_properties_t properties() const;
+  std::string description() const;
+};
+
+// Vendors stay in the order in which they were loaded.
+size_t load_vendor(std::string name, std::string library, bool legacy);
+const Vendor& vendor(size_t index);
+
+// Fixes dl:i for the process. Pairs are (vendor index, vendor's own device number).
+void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& devices);
+
+int device_count() noexcept;
+// Throws when `index` names no visible device.
+const Device& device(int index);
+// As device(), for indices that are known to be good.
+const Device& device_unchecked(int index) noexcept;
+
+int current_device() noexcept;
+void set_current_device(int index);
+void set_current_device_unchecked(int index) noexcept;
+// -1 stands for the current device.
+int device_or_current(int index);
+
+// Restores the thread's current device.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int index) : previous_(current_device()) { set_current_device_unchecked(index); }
+  ~DeviceScope() { set_current_device_unchecked(previous_); }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_;
+};
+
+}  // namespace dl::core

@@ -1,0 +1,67 @@
+#include "runtime/host.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+#include <pthread.h>
+#include <torch/version.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "dl/status.h"
+
+namespace dl::core {
+namespace {
+
+std::atomic<bool> device_used{false};
+std::atomic<bool> bad_fork{false};
+
+void* allocate(const dl_host_t*, uint64_t bytes, uint64_t alignment) {
+  void* memory = nullptr;
+  if (alignment < sizeof(void*)) alignment = sizeof(void*);
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void deallocate(const dl_host_t*, void* memory) { std::free(memory); }
+
+void log(const dl_host_t*, int32_t level, const char* message) {
+  try {
+    if (level >= DL_LOG_WARNING) TORCH_WARN("[dl] ", message);
+  } catch (...) {
+    // Warnings may be errors; a vendor's log call is no place to raise one.
+  }
+}
+
+int32_t parallel_for(const dl_host_t*, int64_t begin, int64_t end, int64_t grain, dl_range_fn body, void* arg) {
+  if (C10_UNLIKELY(bad_fork.load(std::memory_order_relaxed))) return DL_UNAVAILABLE;
+  at::parallel_for(begin, end, grain, [&](int64_t first, int64_t last) { body(arg, first, last); });
+  return DL_OK;
+}
+
+int32_t num_threads(const dl_host_t*) { return at::in_parallel_region() ? 1 : at::get_num_threads(); }
+
+const dl_host_t kHost = {
+    sizeof(dl_host_t), nullptr, "torch", TORCH_VERSION, allocate, deallocate, log, parallel_for, num_threads,
+};
+
+}  // namespace
+
+const dl_host_t* host_table() { return &kHost; }
+
+bool in_bad_fork() { return bad_fork.load(std::memory_order_relaxed); }
+
+void check_not_forked() {
+  TORCH_CHECK(!in_bad_fork(),
+              "[dl] this process was forked after its parent had used a dl device, which cannot work: threads and "
+              "driver state do not survive a fork. Use the 'spawn' start method "
+              "(torch.multiprocessing.set_start_method('spawn')), or fork before the first use of the device");
+}
+
+void note_device_use() {
+  if (C10_LIKELY(device_used.load(std::memory_order_relaxed))) return;
+  if (!device_used.exchange(true)) {
+    pthread_atfork(nullptr, nullptr, [] { bad_fork.store(true, std::memory_order_relaxed); });
+  }
+}
+
+}  // namespace dl::core

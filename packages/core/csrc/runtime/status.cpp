@@ -1,0 +1,43 @@
+#include "runtime/status.h"
+
+#include <c10/util/Exception.h>
+
+#include "dl/vendor.h"
+
+namespace dl::core {
+namespace {
+
+struct Failure {
+  int32_t code;
+  std::string text;
+};
+
+Failure take(dl_status_t* status, const char* what, const std::string& vendor) {
+  Failure failure{status->code, "[dl] " + std::string(what) + " failed on vendor " + vendor + ": "};
+  failure.text += status->message != nullptr ? status->message : "the vendor gave no reason";
+  if (DL_HAS_FIELD(status, dl_status_t, operation) && status->operation != nullptr) {
+    failure.text += " (in " + std::string(status->operation) + ")";
+  }
+  if (status->release != nullptr) status->release(status);
+  return failure;
+}
+
+}  // namespace
+
+void check_status(dl_status_t* status, const char* what, const std::string& vendor) {
+  if (C10_LIKELY(status == nullptr)) return;
+  const Failure failure = take(status, what, vendor);
+  TORCH_CHECK_WITH(OutOfMemoryError, failure.code != DL_OUT_OF_MEMORY, failure.text);
+  TORCH_CHECK(false, failure.text);
+}
+
+void warn_status(dl_status_t* status, const char* what, const std::string& vendor) noexcept {
+  if (status == nullptr) return;
+  try {
+    TORCH_WARN(take(status, what, vendor).text);
+  } catch (...) {
+    // A warning turned into an error must not leave a destructor.
+  }
+}
+
+}  // namespace dl::core

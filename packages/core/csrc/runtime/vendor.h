@@ -1,0 +1,74 @@
+// One loaded vendor library: its instance, its slots and its operators.
+#pragma once
+
+#include <c10/macros/Macros.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aten/operators.gen.h"
+#include "dl/vendor.h"
+#include "runtime/status.h"
+
+
+namespace dl::core {
+
+// Loads a library with RTLD_LOCAL and creates an instance. Never unloaded: vendors may own threads.
+class Vendor {
+ public:
+  // Throws c10::Error with the library, the cause and the cure.
+  Vendor(std::string name, std::string library, bool legacy);
+  Vendor(const Vendor&) = delete;
+  Vendor& operator=(const Vendor&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::string& library() const { return library_; }
+  int32_t device_count() const { return device_count_; }
+  dl_vendor_t* instance() const { return instance_; }
+  uint64_t capabilities() const { return capabilities_; }
+  bool has(uint64_t capability) const { return (capabilities_ & capability) == capability; }
+
+  // NULL when the vendor lacks the operator or was compiled for another signature of it.
+  dl_function_t function(Op op) const { return functions_[static_cast<size_t>(op)]; }
+  size_t bound_operators() const { return bound_; }
+  const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
+  const char* last_error() const;
+
+  // The table as far as it reaches; slots beyond the vendor's struct_size are NULL.
+  const dl_vendor_table_t& slots() const { return slots_; }
+
+  // Calls a slot, turning NULL slots and error objects into exceptions.
+  template <typename Slot, typename... Args>
+  void call(Slot dl_vendor_table_t::*slot, const char* what, Args... args) const {
+    const auto function = slots_.*slot;
+    if (C10_UNLIKELY(function == nullptr)) unsupported(what);
+    check_status(function(instance_, args...), what, name_);
+  }
+  // As call, for destructors.
+  template <typename Slot, typename... Args>
+  void call_noexcept(Slot dl_vendor_table_t::*slot, const char* what, Args... args) const noexcept {
+    const auto function = slots_.*slot;
+    if (function != nullptr) warn_status(function(instance_, args...), what, name_);
+  }
+
+ private:
+  void open(bool legacy);
+  void bind_operators();
+  [[noreturn]] void unsupported(const char* what) const;
+
+  std::string name_;
+  std::string library_;
+  std::string version_;
+  void* handle_ = nullptr;
+  dl_vendor_t* instance_ = nullptr;
+  dl_vendor_table_t slots_{};
+  uint64_t capabilities_ = 0;
+  int32_t device_count_ = 0;
+  size_t bound_ = 0;
+  std::vector<std::string> mismatched_;
+  dl_function_t functions_[kOpCount] = {};
+};
+
+}  // namespace dl::core

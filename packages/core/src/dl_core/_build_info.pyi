@@ -1,0 +1,3 @@
+"""Written by setup.py when a wheel is built; a source checkout has none."""
+
+TORCH_VERSION: str

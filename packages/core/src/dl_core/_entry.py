@@ -1,0 +1,79 @@
+"""The entry points by which the ``dl`` device starts.
+
+torch calls :func:`autoload` near the end of its own import, by the entry-point group
+``torch.backends``. This module imports no torch at module level: where ``dl_core`` is imported
+first, a half-imported ``dl_core`` would otherwise be all that torch finds here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dl_core.startup import Outcome
+
+_lock = threading.RLock()
+_running = False
+outcome: Outcome | None = None
+"""What the last attempt led to; None before the first."""
+
+
+def autoload() -> None:
+    """Start the device if there is one. Never raises: whatever is wrong becomes a warning."""
+    if outcome is not None:
+        return
+    try:
+        for problem in _attempt().problems:
+            _tell(problem)
+    except Exception as error:  # noqa: BLE001 - an exception from here would break `import torch`
+        _tell(
+            f"the dl device is off: dl-core failed with {type(error).__name__}: {error}. "
+            f"`dl doctor` tells more; TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns dl-core off."
+        )
+
+
+def activate() -> None:
+    """Start the device by hand; see :func:`dl_core.init`."""
+    from dl_core.errors import ActivationError
+
+    try:
+        import torch  # noqa: F401 - with autoload on, this line is what starts the device
+    except ImportError as error:
+        raise ActivationError(
+            f"[dl_core.init] the dl device needs torch, which cannot be imported: {error}. "
+            f"Install it: `pip install dl-core[torch]`."
+        ) from error
+    result = outcome if outcome is not None and outcome.active else _attempt()
+    if not result.active:
+        said = " ".join([*result.problems, *result.reasons])
+        raise ActivationError(f"[dl_core.init] the dl device cannot be registered. {said}")
+
+
+def _attempt() -> Outcome:
+    global _running, outcome
+    from dl_core.startup import Outcome, start
+
+    with _lock:
+        # Starting imports modules that import torch, which may call autoload again.
+        if _running:
+            return Outcome(False, ["The device is just being started."], [])
+        _running = True
+        try:
+            outcome = start(os.environ)
+        finally:
+            _running = False
+        return outcome
+
+
+def _tell(message: str) -> None:
+    import warnings
+
+    try:
+        warnings.warn(f"dl-core: {message}", RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:
+        # Warnings are errors here (python -W error), and an error would break `import torch`.
+        import logging
+
+        logging.getLogger("dl_core").warning(message)

@@ -1,0 +1,100 @@
+"""``dl doctor`` and ``dl devices``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from dl_core.commands import Command
+from dl_core.doctor import Report, VendorReport, examine
+from dl_core.tables import show
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _say(text: str = "") -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    report = examine()
+    if arguments.json:
+        _say(json.dumps(report.as_json(), indent=2))
+    else:
+        _show_report(report)
+    return 0 if report.healthy else 1
+
+
+def _show_report(report: Report) -> None:
+    _say(f"dl-core {report.core} in {report.location}, Python {report.python}")
+    torch = f"torch {report.torch}" if report.torch else "torch is not installed"
+    compiled = (
+        f"compiled for torch {report.compiled_for}"
+        if report.compiled_for
+        else "no record of the torch it was compiled for"
+    )
+    _say(f"{torch}; {compiled}")
+    for name, value in report.settings.items():
+        _say(f"{name}={value}")
+    _say("\nPlugins")
+    show(
+        ("name", "wheel", "status", "import"),
+        [(p.name, p.wheel, p.status, f"{p.milliseconds:.1f} ms") for p in report.plugins],
+    )
+    for vendor in report.vendors:
+        _say()
+        _show_vendor(vendor)
+    _say("\nVisible devices")
+    show(
+        ("device", "vendor", "vendor's number", "name"),
+        [(d.device, d.vendor, str(d.vendor_device), d.name) for d in report.visible],
+    )
+    for reason in report.reasons:
+        _say(f"- {reason}")
+    _say(f"\nProblems: {len(report.problems) or 'none'}")
+    for problem in report.problems:
+        _say(f"- {problem}")
+
+
+def _show_vendor(vendor: VendorReport) -> None:
+    kind = "accelerator" if vendor.accelerator else "CPU reference"
+    _say(f"Vendor {vendor.name} ({kind}, priority {vendor.priority}), {vendor.wheel}")
+    _say(f"  library   {vendor.library}")
+    if vendor.error:
+        _say(f"  broken    {vendor.error}")
+        return
+    _say(
+        f"  interface {vendor.abi}, version {vendor.library_version}, {vendor.operators} operators"
+    )
+    if vendor.mismatched:
+        _say(f"  built against another contract, so run on the CPU: {', '.join(vendor.mismatched)}")
+    for device in vendor.devices:
+        size = f"{device.total_memory / 2**30:.1f} GiB"
+        _say(f"  device {device.index}  {device.name}, {size} {device.architecture}".rstrip())
+    if not vendor.devices:
+        _say("  no device")
+
+
+def _devices(arguments: argparse.Namespace) -> int:
+    report = examine()
+    if arguments.json:
+        _say(json.dumps(report.as_json()["visible"], indent=2))
+    elif report.visible:
+        show(
+            ("device", "vendor", "vendor's number", "name"),
+            [(d.device, d.vendor, str(d.vendor_device), d.name) for d in report.visible],
+        )
+    else:
+        _say("No device is visible. " + " ".join(report.reasons))
+    return 0
+
+
+BUILTIN = (
+    Command(
+        "doctor", "examine the installation; exit code 1 if something is broken", _add_json, _doctor
+    ),
+    Command("devices", "list the devices that torch sees as dl:0, dl:1, …", _add_json, _devices),
+)

@@ -1,0 +1,146 @@
+"""The one module that reads environment variables. The README lists what it reads.
+
+Reading never raises: a value that does not fit becomes a sentence in :attr:`Config.problems`, and
+the default is used. An empty value counts as not set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+FALLBACK_MODES = ("allow", "warn", "error")
+ALL = "all"
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+
+
+class _InvalidError(ValueError):
+    """The message says which part of a value is wrong."""
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    for name in names:
+        if not _NAME.match(name):
+            raise _InvalidError(f"{name!r} is not a name")
+    return tuple(dict.fromkeys(names))
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise _InvalidError(f"{pattern!r} is not a regular expression: {error}") from None
+    return patterns
+
+
+def _mode(text: str) -> str:
+    if text.strip().lower() not in FALLBACK_MODES:
+        raise _InvalidError("no such mode")
+    return text.strip().lower()
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise _InvalidError("not a number") from None
+    if not 0 < seconds <= 3600:
+        raise _InvalidError("out of range")
+    return seconds
+
+
+def _mode_of_flag(text: str) -> str:
+    """DeepLink's flag says whether fallbacks are told about; here that is one of three modes."""
+    value = text.strip().lower()
+    if value in ("1", "true", "on", "yes"):
+        return "warn"
+    if value in ("0", "false", "off", "no"):
+        return "allow"
+    raise _InvalidError("neither true nor false")
+
+
+class Alias(NamedTuple):
+    """A variable of DeepLink's DIPU that means the same. Ours wins where both are set."""
+
+    name: str
+    allowed: str
+    parse: Callable[[str], Any]
+
+
+class Variable(NamedTuple):
+    """One environment variable and how its text becomes a value."""
+
+    name: str
+    field: str
+    allowed: str
+    parse: Callable[[str], Any]
+    alias: Alias | None = None
+
+
+_PATTERNS_ALLOWED = "regular expressions over operator names, separated by commas"
+
+VARIABLES = (
+    Variable("DL_VENDORS", "vendors", "vendor names, separated by commas", _names),
+    Variable("DL_DISABLE", "disable", f"plugin names, separated by commas, or {ALL!r}", _names),
+    Variable(
+        "DL_FALLBACK",
+        "fallback",
+        ", ".join(FALLBACK_MODES),
+        _mode,
+        Alias("DIPU_LOG_FALLBACK_INFO", "0, 1", _mode_of_flag),
+    ),
+    Variable(
+        "DL_FORCE_FALLBACK",
+        "force_fallback",
+        _PATTERNS_ALLOWED,
+        _patterns,
+        Alias("DIPU_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),
+    ),
+    Variable("DL_PROBE_TIMEOUT", "probe_timeout", "seconds, above 0 and up to 3600", _seconds),
+)
+
+
+class Config(NamedTuple):
+    """What the environment asks for."""
+
+    vendors: tuple[str, ...] | None = None
+    """``DL_VENDORS``: vendors to make visible, in this order. None: the default rule."""
+    disable: tuple[str, ...] = ()
+    """``DL_DISABLE``: plugins that are never imported."""
+    fallback: str = "allow"
+    """``DL_FALLBACK``: what running an operator on the CPU instead does."""
+    force_fallback: tuple[str, ...] = ()
+    """``DL_FORCE_FALLBACK``: operators that always run on the CPU."""
+    probe_timeout: float = 30.0
+    """``DL_PROBE_TIMEOUT``: seconds that ``dl doctor`` waits for one vendor library."""
+    sources: Mapping[str, str] = MappingProxyType({})
+    """Which variables were set, with their text."""
+    problems: tuple[str, ...] = ()
+    """One sentence for each value that does not fit."""
+
+
+def read(environ: Mapping[str, str]) -> Config:
+    """Read every variable out of ``environ``. Never raises; see :attr:`Config.problems`."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    problems: list[str] = []
+    for variable in VARIABLES:
+        name, allowed, parse = variable.name, variable.allowed, variable.parse
+        text = environ.get(name, "")
+        if not text.strip() and variable.alias is not None:
+            name, allowed, parse = variable.alias.name, variable.alias.allowed, variable.alias.parse
+            text = environ.get(name, "")
+        if not text.strip():
+            continue
+        sources[name] = text
+        try:
+            values[variable.field] = parse(text)
+        except _InvalidError as error:
+            problems.append(f"{name}={text!r} is ignored: {error}. Allowed: {allowed}.")
+    return Config(**values, sources=sources, problems=tuple(problems))

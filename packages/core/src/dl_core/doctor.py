@@ -1,0 +1,164 @@
+"""Examines an installation without torch: what is there, what was chosen and why, what is broken.
+
+Every vendor library is loaded in a process of its own, so that a library that crashes or hangs
+becomes a line of the report.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.descriptor import VendorDescriptor
+from dl_core import __version__, config, installed, selection, startup
+from dl_core.manager import PluginRecord
+from dl_core.probe import DeviceReport, Probe, probe_vendor
+
+
+@dataclass(frozen=True)
+class VendorReport:
+    """One vendor: what its wheel says and what its library answered."""
+
+    name: str
+    plugin: str
+    wheel: str
+    version: str
+    library: str
+    priority: int
+    accelerator: bool
+    legacy: bool
+    present: bool | None
+    abi: str
+    library_version: str
+    operators: int
+    mismatched: list[str]
+    devices: list[DeviceReport]
+    error: str
+    cure: str
+
+
+@dataclass(frozen=True)
+class VisibleDevice:
+    """One device as torch sees it."""
+
+    device: str
+    vendor: str
+    vendor_device: int
+    name: str
+
+
+@dataclass
+class Report:
+    """All that ``dl doctor`` finds out. :meth:`as_json` is what ``--json`` prints."""
+
+    core: str
+    location: str
+    python: str
+    torch: str | None
+    compiled_for: str | None
+    """Version of torch; None where the compiled part is missing or does not say."""
+    settings: dict[str, str]
+    plugins: list[PluginRecord]
+    vendors: list[VendorReport]
+    visible: list[VisibleDevice]
+    reasons: list[str]
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        return not self.problems
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "healthy": self.healthy}
+
+
+def examine(environ: Mapping[str, str] | None = None) -> Report:
+    """Examine this environment. Imports plugins, starts one process for each vendor.
+
+    :param environ: the settings to go by, the process's own by default.
+    """
+    environ = os.environ if environ is None else environ
+    torch = installed.torch_build()
+    ready = startup.prepare(environ, torch)
+    presence = {candidate.name: candidate.present for candidate in ready.candidates}
+    vendors = []
+    for name, descriptor in ready.vendors.items():
+        probe = probe_vendor(descriptor, ready.config.probe_timeout)
+        vendors.append(_vendor_report(descriptor, ready.records[name], presence[name], probe))
+    counts = {v.name: len(v.devices) for v in vendors if not v.error}
+    choice = selection.settle(ready.plan, counts)
+    obstacle = startup.compiled_part_obstacle(torch) if torch is not None else None
+    names = {(v.name, d.index): d.name for v in vendors for d in v.devices}
+    return Report(
+        core=__version__,
+        location=str(Path(__file__).parent),
+        python=platform.python_version(),
+        torch=torch.version if torch is not None else None,
+        compiled_for=installed.built_for() if installed.has_compiled_part() else None,
+        settings=dict(ready.config.sources),
+        plugins=ready.manager.records,
+        vendors=vendors,
+        visible=[
+            VisibleDevice(f"dl:{position}", name, index, names[name, index])
+            for position, (name, index) in enumerate(choice.devices)
+        ],
+        reasons=[*ready.plan.reasons, *choice.reasons],
+        problems=[
+            *ready.problems,
+            *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
+            *choice.problems,
+            *([obstacle] if obstacle else []),
+            *_misspelt(environ),
+            *_autoload_off(environ, torch),
+        ],
+    )
+
+
+def _vendor_report(
+    descriptor: VendorDescriptor, record: PluginRecord, present: bool | None, probe: Probe
+) -> VendorReport:
+    return VendorReport(
+        name=descriptor.name,
+        plugin=record.name,
+        wheel=record.wheel,
+        version=descriptor.version,
+        library=str(descriptor.library),
+        priority=descriptor.priority,
+        accelerator=descriptor.accelerator,
+        legacy=descriptor.legacy,
+        present=present,
+        abi=probe.abi,
+        library_version=probe.version,
+        operators=probe.operators,
+        mismatched=probe.mismatched,
+        devices=probe.devices,
+        error=probe.error,
+        cure=f"Install it again: `pip install --force-reinstall {record.distribution}`."
+        if probe.error
+        else "",
+    )
+
+
+def _misspelt(environ: Mapping[str, str]) -> list[str]:
+    known = [variable.name for variable in config.VARIABLES]
+    found = []
+    for name in sorted(environ):
+        if name.startswith("DL_") and name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            if near:
+                found.append(f"{name} is set, which nothing here reads. Did you mean {near[0]}?")
+    return found
+
+
+def _autoload_off(environ: Mapping[str, str], torch: installed.TorchBuild | None) -> list[str]:
+    if torch is None or environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
+        return []
+    return [
+        "TORCH_DEVICE_BACKEND_AUTOLOAD turns autoload off, so torch does not start the dl device. "
+        "Unset it, or call dl_core.init()."
+    ]

@@ -1,0 +1,19 @@
+"""Every error that the torch-free part raises. All derive from :class:`DlError`."""
+
+from __future__ import annotations
+
+
+class DlError(Exception):
+    """Base of the package's errors."""
+
+
+class ActivationError(DlError, RuntimeError):
+    """The ``dl`` device was asked for by hand and cannot be registered. The message says why."""
+
+
+class PluginError(DlError):
+    """A plugin gave something that its hook does not allow."""
+
+
+class ProbeError(DlError):
+    """A vendor library could not be examined: it does not load, hangs or crashes."""

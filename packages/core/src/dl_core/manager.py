@@ -1,0 +1,238 @@
+"""Finds plugins, imports them one by one, and remembers what became of each.
+
+Nothing a plugin does escapes from here: whatever it raises ends in its :class:`PluginRecord`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pluggy
+
+from diopi_proto.descriptor import VendorDescriptor
+from dl_core import hookspecs
+from dl_core.config import ALL
+from dl_core.errors import PluginError
+
+Status = Literal["loaded", "partial", "failed", "shadowed", "disabled"]
+
+_VENDOR_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+
+
+@dataclass
+class PluginRecord:
+    """One entry point of group ``dl`` and what became of it."""
+
+    name: str
+    """Name of the entry point."""
+    distribution: str
+    """The wheel that declares it."""
+    version: str
+    """Of the wheel."""
+    module: str
+    """What the entry point names."""
+    status: Status = "loaded"
+    """``partial``: loaded, but some of its hooks are unknown here; ``shadowed``: another wheel has
+    the name."""
+    error: str = ""
+    """What went wrong; empty if nothing did."""
+    cure: str = ""
+    """What the user can do about it."""
+    milliseconds: float = 0.0
+    """Time that importing it took, because it is part of every ``import torch``."""
+
+    @property
+    def wheel(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+    @property
+    def problem(self) -> str | None:
+        """One paragraph for the user, None if all is well."""
+        if not self.error:
+            return None
+        return f"plugin {self.name!r} of {self.wheel}: {self.error} {self.cure}"
+
+    def mark(self, status: Status, error: str, cure: str) -> None:
+        self.status, self.error, self.cure = status, error, cure
+
+
+def _identity(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
+    """Name and version. Scans the headers itself: the e-mail parser is slower than the import."""
+    found: dict[str, str] = {}
+    if distribution is not None:
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+        for line in text.splitlines():
+            if not line or len(found) == 2:
+                break
+            key, _, value = line.partition(":")
+            if key in ("Name", "Version"):
+                found[key] = value.strip()
+    return found.get("Name", "unknown"), found.get("Version", "unknown")
+
+
+def _normalized(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
+    """Sorts the claims to one name. The wheel named after it comes first, so that no stranger can
+    push it aside; otherwise the alphabet decides, so that every process decides alike."""
+    normalized = _normalized(distribution)
+    return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}." if text else f"{type(error).__name__}."
+
+
+class PluginManager:
+    """The plugins of one process.
+
+    >>> manager = PluginManager()
+    >>> manager.load()
+    >>> [record.problem for record in manager.records if record.problem]
+    []
+    """
+
+    def __init__(self, disable: Sequence[str] = ()) -> None:
+        self.records: list[PluginRecord] = []
+        self._disable = frozenset(disable)
+        self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
+        self._pluggy.add_hookspecs(hookspecs)
+
+    def load(self) -> None:
+        """Import and register every plugin of this environment. Call once; never raises."""
+        claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
+        for entry in importlib.metadata.entry_points(group=hookspecs.PROJECT):
+            record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
+            claims.setdefault(entry.name, []).append((record, entry))
+        for name in sorted(claims):
+            ordered = sorted(
+                claims[name], key=lambda claim: _claim_order(name, claim[0].distribution)
+            )
+            winner, entry = ordered[0]
+            self.records += [record for record, _ in ordered]
+            for loser, _ in ordered[1:]:
+                self._shadow(loser, winner, f"the plugin name {name!r}")
+            self._load_one(winner, entry)
+
+    @staticmethod
+    def _shadow(loser: PluginRecord, winner: PluginRecord, what: str) -> None:
+        loser.mark(
+            "shadowed",
+            f"{what} is also claimed by {winner.wheel}, which is used.",
+            f"Uninstall one of them: `pip uninstall {loser.distribution}` or "
+            f"`pip uninstall {winner.distribution}`.",
+        )
+
+    def _load_one(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
+        if record.name in self._disable or ALL in self._disable:
+            record.status = "disabled"
+            return
+        start = time.perf_counter()
+        self._guarded(record, lambda: self._register(record, entry))
+        record.milliseconds = (time.perf_counter() - start) * 1e3
+
+    def _guarded(self, record: PluginRecord, action: Callable[[], Any]) -> Any:
+        """Run ``action``, which calls into the plugin; on any error mark it and return None."""
+        try:
+            return action()
+        except KeyboardInterrupt:
+            raise
+        except pluggy.PluginValidationError as error:
+            record.mark(
+                "failed",
+                f"a hook does not fit this dl-core. {_reason(error)}",
+                f"Upgrade both: `pip install -U dl-core {record.distribution}`.",
+            )
+        except ImportError as error:
+            record.mark(
+                "failed",
+                f"{record.module} cannot be imported. {_reason(error)}",
+                f"Install it again: `pip install --force-reinstall {record.distribution}`; "
+                f"DL_DISABLE={record.name} leaves it out.",
+            )
+        except BaseException as error:  # noqa: BLE001 - a plugin may raise SystemExit too
+            record.mark(
+                "failed",
+                _reason(error),
+                f"Upgrade it: `pip install -U {record.distribution}`; "
+                f"DL_DISABLE={record.name} leaves it out.",
+            )
+        self._forget(record)
+        return None
+
+    def _register(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
+        self._pluggy.register(entry.load(), record.name)
+        unknown = sorted(self._unknown_hooks(record))
+        if unknown:
+            known = sorted(name for name in vars(hookspecs) if name.startswith("dl_"))
+            record.mark(
+                "partial",
+                f"it implements {', '.join(unknown)}; this dl-core knows only {', '.join(known)}.",
+                "If that is no slip of the pen, it needs a later one: `pip install -U dl-core`.",
+            )
+
+    def _unknown_hooks(self, record: PluginRecord) -> Iterable[str]:
+        plugin = self._pluggy.get_plugin(record.name)
+        for caller in self._pluggy.get_hookcallers(plugin) or ():
+            mine = [impl for impl in caller.get_hookimpls() if impl.plugin is plugin]
+            if not caller.has_spec() and not all(impl.optionalhook for impl in mine):
+                yield caller.name
+
+    def _forget(self, record: PluginRecord) -> None:
+        # A plugin whose second hook is refused stays registered with its first one.
+        if self._pluggy.has_plugin(record.name):
+            self._pluggy.unregister(name=record.name)
+
+    def call(self, hook: str) -> list[tuple[PluginRecord, Any]]:
+        """Call ``hook``, which takes no arguments, in every plugin that has it, by order of name.
+
+        Unlike pluggy's own call, one plugin that raises does not stop the others.
+        """
+        by_name = {r.name: r for r in self.records if r.status in ("loaded", "partial")}
+        answers = []
+        for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
+            record = by_name[implementation.plugin_name]
+            answer = self._guarded(record, implementation.function)
+            if answer is not None:
+                answers.append((record, answer))
+        return sorted(answers, key=lambda pair: pair[0].name)
+
+    def vendors(self) -> list[tuple[PluginRecord, VendorDescriptor]]:
+        """The vendors of all plugins; each name once."""
+        claims: dict[str, list[tuple[PluginRecord, VendorDescriptor]]] = {}
+        for record, answer in self.call("dl_vendor"):
+            descriptor = self._guarded(record, functools.partial(_checked, answer))
+            if descriptor is not None:
+                claims.setdefault(descriptor.name, []).append((record, descriptor))
+        chosen = []
+        for name, claimants in sorted(claims.items()):
+            ordered = sorted(claimants, key=lambda claim: _claim_order(name, claim[0].distribution))
+            chosen.append(ordered[0])
+            for loser, _ in ordered[1:]:
+                self._shadow(loser, ordered[0][0], f"the vendor name {name!r}")
+        return chosen
+
+    @property
+    def problems(self) -> list[str]:
+        """One paragraph for each plugin that is not well."""
+        return [problem for record in self.records if (problem := record.problem) is not None]
+
+
+def _checked(answer: object) -> VendorDescriptor:
+    if not isinstance(answer, VendorDescriptor):
+        raise PluginError(f"dl_vendor returned {answer!r}, not a diopi_proto.VendorDescriptor")
+    if not _VENDOR_NAME.match(answer.name):
+        raise PluginError(
+            f"dl_vendor returned the name {answer.name!r}; allowed are lower case letters, digits, "
+            f"'-' and '_'"
+        )
+    return answer

@@ -1,0 +1,136 @@
+"""Which vendors' devices become ``dl:0``, ``dl:1``, … Pure functions; they load and touch nothing.
+
+Two steps, because counting devices means loading a library: :func:`plan` says which vendors to load
+and in which order, :func:`settle` takes the counts and says which devices are visible. Both keep
+their reasons as sentences, for ``dl doctor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class Candidate(NamedTuple):
+    """An installed vendor, as the choice sees it."""
+
+    name: str
+    priority: int
+    accelerator: bool
+    present: bool | None = None
+    """Its own guess whether a device is there; None if only the library knows."""
+
+
+class Plan(NamedTuple):
+    """Vendors to load, in order."""
+
+    order: tuple[str, ...]
+    first_only: bool
+    """Stop at the first vendor that has a device."""
+    reasons: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+class Choice(NamedTuple):
+    """Visible devices: position ``i`` is ``dl:i``, as (vendor, the vendor's own number)."""
+
+    devices: tuple[tuple[str, int], ...]
+    reasons: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+def plan(
+    candidates: Sequence[Candidate], requested: Sequence[str] | None, torch_gpu: str | None
+) -> Plan:
+    """Decide which vendors to load.
+
+    :param requested: the names in ``DL_VENDORS``, None if it is not set.
+    :param torch_gpu: why torch itself has a GPU here, None if it has none.
+    """
+    if requested is not None:
+        return _plan_requested(candidates, requested)
+    if not candidates:
+        return Plan((), True, ("No vendor is installed.",))
+    if torch_gpu is not None:
+        return Plan(
+            (),
+            True,
+            (
+                f"The dl device is off because {torch_gpu}: torch's own device comes first. "
+                f"DL_VENDORS turns it on; installed: {_listed(_sorted_names(candidates))}.",
+            ),
+        )
+    return _plan_default(candidates)
+
+
+def _sorted_names(candidates: Sequence[Candidate]) -> list[str]:
+    return [c.name for c in sorted(candidates, key=lambda c: (-c.priority, c.name))]
+
+
+def _plan_requested(candidates: Sequence[Candidate], requested: Sequence[str]) -> Plan:
+    known = {c.name for c in candidates}
+    order = tuple(name for name in dict.fromkeys(requested) if name in known)
+    unknown = [name for name in dict.fromkeys(requested) if name not in known]
+    problems = (
+        (
+            f"DL_VENDORS={','.join(requested)!r} names {_listed(unknown)}, which no installed "
+            f"plugin provides. Known vendors: {_listed(_sorted_names(candidates))}.",
+        )
+        if unknown
+        else ()
+    )
+    return Plan(order, False, (f"DL_VENDORS asks for {_listed(requested)}.",), problems)
+
+
+def _plan_default(candidates: Sequence[Candidate]) -> Plan:
+    reasons: list[str] = []
+    accelerators = [c for c in candidates if c.accelerator]
+    references = [c for c in candidates if not c.accelerator]
+    if accelerators:
+        order = _sorted_names([c for c in accelerators if c.present is not False])
+        reasons += [
+            f"{c.name} is installed but reports no device."
+            for c in accelerators
+            if c.present is False
+        ]
+        if references:
+            reasons.append(
+                f"{_listed(_sorted_names(references))} stays out because an accelerator vendor is "
+                f"installed; DL_VENDORS={_sorted_names(references)[0]} makes it visible."
+            )
+    else:
+        order = _sorted_names([c for c in references if c.present is not False])
+        reasons.append("No accelerator vendor is installed, so the CPU reference is used.")
+    return Plan(tuple(order), True, tuple(reasons))
+
+
+def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
+    """Decide which devices are visible.
+
+    :param counts: devices of each vendor that loaded; a vendor that failed, or that was not asked
+        because an earlier one had a device, is missing.
+    """
+    devices: list[tuple[str, int]] = []
+    reasons: list[str] = []
+    problems: list[str] = []
+    for name in plan.order:
+        count = counts.get(name)
+        if plan.first_only and devices:
+            reasons.append(f"{name} stays out because {devices[0][0]} comes before it.")
+        elif count is None:
+            reasons.append(f"{name} could not be loaded.")
+        elif count == 0:
+            reasons.append(f"{name} has no device.")
+            if not plan.first_only:
+                problems.append(
+                    f"DL_VENDORS asks for {name}, which has no device here. Check its driver, or "
+                    f"leave it out of DL_VENDORS."
+                )
+        else:
+            devices += [(name, index) for index in range(count)]
+            reasons.append(f"{name} has {count} device{'s' if count > 1 else ''}.")
+    return Choice(tuple(devices), tuple(reasons), tuple(problems))

@@ -1,0 +1,100 @@
+"""What happens when torch asks us to start, up to the point where torch is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dl_core import config as configuration
+from dl_core import installed, selection
+from dl_core.manager import PluginManager, PluginRecord
+
+if TYPE_CHECKING:
+    from diopi_proto.descriptor import VendorDescriptor
+
+
+class Preparation(NamedTuple):
+    """All that is known before a vendor library is loaded."""
+
+    config: configuration.Config
+    manager: PluginManager
+    vendors: Mapping[str, VendorDescriptor]
+    records: Mapping[str, PluginRecord]
+    """The plugin that each vendor comes from."""
+    candidates: Sequence[selection.Candidate]
+    plan: selection.Plan
+    problems: Sequence[str]
+    """Sentences for the user: settings, plugins, and the plan's own."""
+
+
+class Outcome(NamedTuple):
+    """What starting led to."""
+
+    active: bool
+    """The ``dl`` device is registered."""
+    reasons: Sequence[str]
+    problems: Sequence[str]
+
+
+def prepare(environ: Mapping[str, str], torch: installed.TorchBuild | None) -> Preparation:
+    """Read the settings, import the plugins, ask them for vendors and plan. Loads no library."""
+    config = configuration.read(environ)
+    manager = PluginManager(config.disable)
+    manager.load()
+    candidates = []
+    vendors = {}
+    records = {}
+    complaints: list[str] = []
+    for record, descriptor in manager.vendors():
+        present: bool | None = None
+        if descriptor.present is not None:
+            try:
+                present = bool(descriptor.present())
+            except Exception as error:  # noqa: BLE001 - the vendor's own code
+                complaints.append(
+                    f"vendor {descriptor.name!r} of {record.wheel}: its presence check failed with "
+                    f"{type(error).__name__}: {error}. Upgrade it: "
+                    f"`pip install -U {record.distribution}`."
+                )
+                present = False
+        vendors[descriptor.name] = descriptor
+        records[descriptor.name] = record
+        candidates.append(
+            selection.Candidate(
+                descriptor.name, descriptor.priority, descriptor.accelerator, present
+            )
+        )
+    gpu = installed.torch_gpu(torch, environ) if torch is not None else None
+    plan = selection.plan(candidates, config.vendors, gpu)
+    problems = [*config.problems, *manager.problems, *complaints, *plan.problems]
+    return Preparation(config, manager, vendors, records, candidates, plan, problems)
+
+
+def start(environ: Mapping[str, str]) -> Outcome:
+    """Register the device if the plan has a vendor with one. torch is imported, or about to be."""
+    torch = installed.torch_build()
+    ready = prepare(environ, torch)
+    if not ready.plan.order:
+        return Outcome(False, ready.plan.reasons, ready.problems)
+    obstacle = compiled_part_obstacle(torch)
+    if obstacle is not None:
+        return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle])
+    from dl_core.torch_backend import registration
+
+    done = registration.register(ready.plan, ready.vendors, ready.config)
+    return Outcome(
+        done.active, [*ready.plan.reasons, *done.reasons], [*ready.problems, *done.problems]
+    )
+
+
+def compiled_part_obstacle(torch: installed.TorchBuild | None) -> str | None:
+    """Why ``dl_core._C`` cannot be used with this torch, None if it can."""
+    if not installed.has_compiled_part():
+        return (
+            "dl-core runs from a source tree without its compiled part, so the dl device stays "
+            "off. Build it: `pip install --no-build-isolation -e .` in dl-core's folder."
+        )
+    built = installed.built_for()
+    if built is None or torch is None:
+        return None
+    return installed.mismatch(torch.version, built)

@@ -1,0 +1,34 @@
+"""Tables on a terminal: with rich where it is installed and wanted, plain columns otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Plain columns, two spaces apart."""
+    widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [headers, *rows]
+    ]
+    return "\n".join(lines)
+
+
+def show(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table. Into a file or a pipe it is always plain, so that scripts can read it."""
+    if sys.stdout.isatty():
+        try:
+            from rich.console import Console
+            from rich.table import Table
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            pretty = Table(*headers, box=None, pad_edge=False)
+            for row in rows:
+                pretty.add_row(*(Text(cell) for cell in row))
+            Console().print(pretty)
+            return
+    sys.stdout.write(table(headers, rows) + "\n")

@@ -1,0 +1,160 @@
+"""Which devices there are, which one is current, and what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+
+import torch
+
+from dl_core import _C
+from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend._utils import DeviceLike, _get_device_index, existing_index
+
+
+def is_available() -> bool:
+    """Whether there is at least one device. Touches no driver."""
+    return _C.device_count() > 0
+
+
+def device_count() -> int:
+    """Number of visible devices."""
+    return _C.device_count()
+
+
+def current_device() -> int:
+    """Index of the current device of this thread."""
+    return _C.current_device()
+
+
+def set_device(device: DeviceLike) -> None:
+    """Make ``device`` current for this thread. A negative index changes nothing.
+
+    :raises RuntimeError: there is no such device.
+    """
+    index = _get_device_index(device, optional=True)
+    if index >= 0:
+        _C.set_device(existing_index("set_device", index))
+
+
+class device:
+    """Context manager: makes ``device`` current; None or a negative index changes nothing."""
+
+    def __init__(self, device: DeviceLike) -> None:
+        self.idx = -1 if device is None else _get_device_index(device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            existing_index("device", self.idx)
+        self.prev_idx = _C.maybe_exchange_device(self.idx)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _C.maybe_exchange_device(self.prev_idx)
+
+
+class device_of(device):
+    """Context manager: makes the device of a tensor or storage current, if it is a dl device."""
+
+    def __init__(self, obj: torch.Tensor | torch.UntypedStorage) -> None:
+        super().__init__(obj.device.index if obj.device.type == DEVICE else None)
+
+
+def synchronize(device: DeviceLike = None) -> None:
+    """Wait until all work on all streams of ``device`` (default: the current one) is done."""
+    torch.accelerator.synchronize(existing_index("synchronize", device))
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a vendor tells about a device."""
+
+    name: str
+    vendor: str
+    """As in ``DL_VENDORS``."""
+    vendor_device: int
+    """The vendor's own number for it."""
+    total_memory: int
+    """Bytes."""
+    major: int
+    """Architecture version; the vendor's own meaning."""
+    minor: int
+    multi_processor_count: int
+    warp_size: int
+    architecture: str
+
+
+def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
+    """Properties of ``device``, by default the current one."""
+    info = _C.device_info(existing_index("get_device_properties", device))
+    return DeviceProperties(
+        name=info["name"],
+        vendor=info["vendor"],
+        vendor_device=info["local_index"],
+        total_memory=info["total_memory"],
+        major=info["major"],
+        minor=info["minor"],
+        multi_processor_count=info["multiprocessor_count"],
+        warp_size=info["warp_size"],
+        architecture=info["architecture"],
+    )
+
+
+def get_device_name(device: DeviceLike = None) -> str:
+    """Name of ``device`` as its vendor gives it."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
+    """Architecture version (major, minor) of ``device``; the vendor's own meaning."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current device computes in bfloat16.
+
+    :param including_emulation: without it, a device that only reaches bfloat16 by the CPU fallback
+        counts as not supporting it. With it the answer is always True.
+    """
+    if including_emulation:
+        return True
+    capability = torch.accelerator.get_device_capability(current_device())
+    return torch.bfloat16 in capability["supported_dtypes"]
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """The dtypes autocast may use on the current device.
+
+    An operator that the vendor lacks in one of them runs on the CPU, so both are always allowed.
+    """
+    return [torch.bfloat16, torch.float16]
+
+
+def is_initialized() -> bool:
+    """Whether this process can use the devices. False in a forked child of one that used them."""
+    return not _C.is_in_bad_fork()
+
+
+def init() -> None:
+    """Check that the devices can be used in this process; there is nothing to initialise.
+
+    :raises RuntimeError: this is a forked child of a process that has used a device.
+    """
+    if _C.is_in_bad_fork():
+        raise RuntimeError(
+            "[torch.dl.init] a forked process cannot use the devices its parent has used. Start it "
+            "with the spawn method: torch.multiprocessing.set_start_method('spawn')."
+        )
+
+
+_lazy_init = init
+
+
+def _is_in_bad_fork() -> bool:
+    return _C.is_in_bad_fork()

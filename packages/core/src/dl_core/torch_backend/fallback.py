@@ -1,0 +1,102 @@
+"""Which operators run in the vendor's code and which on the CPU: counted, and forbidden on request.
+
+Operators are named by overload, as torch's dispatcher does: ``add.Tensor``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dl_core import _C
+from dl_core.config import FALLBACK_MODES
+from dl_core.torch_backend._utils import DeviceLike, existing_index
+
+
+def fallback_stats() -> dict[str, dict[str, int]]:
+    """Operators that ran on the CPU since the start or :func:`reset_fallback_stats`.
+
+    For each its ``count``, and ``nanoseconds`` spent within :func:`profile_operators`.
+    """
+    return _C.fallback_stats()
+
+
+def reset_fallback_stats() -> None:
+    """Let :func:`fallback_stats` start again from nothing."""
+    _C.reset_fallback_stats()
+
+
+def native_stats() -> dict[str, dict[str, int]]:
+    """Operators that ran in the vendor's code within :func:`profile_operators`, as above."""
+    return _C.native_stats()
+
+
+def reset_native_stats() -> None:
+    """Let :func:`native_stats` start again from nothing."""
+    _C.reset_native_stats()
+
+
+@contextmanager
+def profile_operators() -> Iterator[None]:
+    """Context manager: count and time operators, in all threads. Do not nest it."""
+    _C.profile_operators(True)
+    try:
+        yield
+    finally:
+        _C.profile_operators(False)
+
+
+def native_operators(device: DeviceLike = None) -> list[str]:
+    """Operators for which the vendor of ``device`` has code of its own."""
+    return _C.native_operators(existing_index("native_operators", device))
+
+
+def fallback_mode() -> str:
+    """``allow``, ``warn`` (once for each operator) or ``error``."""
+    return _C.fallback_mode()
+
+
+def set_fallback_mode(mode: str) -> None:
+    """What running an operator on the CPU does from now on, in all threads.
+
+    :raises ValueError: there is no such mode.
+    """
+    if mode not in FALLBACK_MODES:
+        raise ValueError(
+            f"[torch.dl.set_fallback_mode] there is no mode {mode!r}, only "
+            f"{', '.join(FALLBACK_MODES)}"
+        )
+    _C.set_fallback_mode(mode)
+
+
+def set_force_fallback(patterns: Sequence[str]) -> list[str]:
+    """Run operators on the CPU although the vendor has them; returns their names.
+
+    :param patterns: regular expressions; one must match a whole name. They replace those of an
+        earlier call, so that an empty sequence ends it.
+    :raises ValueError: a pattern is no regular expression.
+    """
+    try:
+        compiled = [re.compile(pattern) for pattern in patterns]
+    except re.error as error:
+        raise ValueError(f"[torch.dl.set_force_fallback] {error.pattern!r}: {error}") from None
+    native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
+    forced = sorted(name for name in native if any(p.fullmatch(name) for p in compiled))
+    _C.disable_native(forced)
+    return forced
+
+
+@contextmanager
+def fallback(mode: str) -> Iterator[None]:
+    """Context manager and decorator: another fallback mode for a while, in all threads.
+
+    >>> with torch.dl.fallback("error"):  # doctest: +SKIP
+    ...     model(batch)  # raises if one operator is not the vendor's own
+    """
+    previous = fallback_mode()
+    set_fallback_mode(mode)
+    try:
+        yield
+    finally:
+        set_fallback_mode(previous)

@@ -1,0 +1,102 @@
+"""Makes ``dl`` a device of this torch: compiled part, vendors, name, module, methods, patches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch.utils import backend_registration
+
+import diopi_proto
+from dl_core import installed, selection
+from dl_core.torch_backend import DEVICE
+
+if TYPE_CHECKING:
+    from diopi_proto.descriptor import VendorDescriptor
+    from dl_core.config import Config
+
+_UNNAMED = "privateuseone"
+
+
+class Registration(NamedTuple):
+    """What :func:`register` did."""
+
+    active: bool
+    reasons: Sequence[str]
+    problems: Sequence[str]
+
+
+def register(
+    plan: selection.Plan, vendors: Mapping[str, VendorDescriptor], config: Config
+) -> Registration:
+    """Load the planned vendors and, if one has a device, register ``dl`` with torch.
+
+    Without a device torch is left exactly as it was: a renamed device type would become the current
+    accelerator although nothing can run on it.
+    """
+    taken = torch._C._get_privateuse1_backend_name()
+    if taken != _UNNAMED:
+        return _refused(
+            f"torch has room for one device type from outside and {taken!r} has taken it. "
+            f"Uninstall one of the two backends, or set TORCH_DEVICE_BACKEND_AUTOLOAD=0 and start "
+            f"the wanted one by hand (`dl_core.init()`)."
+        )
+    try:
+        from dl_core import _C
+    except ImportError as error:
+        return _refused(
+            f"its compiled part does not load into torch {torch.__version__}: {error}. Install the "
+            f"dl-core that was built for this torch: `pip install --force-reinstall dl-core`."
+        )
+    wrong = installed.mismatch(str(torch.__version__), _C.TORCH_VERSION)
+    if wrong is not None:
+        return _refused(wrong)
+
+    counts: dict[str, int] = {}
+    indices: dict[str, int] = {}
+    problems: list[str] = []
+    for name in plan.order:
+        vendor = vendors[name]
+        try:
+            if vendor.legacy:
+                _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
+            info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
+        except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
+            problems.append(_broken(vendor, error))
+            continue
+        counts[name], indices[name] = info["device_count"], info["index"]
+        if plan.first_only and counts[name] > 0:
+            break
+    choice = selection.settle(plan, counts)
+    problems += choice.problems
+    if choice.devices:
+        _C.set_visible_devices([(indices[name], local) for name, local in choice.devices])
+        _C.activate()
+        _attach(config)
+    return Registration(bool(choice.devices), choice.reasons, problems)
+
+
+def _refused(problem: str) -> Registration:
+    return Registration(False, (), (problem,))
+
+
+def _broken(vendor: VendorDescriptor, error: Exception) -> str:
+    return (
+        f"vendor {vendor.name!r} {vendor.version} does not load: {error} ({vendor.library}). "
+        f"Install its wheel again; `dl doctor` examines the library."
+    )
+
+
+def _attach(config: Config) -> None:
+    from dl_core.torch_backend import fallback, module, patches
+
+    backend_registration.rename_privateuse1_backend(DEVICE)
+    torch._register_device_module(DEVICE, module)  # type: ignore[no-untyped-call]
+    backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
+    # torch's own default here is float16, in which the CPU reference is slow.
+    torch.set_autocast_dtype(DEVICE, torch.bfloat16)
+    patches.apply()
+    fallback.set_fallback_mode(config.fallback)
+    if config.force_fallback:
+        fallback.set_force_fallback(config.force_fallback)

@@ -1,0 +1,203 @@
+"""What `import torch` does, in processes of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Wheels
+
+REPORT = """
+    import json, sys
+    print(json.dumps({
+        "usable": float(torch.ones(2).sum()) == 2.0,
+        "name": torch._C._get_privateuse1_backend_name(),
+        "accelerator": str(torch.accelerator.current_accelerator()),
+        "loaded": sorted(m for m in sys.modules if m.startswith("dl_core.")),
+        "warnings": [str(w.message) for w in caught],
+    }))
+"""
+IMPORT = """
+    import warnings
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        {imports}
+"""
+
+
+def report(wheels: Wheels, imports: str = "import torch", **variables: str) -> dict:
+    import json
+
+    done = wheels.run(IMPORT.format(imports=imports) + REPORT, **variables)
+    assert done.returncode == 0, done.stderr
+    found: dict = json.loads(done.stdout)
+    found["warnings"] = [w for w in found["warnings"] if w.startswith("dl-core:")]
+    return found
+
+
+BROKEN = "raise RuntimeError('this plugin is broken')"
+
+
+def test_without_vendors_torch_is_left_alone(wheels: Wheels) -> None:
+    found = report(wheels)
+    assert found["usable"] and found["name"] == "privateuseone" and found["warnings"] == []
+    assert "dl_core._entry" in found["loaded"], "autoload did not run, so this test proves nothing"
+    assert not {"dl_core._C", "dl_core.torch_backend"} & set(found["loaded"])
+
+
+def test_with_absent_devices_torch_is_left_alone(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
+    wheels.add_vendor("dl-vendor-cpu", name="cpustub", accelerator="False")
+    found = report(wheels)
+    assert found["name"] == "privateuseone" and found["warnings"] == []
+    assert "dl_core.manager" in found["loaded"]
+    assert not {"dl_core._C", "dl_core.torch_backend"} & set(found["loaded"])
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import torch",
+        "import dl_core, torch",
+        "import dl_core._entry, torch",
+        "import dl_core.startup, torch",
+        "import torch, dl_core",
+        "import dl_core.torch_backend; import torch",
+        "import dl_core.torch_backend.registration; import torch",
+    ],
+)
+def test_a_broken_plugin_is_one_warning_in_every_import_order(wheels: Wheels, imports: str) -> None:
+    wheels.add("dl-broken", BROKEN, name="broken")
+    found = report(wheels, imports)
+    (warning,) = found["warnings"]
+    assert found["usable"]
+    for part in ("dl-broken 1.2", "this plugin is broken", "pip install", "DL_DISABLE=broken"):
+        assert part in warning
+
+
+def test_every_broken_plugin_gets_a_warning_of_its_own(wheels: Wheels) -> None:
+    wheels.add("dl-broken", BROKEN, name="broken")
+    wheels.add("dl-gone", "import no_such_module", name="gone")
+    found = report(wheels)
+    assert found["usable"]
+    assert ["dl-broken" in w for w in found["warnings"]] == [True, False]
+    assert ["dl-gone" in w for w in found["warnings"]] == [False, True]
+
+
+def test_import_torch_survives_warnings_as_errors(wheels: Wheels) -> None:
+    wheels.add("dl-broken", BROKEN, name="broken")
+    done = wheels.run("import torch; print(torch.ones(2).sum().item())", "-Werror::RuntimeWarning")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "2.0" and "dl-broken" in done.stderr
+
+
+def test_a_damaged_library_is_one_warning(wheels: Wheels) -> None:
+    (wheels.root / "libdamaged.so").write_bytes(b"\x7fELF and then nothing")
+    wheels.add_vendor(
+        "dl-vendor-x",
+        name="x",
+        priority="1",
+        library=f"Path({str(wheels.root / 'libdamaged.so')!r})",
+    )
+    found = report(wheels)
+    assert found["usable"] and found["name"] == "privateuseone"
+    (warning,) = found["warnings"]
+    assert "pip install" in warning
+
+
+def test_a_presence_check_that_raises_is_one_warning(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", priority="1", present="lambda: 1 / 0")
+    (warning,) = report(wheels)["warnings"]
+    assert "ZeroDivisionError" in warning and "dl-vendor-x 1.2" in warning
+
+
+def test_an_unknown_vendor_is_one_warning_that_lists_the_known(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", priority="1")
+    found = report(wheels, DL_VENDORS="npu")
+    (warning,) = found["warnings"]
+    assert "DL_VENDORS" in warning and "npu" in warning and "Known vendors: x" in warning
+
+
+def test_a_bad_setting_is_one_warning(wheels: Wheels) -> None:
+    (warning,) = report(wheels, DL_FALLBACK="sometimes")["warnings"]
+    assert "DL_FALLBACK='sometimes'" in warning and "allow, warn, error" in warning
+
+
+def test_two_plugins_with_one_name_are_one_warning(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", priority="1", present="lambda: False")
+    wheels.add_vendor("other-x", name="x", priority="1", present="lambda: False")
+    (warning,) = report(wheels)["warnings"]
+    assert "dl-vendor-x 1.2" in warning and "other-x 1.2" in warning
+
+
+def test_a_wheel_for_another_torch_is_one_warning_that_names_both(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", priority="1")
+    pretend = (
+        "import dl_core.installed as i; i.has_compiled_part = lambda: True; "
+        "i.built_for = lambda: '1.0.0+cpu'; import torch"
+    )
+    found = report(wheels, pretend)
+    (warning,) = found["warnings"]
+    assert (
+        "1.0.0+cpu" in warning and "torch 2." in warning and "pip install torch==1.0.0" in warning
+    )
+    assert "dl_core._C" not in found["loaded"] and found["name"] == "privateuseone"
+
+
+def test_autoload_can_be_repeated(wheels: Wheels) -> None:
+    wheels.add("dl-broken", BROKEN, name="broken")
+    again = "import torch, dl_core._entry; dl_core._entry.autoload(); dl_core._entry.autoload()"
+    assert len(report(wheels, again)["warnings"]) == 1
+
+
+def test_a_fault_of_dl_core_itself_does_not_break_torch(wheels: Wheels) -> None:
+    found = report(wheels, "import dl_core.startup as s; s.start = None; import torch")
+    (warning,) = found["warnings"]
+    assert found["usable"] and "TypeError" in warning and "dl doctor" in warning
+
+
+def test_init_by_hand_says_why_there_is_no_device(wheels: Wheels) -> None:
+    done = wheels.run(
+        """
+        import dl_core, dl_core.errors
+        try:
+            dl_core.init()
+        except dl_core.errors.ActivationError as error:
+            print(error)
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[dl_core.init]" in done.stdout and "No vendor is installed." in done.stdout
+
+
+def test_init_without_torch_says_so(wheels: Wheels) -> None:
+    done = wheels.run(
+        """
+        import sys; sys.modules["torch"] = None
+        import dl_core, dl_core.errors
+        try:
+            dl_core.init()
+        except dl_core.errors.ActivationError as error:
+            print(error)
+        """
+    )
+    assert "needs torch" in done.stdout and "dl-core[torch]" in done.stdout
+
+
+def test_the_call_is_cheap_in_modules(wheels: Wheels) -> None:
+    """What the call imports is its cost; these are the slow ones it must not."""
+    wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
+    done = wheels.run(
+        """
+        import sys, os
+        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+        import torch
+        before = set(sys.modules)
+        import dl_core._entry
+        dl_core._entry.autoload()
+        print(*sorted({m.split(".")[0] for m in set(sys.modules) - before}))
+        """
+    )
+    new = set(done.stdout.split())
+    assert {"dl_core", "pluggy", "diopi_proto"} <= new, done.stderr
+    assert not new & {"cffi", "_cffi_backend", "numpy", "rich", "yaml", "argparse"}

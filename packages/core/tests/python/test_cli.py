@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import Wheels
+
+from dl_core import __version__, cli, doctor, installed
+from dl_core.probe import DeviceReport, Probe
+
+NO_TORCH = (
+    "import sys; sys.modules['torch'] = None; from dl_core.cli import main; sys.exit(main({}))"
+)
+
+COMMANDS = """
+    import pluggy
+    from dl_core.commands import Command
+
+    def configure(parser):
+        parser.add_argument("--times", type=int, default=1)
+
+    def run(arguments):
+        print("hello " * arguments.times)
+        return 5
+
+    @pluggy.HookimplMarker("dl")
+    def dl_cli_commands():
+        return [Command("greet", "say hello", configure, run), Command("doctor", "x", configure, run)]
+"""
+
+
+def dl(wheels: Wheels, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`dl` in a process where torch cannot be imported."""
+    return wheels.run(NO_TORCH.format(list(arguments)), **variables)
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(["--version"])
+    assert exit_.value.code == 0 and capsys.readouterr().out == f"dl-core {__version__}\n"
+
+
+def test_doctor_finds_nothing_wrong_with_an_empty_installation(wheels: Wheels) -> None:
+    done = dl(wheels, "doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "torch is not installed" in done.stdout
+    assert "No vendor is installed." in done.stdout and "Problems: none" in done.stdout
+
+
+def test_doctor_tells_a_broken_plugin_and_ends_with_1(wheels: Wheels) -> None:
+    wheels.add("dl-broken", "import no_such_module", name="broken", version="7.8")
+    done = dl(wheels, "doctor")
+    assert done.returncode == 1
+    for part in ("dl-broken 7.8", "no_such_module", "pip install --force-reinstall dl-broken"):
+        assert part in done.stdout
+
+
+def test_doctor_tells_what_a_vendor_is_and_why_it_fails(wheels: Wheels) -> None:
+    library = wheels.root / "libdamaged.so"
+    library.write_bytes(b"not a library")
+    wheels.add_vendor("dl-vendor-x", name="x", priority="7", library=f"Path({str(library)!r})")
+    done = dl(wheels, "doctor", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["healthy"] is False
+    (vendor,) = found["vendors"]
+    assert (vendor["name"], vendor["wheel"], vendor["priority"]) == ("x", "dl-vendor-x 1.2", 7)
+    assert vendor["library"] == str(library) and str(library) in vendor["error"]
+    assert "pip install" in vendor["cure"] and found["visible"] == []
+    assert "x could not be loaded." in found["reasons"]
+    assert any("dl-vendor-x 1.2" in problem for problem in found["problems"])
+
+
+def test_doctor_tells_a_missing_library(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", library="Path('/nonexistent/libx.so')")
+    done = dl(wheels, "doctor")
+    assert done.returncode == 1 and "/nonexistent/libx.so is not there" in done.stdout
+
+
+def test_doctor_tells_a_bad_setting(wheels: Wheels) -> None:
+    done = dl(wheels, "doctor", DL_FALLBACK="often")
+    assert done.returncode == 1 and "DL_FALLBACK='often'" in done.stdout
+
+
+def test_doctor_tells_a_misspelt_setting(wheels: Wheels) -> None:
+    done = dl(wheels, "doctor", DL_VENDOR="cpu")
+    assert done.returncode == 1 and "Did you mean DL_VENDORS?" in done.stdout
+    assert dl(wheels, "doctor", DL_OPTOOLS_DUMP="1").returncode == 0
+
+
+def test_doctor_lists_disabled_plugins_as_such(wheels: Wheels) -> None:
+    wheels.add("dl-broken", "import no_such_module", name="broken")
+    done = dl(wheels, "doctor", "--json", DL_DISABLE="all")
+    assert done.returncode == 0
+    assert {p["name"]: p["status"] for p in json.loads(done.stdout)["plugins"]}[
+        "broken"
+    ] == "disabled"
+
+
+def test_doctor_gives_the_time_that_a_plugin_takes(wheels: Wheels) -> None:
+    wheels.add("dl-tool", "", name="tool")
+    found = json.loads(dl(wheels, "doctor", "--json").stdout)
+    assert {p["name"]: p["milliseconds"] > 0 for p in found["plugins"]}["tool"]
+
+
+@pytest.fixture
+def two_vendors(on_path: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
+    """Vendors whose libraries answer; no torch."""
+    on_path.add_vendor("dl-vendor-fast", name="fast", priority="9")
+    on_path.add_vendor("dl-vendor-ref", name="ref", accelerator="False")
+    devices = [DeviceReport(0, "Fast 1", 2**33, "f1"), DeviceReport(1, "Fast 2", 2**33, "f1")]
+    answers = {
+        "fast": Probe("dl_vendor_v1", "4.2", 530, ["diopiAdd"], devices),
+        "ref": Probe("dl_vendor_v1", "4.2", 538, [], [DeviceReport(0, "CPU", 2**30, "")]),
+    }
+    monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
+    monkeypatch.setattr(installed, "torch_build", lambda: None)
+    return on_path
+
+
+@pytest.mark.usefixtures("two_vendors")
+def test_doctor_shows_devices_operators_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    for part in ("interface dl_vendor_v1, version 4.2, 530 operators", "Fast 2, 8.0 GiB f1"):
+        assert part in said
+    assert "diopiAdd" in said and "ref stays out" in said
+
+
+@pytest.mark.usefixtures("two_vendors")
+def test_devices_lists_what_torch_will_see(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["devices", "--json"]) == 0
+    assert [(d["device"], d["name"]) for d in json.loads(capsys.readouterr().out)] == [
+        ("dl:0", "Fast 1"),
+        ("dl:1", "Fast 2"),
+    ]
+    monkeypatch.setenv("DL_VENDORS", "ref,fast")
+    assert cli.main(["devices"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[:3] for row in rows[1:]] == [
+        ["dl:0", "ref", "0"],
+        ["dl:1", "fast", "0"],
+        ["dl:2", "fast", "1"],
+    ]
+
+
+def test_devices_says_why_there_are_none(wheels: Wheels) -> None:
+    done = dl(wheels, "devices")
+    assert done.returncode == 0 and "No vendor is installed." in done.stdout
+
+
+def test_a_plugin_adds_a_command(wheels: Wheels) -> None:
+    wheels.add("dl-greeter", COMMANDS, name="greeter")
+    done = dl(wheels, "greet", "--times", "2")
+    assert done.returncode == 5 and done.stdout.strip() == "hello hello"
+    assert "greet" in dl(wheels, "--help").stdout
+
+
+def test_a_plugin_cannot_replace_a_command(wheels: Wheels) -> None:
+    wheels.add("dl-greeter", COMMANDS, name="greeter")
+    done = dl(wheels, "doctor")
+    assert done.returncode == 0 and "Problems: none" in done.stdout
+    assert "dl-greeter 1.2 wants to add the command 'doctor'" in dl(wheels, "greet").stderr
+
+
+def test_a_broken_plugin_does_not_stop_the_commands_of_others(wheels: Wheels) -> None:
+    wheels.add("dl-broken", "import no_such_module", name="broken")
+    wheels.add("dl-greeter", COMMANDS, name="greeter")
+    done = dl(wheels, "greet")
+    assert done.returncode == 5 and "dl-broken 1.2" in done.stderr
+
+
+def test_no_command_is_an_error_with_help(wheels: Wheels) -> None:
+    done = dl(wheels)
+    assert done.returncode == 2 and "command" in done.stderr
+
+
+def test_the_module_runs_as_a_script(wheels: Wheels) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dl_core.cli", "--version"],
+        env=wheels.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == f"dl-core {__version__}\n"

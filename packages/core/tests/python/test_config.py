@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from dl_core import config
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert config.read({}) == config.Config()
+
+
+def test_vendors_keep_their_order_and_lose_repeats() -> None:
+    assert config.read({"DL_VENDORS": "cuda, CPU,cuda,"}).vendors == ("cuda", "cpu")
+
+
+@pytest.mark.parametrize("name", [variable.name for variable in config.VARIABLES])
+def test_an_empty_value_counts_as_not_set(name: str) -> None:
+    assert config.read({name: "  "}) == config.Config()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("DL_FALLBACK", "never", "allow, warn, error"),
+        ("DL_VENDORS", "cuda;cpu", "vendor names"),
+        ("DL_DISABLE", "../x", "plugin names"),
+        ("DL_FORCE_FALLBACK", "add.*,(", "regular expressions"),
+        ("DL_PROBE_TIMEOUT", "soon", "seconds"),
+        ("DL_PROBE_TIMEOUT", "0", "above 0"),
+        ("DIPU_LOG_FALLBACK_INFO", "maybe", "0, 1"),
+        ("DIPU_FORCE_FALLBACK_OPS_LIST", "*", "regular expressions"),
+    ],
+)
+def test_a_bad_value_is_one_problem_that_names_everything(
+    name: str, value: str, allowed: str
+) -> None:
+    read = config.read({name: value})
+    (problem,) = read.problems
+    assert name in problem and repr(value) in problem and allowed in problem
+    assert config.Config(sources=read.sources, problems=read.problems) == read
+
+
+def test_one_bad_value_leaves_the_others() -> None:
+    read = config.read({"DL_FALLBACK": "x", "DL_VENDORS": "cpu"})
+    assert read.vendors == ("cpu",) and read.fallback == "allow" and len(read.problems) == 1
+
+
+def test_dipu_names_are_understood() -> None:
+    read = config.read(
+        {"DIPU_FORCE_FALLBACK_OPS_LIST": r"add.out,.*\.Scalar", "DIPU_LOG_FALLBACK_INFO": "1"}
+    )
+    assert read.force_fallback == ("add.out", r".*\.Scalar")
+    assert read.fallback == "warn"
+
+
+def test_our_name_wins_over_the_alias() -> None:
+    environ = {"DL_FORCE_FALLBACK": "mul", "DIPU_FORCE_FALLBACK_OPS_LIST": "add"}
+    assert config.read(environ).force_fallback == ("mul",)
+
+
+def test_the_readme_lists_every_variable() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    for variable in config.VARIABLES:
+        assert f"`{variable.name}`" in readme
+        if variable.alias is not None:
+            assert f"`{variable.alias.name}`" in readme

@@ -1,0 +1,32 @@
+"""The examples of the README run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Wheels
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+@pytest.mark.usefixtures("dl_device")
+def test_the_training_example_runs() -> None:
+    exec(compile(EXAMPLES[0], "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_the_plugin_example_is_a_plugin(wheels: Wheels) -> None:
+    wheels.add("dl-vendor-example", EXAMPLES[1], name="example")
+    done = wheels.run(
+        """
+        from dl_core.manager import PluginManager
+        manager = PluginManager()
+        manager.load()
+        for record, vendor in manager.vendors():
+            if vendor.name == "example":
+                print(record.status, vendor.library.name, vendor.present())
+        """
+    )
+    assert done.stdout.strip() == "loaded libexample.so False", done.stderr
