@@ -1,5 +1,6 @@
-/* libdiopirt.so.1: the runtime functions as exported symbols, for libraries in DIOPI's own convention
- * that leave them undefined. Libraries built with diopi/diopirt.h have them inline and need no libdiopirt. */
+/* libdiopirt.so.1: the runtime functions as exported symbols, for libraries in DIOPI's own
+ * convention that leave them undefined. Libraries built with diopi/diopirt.h have them inline and
+ * need no libdiopirt. */
 #define DIOPIRT_IMPLEMENT
 #include "diopi/diopirt.h"
 

@@ -145,8 +145,8 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
   return true;
 }
 
-bool ElementwisePlan::ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
-                              const at::Tensor& third) {
+bool ElementwisePlan::ternary_general(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
+                                      const at::Tensor& third) {
   if (!on_dl(first) || !on_dl(second) || !on_dl(third)) return false;
   out_ = given;
   auto iterator = at::TensorIteratorConfig()
@@ -169,8 +169,8 @@ bool ElementwisePlan::ternary(const at::Tensor& given, const at::Tensor& first, 
   return true;
 }
 
-bool ElementwisePlan::select(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
-                             const at::Tensor& second) {
+bool ElementwisePlan::select_general(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
+                                     const at::Tensor& second) {
   if (!on_dl(condition) || condition.scalar_type() != at::kBool) return false;
   if (!on_dl(first) && !on_dl(second) && !(is_cpu_scalar(first) && is_cpu_scalar(second))) return false;
   const c10::ScalarType type = at::result_type(first, second);

@@ -56,10 +56,31 @@ class ElementwisePlan {
   // The second operand is a number: `other_is_scalar()` holds then.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other, Promotion promotion);
 
-  bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second, const at::Tensor& third);
+  bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second, const at::Tensor& third) {
+    if (C10_LIKELY(dense_alike(first, second, true) && dense_alike(first, third, true) &&
+                   usable(given, first, first.dtype()) && apart(given, second) && apart(given, third))) {
+      start(given, first);
+      other_ = &second;
+      third_ = &third;
+      if (!given.defined()) out_ = empty_contiguous_like(first);
+      return true;
+    }
+    return ternary_general(given, first, second, third);
+  }
   // As ternary with a bool `condition` that takes no part in promotion.
   bool select(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
-              const at::Tensor& second);
+              const at::Tensor& second) {
+    if (C10_LIKELY(condition.scalar_type() == at::kBool && dense_alike(first, condition, false) &&
+                   dense_alike(first, second, true) && usable(given, first, first.dtype()) &&
+                   apart(given, condition) && apart(given, second))) {
+      start(given, condition);
+      other_ = &first;
+      third_ = &second;
+      if (!given.defined()) out_ = empty_contiguous_like(first);
+      return true;
+    }
+    return select_general(given, condition, first, second);
+  }
 
   int device() const { return device_; }
   bool other_is_scalar() const { return scalar_; }
@@ -93,6 +114,12 @@ class ElementwisePlan {
     return given.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() !=
            input.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
   }
+  static bool dense_alike(const at::Tensor& a, const at::Tensor& b, bool same_type) {
+    const auto* x = a.unsafeGetTensorImpl();
+    const auto* y = b.unsafeGetTensorImpl();
+    return x->device() == y->device() && (!same_type || x->dtype() == y->dtype()) && x->is_contiguous() &&
+           y->is_contiguous() && x->sizes() == y->sizes();
+  }
   void start(const at::Tensor& given, const at::Tensor& self) {
     device_ = self.unsafeGetTensorImpl()->device().index();
     self_ = &self;
@@ -102,6 +129,10 @@ class ElementwisePlan {
   bool unary_general(const at::Tensor& given, const at::Tensor& self, Promotion promotion);
   bool binary_general(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
                       Promotion promotion);
+  bool ternary_general(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
+                       const at::Tensor& third);
+  bool select_general(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
+                      const at::Tensor& second);
   // Converts an input to `type` on the plan's device, keeping it in `slot` when it had to be made.
   const at::Tensor* prepared(const at::Tensor& input, c10::ScalarType type, at::Tensor& slot);
   // Makes a target of `type` when the output has another dtype.

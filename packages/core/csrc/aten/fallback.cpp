@@ -52,10 +52,14 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
 int common_device(const OperatorInfo& info, const c10::OperatorHandle& op, const torch::jit::Stack& stack,
                   size_t begin, size_t count) {
   int device = -1;
+  bool foreign = false;
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
-    if (!on_dl(tensor)) return;
-    if (device < 0) device = tensor.get_device();
-    if (C10_UNLIKELY(tensor.get_device() != device)) refuse_mixed(info, op, tensor, i, device);
+    if (on_dl(tensor)) {
+      if (device < 0) device = tensor.get_device();
+      if (C10_UNLIKELY(tensor.get_device() != device)) refuse_mixed(info, op, tensor, i, device);
+    } else if (C10_UNLIKELY(tensor.defined() && !(tensor.is_cpu() && tensor.dim() == 0))) {
+      foreign = !(tensor.is_cpu() && info.cpu_indices && i > 0) || foreign;
+    }
   });
   for (size_t i = 0; i < count && device < 0; ++i) {
     const c10::IValue& value = stack[begin + i];
@@ -64,11 +68,12 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op, const
     }
   }
   if (device < 0) return current_device();
-  visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
-    if (!tensor.defined() || on_dl(tensor) || (tensor.is_cpu() && tensor.dim() == 0)) return;
-    if (tensor.is_cpu() && info.cpu_indices && i > 0) return;
-    refuse_mixed(info, op, tensor, i, device);
-  });
+  if (C10_UNLIKELY(foreign)) {
+    visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
+      if (!tensor.defined() || on_dl(tensor) || (tensor.is_cpu() && tensor.dim() == 0)) return;
+      if (!(tensor.is_cpu() && info.cpu_indices && i > 0)) refuse_mixed(info, op, tensor, i, device);
+    });
+  }
   return device;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "aten/alias_pool.h"
 #include "aten/empty.h"
 #include "memory/allocator.h"
 #include "memory/transfer.h"
@@ -82,12 +83,6 @@ void HostArguments::make_staged(Twin& twin) {
   twin.bytes = bytes;
 }
 
-void HostArguments::make_aliased(Twin& twin) {
-  twin.bytes = twin.original.nbytes();
-  twin.data = const_cast<void*>(twin.original.data());
-  twin.host = make_host_storage(at::DataPtr(twin.data, c10::Device(c10::kCPU)), twin.bytes);
-}
-
 at::Tensor HostArguments::to_host(const at::Tensor& tensor, bool written) {
   for (const Argument& argument : arguments_) {
     if (argument.original.is_same(tensor)) {
@@ -97,15 +92,29 @@ at::Tensor HostArguments::to_host(const at::Tensor& tensor, bool written) {
   }
   const size_t index = twin_of(tensor);
   Twin& twin = twins_[index];
-  if (!twin.host) make_aliased(twin);
   twin.written |= written;
+  if (C10_LIKELY(!twin.host)) {
+    twin.bytes = twin.original.nbytes();
+    twin.data = const_cast<void*>(twin.original.data());
+    at::Tensor host = take_alias(tensor, twin.data, twin.bytes);
+    twin.host = host.storage();
+    arguments_.push_back({tensor, host, index, true});
+    return host;
+  }
   at::Tensor host = rewrap(twin.host, tensor, kCpuKeys);
   if (twin.first != 0 && tensor.numel() != 0) {
     const int64_t shift = static_cast<int64_t>(twin.first / tensor.itemsize());
     host.unsafeGetTensorImpl()->set_storage_offset(tensor.storage_offset() - shift);
   }
-  arguments_.push_back({tensor, host, index});
+  arguments_.push_back({tensor, host, index, false});
   return host;
+}
+
+HostArguments::~HostArguments() {
+  for (Argument& argument : arguments_) {
+    // The twin and the tensor itself hold the storage.
+    if (argument.pooled) give_back_alias(std::move(argument.host), 2);
+  }
 }
 
 void HostArguments::carry_resize(Twin& twin) {
@@ -152,26 +161,27 @@ void HostArguments::finish() {
   }
 }
 
-// The device's counterpart of a CPU storage: a twin's original, or new memory.
+// The device's counterpart of a CPU storage that is no twin: the storage itself, handed over, or a copy.
 c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
   auto* impl = host.unsafeGetStorageImpl();
-  for (const auto& [from, to] : adopted_) {
+  if (impl->device().type() == kDeviceType) return host;  // handed over for an earlier output
+  for (const auto& [from, to] : copied_) {
     if (from.unsafeGetStorageImpl() == impl) return to;
   }
   const size_t bytes = impl->nbytes();
   const bool shared = std::find(cpu_inputs_.begin(), cpu_inputs_.end(), impl) != cpu_inputs_.end();
-  at::DataPtr memory;
-  if (device_unchecked(device_).any_host_pointer && impl->resizable() && !shared) {
-    memory = device_allocator()->adopt(impl->set_data_ptr(at::DataPtr(nullptr, c10::Device(c10::kCPU))), bytes,
-                                       device_);
-  } else {
-    memory = device_allocator()->allocate_on(bytes, device_);
-    if (bytes > 0) copy_to_device(device_, memory.get(), impl->data(), bytes);
+  if (C10_LIKELY(device_unchecked(device_).any_host_pointer && impl->resizable() && !shared)) {
+    at::DataPtr memory = impl->set_data_ptr(at::DataPtr(nullptr, c10::Device(c10::kCPU)));
+    impl->set_data_ptr_noswap(device_allocator()->adopt(std::move(memory), bytes, device_));
+    impl->set_allocator(device_allocator());
+    return host;
   }
+  at::DataPtr memory = device_allocator()->allocate_on(bytes, device_);
+  if (bytes > 0) copy_to_device(device_, memory.get(), impl->data(), bytes);
   c10::Storage made(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
                                                           static_cast<int64_t>(bytes), std::move(memory),
                                                           device_allocator(), true));
-  adopted_.emplace_back(host, made);
+  copied_.emplace_back(host, made);
   return made;
 }
 

@@ -19,6 +19,7 @@ class HostArguments {
   // `staged` copies; otherwise the memory is aliased, which needs a host-accessible device.
   HostArguments(int device, bool staged, bool whole_storage)
       : device_(device), staged_(staged), whole_storage_(whole_storage) {}
+  ~HostArguments();
   HostArguments(const HostArguments&) = delete;
   HostArguments& operator=(const HostArguments&) = delete;
 
@@ -49,10 +50,10 @@ class HostArguments {
     at::Tensor original;
     at::Tensor host;
     size_t twin;
+    bool pooled;
   };
 
   size_t twin_of(const at::Tensor& tensor);
-  void make_aliased(Twin& twin);
   void make_staged(Twin& twin);
   void carry_resize(Twin& twin);
   void carry_geometry(const Argument& argument);
@@ -64,7 +65,7 @@ class HostArguments {
   c10::SmallVector<Twin, 4> twins_;
   c10::SmallVector<Argument, 6> arguments_;
   c10::SmallVector<c10::StorageImpl*, 2> cpu_inputs_;
-  c10::SmallVector<std::pair<c10::Storage, c10::Storage>, 2> adopted_;  // host storage → device storage
+  c10::SmallVector<std::pair<c10::Storage, c10::Storage>, 2> copied_;  // host storage → its copy
 };
 
 }  // namespace dl::core

@@ -81,7 +81,7 @@ def start(environ: Mapping[str, str]) -> Outcome:
         return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle])
     from dl_core.torch_backend import registration
 
-    done = registration.register(ready.plan, ready.vendors, ready.config)
+    done = registration.register(ready.plan, ready.vendors, ready.records, ready.config)
     return Outcome(
         done.active, [*ready.plan.reasons, *done.reasons], [*ready.problems, *done.problems]
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from conftest import Wheels
+from stub_wheels import Wheels
 
 REPORT = """
     import json, sys

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Wheels
+from stub_wheels import Wheels
 
 from dl_core import __version__, cli, doctor, installed
 from dl_core.probe import DeviceReport, Probe
@@ -27,7 +27,10 @@ COMMANDS = """
 
     @pluggy.HookimplMarker("dl")
     def dl_cli_commands():
-        return [Command("greet", "say hello", configure, run), Command("doctor", "x", configure, run)]
+        return [
+            Command("greet", "say hello", configure, run),
+            Command("doctor", "x", configure, run),
+        ]
 """
 
 

@@ -65,7 +65,7 @@ def test_warnings_name_the_operator(lacking: torch.Tensor) -> None:
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ValueError, match="'maybe'.*allow, warn, error"):
+    with pytest.raises(ValueError, match=r"'maybe'.*allow, warn, error"):
         torch.dl.set_fallback_mode("maybe")
 
 

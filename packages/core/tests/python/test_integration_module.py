@@ -73,6 +73,21 @@ def test_a_stream_is_restored_after_an_error() -> None:
     assert torch.dl.current_stream() == default
 
 
+def test_a_stream_brings_its_device_and_both_are_restored() -> None:
+    last = torch.dl.device_count() - 1
+    stream = torch.dl.Stream(last)
+    before = torch.dl.current_stream(last)
+    with torch.dl.stream(stream):
+        assert torch.dl.current_device() == last
+        assert torch.ones(1, device="dl").device.index == last
+        assert torch.dl.current_stream() == stream
+    assert torch.dl.current_device() == 0
+    assert torch.dl.current_stream(last) == before
+    with torch.dl.device(last):
+        assert torch.dl.current_device() == last
+    assert torch.dl.current_device() == 0
+
+
 def test_the_current_stream_belongs_to_the_thread() -> None:
     seen = []
     with torch.dl.stream(torch.dl.Stream()):
@@ -89,8 +104,10 @@ def test_events_order_and_time_work() -> None:
     end.record()
     end.synchronize()
     assert end.query() and start.elapsed_time(end) >= 0
+    assert isinstance(end, torch.dl.Event) and not isinstance(torch.dl.Stream(), torch.dl.Event)
     stream = torch.dl.Stream()
     stream.wait_event(end)
+    assert stream.record_event(end) is end
     stream.wait_stream(torch.dl.current_stream())
     stream.synchronize()
     assert stream.query()
@@ -117,7 +134,7 @@ def test_random_numbers_repeat() -> None:
 
 def test_fork_rng_restores_the_device() -> None:
     torch.manual_seed(3)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=range(torch.dl.device_count())):
         inside = torch.randn(5, device="dl")
     assert torch.equal(inside, torch.randn(5, device="dl"))
 
@@ -182,6 +199,7 @@ def test_generated_methods() -> None:
     assert torch.ones(2).untyped_storage().dl().is_dl
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_legacy_storage_classes() -> None:
     assert torch.dl.FloatStorage.dtype == torch.float32
     assert torch.dl.FloatStorage is torch.dl.FloatStorage

@@ -60,7 +60,10 @@ def test_the_setting_of_the_fallback_reaches_torch() -> None:
 def test_doctor_is_content_and_agrees_with_torch() -> None:
     report = json.loads(run("import sys; from dl_core.cli import main; main(['doctor', '--json'])"))
     assert report["healthy"], report["problems"]
-    code = "import torch; print(*(p.name for p in map(torch.dl.get_device_properties, range(torch.dl.device_count()))), sep='|')"
+    code = """
+import torch
+print(*map(torch.dl.get_device_name, range(torch.dl.device_count())), sep="|")
+"""
     assert run(code).split("|") == [device["name"] for device in report["visible"]]
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import sys
 
 import pytest
+from stub_wheels import Wheels, foreign_plugins
 
-from conftest import Wheels, foreign_plugins
 from dl_core.manager import PluginManager, PluginRecord
 
 GOOD = """

@@ -27,10 +27,16 @@ class Tied(nn.Module):
         self.register_buffer("buffer", torch.ones(2))
 
 
+def unpatched(owner: type, name: str) -> object:
+    """The function as torch has it, where a dl device has patched it already."""
+    function = getattr(owner, name)
+    return function.__wrapped__ if hasattr(function, patches._MARK) else function
+
+
 @pytest.fixture
 def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(patches, "DEVICE", STAND_IN)
-    monkeypatch.setattr(nn.Module, "_apply", patches._module_apply(nn.Module._apply))
+    monkeypatch.setattr(nn.Module, "_apply", patches._module_apply(unpatched(nn.Module, "_apply")))
     yield
     assert not torch.__future__.get_swap_module_params_on_conversion()
 
@@ -175,9 +181,9 @@ def test_modules_without_parameters_keep_their_buffers_moving() -> None:
 
 def test_dlpack_device_is_the_external_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "DEVICE", STAND_IN)
-    original = torch.Tensor.__dlpack_device__
+    original = unpatched(torch.Tensor, "__dlpack_device__")
     with pytest.raises(ValueError, match="Unknown device type"):
-        torch.empty(2, device=STAND_IN).__dlpack_device__()
+        original(torch.empty(2, device=STAND_IN))
     monkeypatch.setattr(torch.Tensor, "__dlpack_device__", patches._dlpack_device(original))
     kind, _ = torch.empty(2, device=STAND_IN).__dlpack_device__()
     assert int(kind) == 12  # kDLExtDev of dlpack.h

@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import diopi_proto
 import pytest
-from diopi_proto.descriptor import VendorDescriptor
 
+import diopi_proto
+from diopi_proto.descriptor import VendorDescriptor
 from dl_core.probe import probe_vendor
 
 HEAD = '#include <signal.h>\n#include <unistd.h>\n#include "dl/vendor.h"\n'
@@ -19,8 +19,10 @@ def build(folder: Path, source: str) -> VendorDescriptor:
     code.write_text(HEAD + source)
     library = folder / "libvendor.so"
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "-fvisibility=hidden", "-I", str(diopi_proto.include_dir())]
-        + [str(code), "-o", str(library)],
+        [
+            *("cc", "-shared", "-fPIC", "-fvisibility=hidden"),
+            *("-I", str(diopi_proto.include_dir()), str(code), "-o", str(library)),
+        ],
         check=True,
         timeout=120,
     )

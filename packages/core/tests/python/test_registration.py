@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from conftest import Wheels
+from stub_wheels import Wheels
 
 PRELUDE = """
     import json, os, sys, types
@@ -15,6 +15,7 @@ PRELUDE = """
     import torch
     import dl_core
     from dl_core import config, selection
+    from dl_core.manager import PluginRecord
     from pathlib import Path
     from diopi_proto.descriptor import VendorDescriptor
 
@@ -43,9 +44,9 @@ PRELUDE = """
     def go(order, first_only=True, legacy=(), **settings):
         from dl_core.torch_backend import registration
         vendors = {n: VendorDescriptor(n, Path("/lib.so"), "1", legacy=n in legacy) for n in order}
-        done = registration.register(
-            selection.Plan(tuple(order), first_only, ()), vendors, config.Config(**settings)
-        )
+        records = {n: PluginRecord(n, f"dl-vendor-{n}", "1", "m") for n in order}
+        plan = selection.Plan(tuple(order), first_only, ())
+        done = registration.register(plan, vendors, records, config.Config(**settings))
         print(json.dumps({
             "calls": calls, "active": done.active, "problems": list(done.problems),
             "name": torch._C._get_privateuse1_backend_name(), "module": hasattr(torch, "dl"),
@@ -85,7 +86,7 @@ def test_a_broken_vendor_is_told_and_the_next_is_used(wheels: Wheels) -> None:
     found = go(wheels, "go(['broken', 'one'])")
     assert found["active"]
     (problem,) = found["problems"]
-    for part in ("'broken'", "bad library", "/lib.so"):
+    for part in ("'broken'", "bad library", "pip install --force-reinstall dl-vendor-broken"):
         assert part in problem
 
 

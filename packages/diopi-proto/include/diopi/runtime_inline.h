@@ -11,9 +11,10 @@
 
 DL_EXTERN_C_BEGIN
 
-/* The context of the operator that runs on this thread. dl/operator.hpp defines and sets it; a vendor
- * without C++ that calls a function without a context argument writes DL_DEFINE_CURRENT_CONTEXT in
- * one source file and sets the variable around each operator. Hidden: each library has its own. */
+/* The context of the operator that runs on this thread. dl/operator.hpp defines and sets it; a
+ * vendor without C++ that calls a function without a context argument writes
+ * DL_DEFINE_CURRENT_CONTEXT in one source file and sets the variable around each operator. Hidden:
+ * each library has its own. */
 extern __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_current_context;
 
 #ifndef DL_DEFINE_CURRENT_CONTEXT
@@ -21,33 +22,38 @@ extern __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_cu
 #endif
 
 #ifdef DIOPIRT_IMPLEMENT
-/* Sets the context that the functions without a context argument use on this thread, and returns the
- * one before, so that a host can nest calls. NULL outside operators. */
+/* Sets the context that the functions without a context argument use on this thread, and returns
+ * the one before, so that a host can nest calls. NULL outside operators. */
 DL_EXPORT diopiContextHandle_t diopirt_set_current_context(diopiContextHandle_t ctx);
 #endif
 
 /* Each is NULL for a handle that must not be used. */
 static inline const dl_tensor_prefix_t* diopirt_tensor(diopiConstTensorHandle_t handle) {
   const dl_tensor_prefix_t* tensor = (const dl_tensor_prefix_t*)handle;
-  return tensor != NULL && tensor->magic == DL_TENSOR_MAGIC && tensor->version >= DL_PREFIX_VERSION ? tensor : NULL;
+  return tensor != NULL && tensor->magic == DL_TENSOR_MAGIC && tensor->version >= DL_PREFIX_VERSION
+             ? tensor
+             : NULL;
 }
 
 static inline const dl_context_prefix_t* diopirt_context(diopiContextHandle_t handle) {
   const dl_context_prefix_t* context = (const dl_context_prefix_t*)handle;
-  return context != NULL && context->magic == DL_CONTEXT_MAGIC && context->version >= DL_PREFIX_VERSION ? context
-                                                                                                        : NULL;
+  return context != NULL && context->magic == DL_CONTEXT_MAGIC &&
+                 context->version >= DL_PREFIX_VERSION
+             ? context
+             : NULL;
 }
 
 static inline const dl_generator_prefix_t* diopirt_generator(diopiConstGeneratorHandle_t handle) {
   const dl_generator_prefix_t* generator = (const dl_generator_prefix_t*)handle;
-  return generator != NULL && generator->magic == DL_GENERATOR_MAGIC && generator->version >= DL_PREFIX_VERSION
+  return generator != NULL && generator->magic == DL_GENERATOR_MAGIC &&
+                 generator->version >= DL_PREFIX_VERSION
              ? generator
              : NULL;
 }
 
 /* Leaves the calling function with diopiErrorOccurred unless `handle` is a good one. */
-#define DIOPIRT_OPEN(kind, variable, handle)                            \
-  const dl_##kind##_prefix_t* variable = diopirt_##kind(handle);        \
+#define DIOPIRT_OPEN(kind, variable, handle)                     \
+  const dl_##kind##_prefix_t* variable = diopirt_##kind(handle); \
   if (variable == NULL) return diopiErrorOccurred
 
 /* Leaves the calling function with diopiNoImplement unless the host fills this slot. */
@@ -135,25 +141,29 @@ DIOPI_RT_API diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, in
   }
 }
 
-DIOPI_RT_API diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th, void** pStoragePtr) {
+DIOPI_RT_API diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th,
+                                                   void** pStoragePtr) {
   DIOPIRT_OPEN(tensor, tensor, th);
   *pStoragePtr = tensor->storage;
   return diopiSuccess;
 }
 
-DIOPI_RT_API diopiError_t diopiGetTensorStorageOffset(diopiConstTensorHandle_t th, int64_t* pOffset) {
+DIOPI_RT_API diopiError_t diopiGetTensorStorageOffset(diopiConstTensorHandle_t th,
+                                                      int64_t* pOffset) {
   DIOPIRT_OPEN(tensor, tensor, th);
   *pOffset = tensor->storage_offset;
   return diopiSuccess;
 }
 
-DIOPI_RT_API diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th, size_t* pNbytes) {
+DIOPI_RT_API diopiError_t diopiGetTensorStorageNbytes(diopiConstTensorHandle_t th,
+                                                      size_t* pNbytes) {
   DIOPIRT_OPEN(tensor, tensor, th);
   *pNbytes = (size_t)tensor->storage_bytes;
   return diopiSuccess;
 }
 
-DIOPI_RT_API diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th, diopiDeviceIndex_t* pDevIndex) {
+DIOPI_RT_API diopiError_t diopiGetTensorDeviceIndex(diopiConstTensorHandle_t th,
+                                                    diopiDeviceIndex_t* pDevIndex) {
   DIOPIRT_OPEN(tensor, tensor, th);
   *pDevIndex = (diopiDeviceIndex_t)tensor->device_index;
   return diopiSuccess;
@@ -175,7 +185,8 @@ DIOPI_RT_API diopiError_t diopiGetTensorColIndices(diopiConstTensorHandle_t th,
   return diopiSuccess;
 }
 
-DIOPI_RT_API diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th, diopiConstTensorHandle_t* values) {
+DIOPI_RT_API diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th,
+                                               diopiConstTensorHandle_t* values) {
   DIOPIRT_OPEN(tensor, tensor, th);
   if (!(tensor->flags & DL_TENSOR_SPARSE_CSR)) return diopiErrorOccurred;
   *values = (diopiConstTensorHandle_t)tensor->values;
@@ -208,35 +219,38 @@ DIOPI_RT_API diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTens
   return context->ops->require_tensor(ctx, tensor, size, stride, dtype, device);
 }
 
-DIOPI_RT_API diopiError_t diopiRequireBuffer(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, int64_t num_bytes,
-                                             diopiDevice_t device) {
+DIOPI_RT_API diopiError_t diopiRequireBuffer(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
+                                             int64_t num_bytes, diopiDevice_t device) {
   DIOPIRT_OPEN(context, context, ctx);
   DIOPIRT_NEED(context->ops, require_buffer);
   return context->ops->require_buffer(ctx, tensor, num_bytes, device);
 }
 
-DIOPI_RT_API diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t th,
+DIOPI_RT_API diopiError_t diopiGeneratorGetState(diopiContextHandle_t ctx,
+                                                 diopiConstGeneratorHandle_t th,
                                                  diopiTensorHandle_t* data) {
   DIOPIRT_OPEN(generator, generator, th);
   DIOPIRT_NEED(generator->ops, generator_get_state);
   return generator->ops->generator_get_state(ctx, th, data);
 }
 
-DIOPI_RT_API diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th, diopiConstTensorHandle_t state) {
+DIOPI_RT_API diopiError_t diopiGeneratorSetState(diopiGeneratorHandle_t th,
+                                                 diopiConstTensorHandle_t state) {
   DIOPIRT_OPEN(generator, generator, th);
   DIOPIRT_NEED(generator->ops, generator_set_state);
   return generator->ops->generator_set_state(th, state);
 }
 
-DIOPI_RT_API diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t* ptrSeed,
-                                                         uint64_t* ptrOffset) {
+DIOPI_RT_API diopiError_t diopiGeneratorGetSeedAndOffset(diopiGeneratorHandle_t th,
+                                                         uint64_t* ptrSeed, uint64_t* ptrOffset) {
   DIOPIRT_OPEN(generator, generator, th);
   *ptrSeed = generator->seed;
   *ptrOffset = generator->offset;
   return diopiSuccess;
 }
 
-DIOPI_RT_API diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed, uint64_t offset) {
+DIOPI_RT_API diopiError_t diopiGeneratorSetSeedAndOffset(diopiGeneratorHandle_t th, uint64_t seed,
+                                                         uint64_t offset) {
   if (diopirt_generator(th) == NULL) return diopiErrorOccurred;
   dl_generator_prefix_t* generator = (dl_generator_prefix_t*)th;
   generator->seed = seed;

@@ -2,7 +2,8 @@
 //
 //   static const dl_operator_t kOperators[] = {DL_OPERATOR(dl::cpu, diopiAdd), ...};
 //
-// The entry calls dl::cpu::diopiAdd through a noexcept shim. Not part of the contract: a host never sees it.
+// The entry calls dl::cpu::diopiAdd through a noexcept shim. Not part of the contract: a host never
+// sees it.
 #ifndef DL_OPERATOR_HPP_
 #define DL_OPERATOR_HPP_
 
@@ -21,7 +22,8 @@
 
 // This header defines the variable itself; the macro stays usable in sources that include it.
 extern "C" {
-inline __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_current_context = nullptr;
+inline __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_current_context =
+    nullptr;
 }
 #undef DL_DEFINE_CURRENT_CONTEXT
 #define DL_DEFINE_CURRENT_CONTEXT static_assert(true)
@@ -38,9 +40,11 @@ inline thread_local char error_message[512];
 
 }  // namespace operator_detail
 
-// Why the operator running on this thread fails; truncated to what fits. Called before it returns its error.
+// Why the operator running on this thread fails; truncated to what fits. Called before it returns
+// its error.
 inline void set_last_error(const char* message) noexcept {
-  std::snprintf(operator_detail::error_message, sizeof operator_detail::error_message, "%s", message);
+  std::snprintf(operator_detail::error_message, sizeof operator_detail::error_message, "%s",
+                message);
 }
 
 // The message of the last operator that ran on this thread; empty if it set none.
@@ -55,15 +59,19 @@ namespace operator_detail {
   } catch (const std::exception& error) {
     std::snprintf(error_message, sizeof error_message, "[%s] %s", name, error.what());
   } catch (...) {
-    std::snprintf(error_message, sizeof error_message, "[%s] an exception that is not a std::exception", name);
+    std::snprintf(error_message, sizeof error_message,
+                  "[%s] an exception that is not a std::exception", name);
   }
   return diopiErrorOccurred;
 }
 
-// The context that functions without a context argument use, restored on leaving: operators may nest.
+// The context that functions without a context argument use, restored on leaving: operators may
+// nest.
 class CurrentContext {
  public:
-  explicit CurrentContext(diopiContextHandle_t ctx) noexcept : before_(dl_current_context) { dl_current_context = ctx; }
+  explicit CurrentContext(diopiContextHandle_t ctx) noexcept : before_(dl_current_context) {
+    dl_current_context = ctx;
+  }
   ~CurrentContext() { dl_current_context = before_; }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
@@ -91,17 +99,19 @@ diopiError_t guarded(const char* name, diopiContextHandle_t ctx, Args... args) n
 
 }  // namespace dl
 
-// An initialiser of dl_operator_t for ns::op, which must have the type of ::op. The shim is a lambda because that
-// gives each operator its own function with its own name in messages. The cast through void(*)() is the one that
-// compilers accept between function types.
-#define DL_OPERATOR(ns, op)                                                                     \
-  {                                                                                             \
-    #op, DIOPI_FINGERPRINT_##op,                                                                \
-        reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                           \
-            static_cast<decltype(&::op)>([](auto... args) {                                     \
-              return ::dl::operator_detail::guarded<&ns::op, decltype(&::op)>(#op, args...);    \
-            }))),                                                                               \
-        0                                                                                       \
+// An initialiser of dl_operator_t for ns::op, which must have the type of ::op. The shim is a
+// lambda because that gives each operator its own function with its own name in messages. The cast
+// through void(*)() is the one that compilers accept between function types.
+// clang-format off
+#define DL_OPERATOR(ns, op)                                                                       \
+  {                                                                                               \
+    #op, DIOPI_FINGERPRINT_##op,                                                                  \
+    reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                                 \
+        static_cast<decltype(&::op)>([](auto... args) {                                           \
+          return ::dl::operator_detail::guarded<&ns::op, decltype(&::op)>(#op, args...);          \
+        }))),                                                                                     \
+    0                                                                                             \
   }
+// clang-format on
 
 #endif

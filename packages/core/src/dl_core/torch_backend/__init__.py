@@ -1,10 +1,10 @@
 """The part of ``dl_core`` that belongs to torch. Importing it imports torch first.
 
-That order matters: torch's autoload may start the device while this line runs, and then finds every
-module of this package whole.
+That order matters: torch's autoload may start the device while the import below runs, and then
+finds every other module of this package whole.
 """
-
-import torch  # noqa: F401
 
 DEVICE = "dl"
 """The name of the device type."""
+
+import torch  # noqa: E402, F401 - autoload needs the name above

@@ -37,7 +37,7 @@ def set_device(device: DeviceLike) -> None:
         _C.set_device(existing_index("set_device", index))
 
 
-class device:
+class device:  # noqa: N801 - as in torch.cuda
     """Context manager: makes ``device`` current; None or a negative index changes nothing."""
 
     def __init__(self, device: DeviceLike) -> None:
@@ -58,7 +58,7 @@ class device:
         _C.maybe_exchange_device(self.prev_idx)
 
 
-class device_of(device):
+class device_of(device):  # noqa: N801 - as in torch.cuda
     """Context manager: makes the device of a tensor or storage current, if it is a dl device."""
 
     def __init__(self, obj: torch.Tensor | torch.UntypedStorage) -> None:

@@ -15,6 +15,7 @@ from dl_core.torch_backend import DEVICE
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
     from dl_core.config import Config
+    from dl_core.manager import PluginRecord
 
 _UNNAMED = "privateuseone"
 
@@ -28,7 +29,10 @@ class Registration(NamedTuple):
 
 
 def register(
-    plan: selection.Plan, vendors: Mapping[str, VendorDescriptor], config: Config
+    plan: selection.Plan,
+    vendors: Mapping[str, VendorDescriptor],
+    records: Mapping[str, PluginRecord],
+    config: Config,
 ) -> Registration:
     """Load the planned vendors and, if one has a device, register ``dl`` with torch.
 
@@ -63,7 +67,7 @@ def register(
                 _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
             info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
-            problems.append(_broken(vendor, error))
+            problems.append(_broken(records[name], name, error))
             continue
         counts[name], indices[name] = info["device_count"], info["index"]
         if plan.first_only and counts[name] > 0:
@@ -81,10 +85,10 @@ def _refused(problem: str) -> Registration:
     return Registration(False, (), (problem,))
 
 
-def _broken(vendor: VendorDescriptor, error: Exception) -> str:
+def _broken(record: PluginRecord, name: str, error: Exception) -> str:
     return (
-        f"vendor {vendor.name!r} {vendor.version} does not load: {error} ({vendor.library}). "
-        f"Install its wheel again; `dl doctor` examines the library."
+        f"vendor {name!r} of {record.wheel} is left out. {error}. Install it again: "
+        f"`pip install --force-reinstall {record.distribution}`."
     )
 
 

@@ -1,4 +1,9 @@
-"""Streams and events: torch's own classes, bound to this device type."""
+"""Streams and events: torch's own objects, made for this device type.
+
+``Stream`` and ``Event`` make plain :class:`torch.Stream` and :class:`torch.Event` objects, because
+torch refuses subclasses in places (``Event.elapsed_time`` for one). ``isinstance`` knows those of
+dl.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 import torch
-from typing_extensions import Self
 
 from dl_core.torch_backend import DEVICE
 from dl_core.torch_backend._utils import DeviceLike, existing_index
@@ -16,34 +20,44 @@ _DEVICE_TYPE = torch._C._autograd.DeviceType.PrivateUse1.value
 _DEFAULT_STREAM_ID = 0
 
 
-class Stream(torch.Stream):
+class _StreamType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, torch.Stream) and instance.device.type == DEVICE
+
+
+class _EventType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, torch.Event) and instance.device.type == DEVICE
+
+
+class Stream(metaclass=_StreamType):
     """A queue of work on one device.
 
     :param device: where; the current device if None.
     :param priority: a lower number is more urgent.
+    :param ids: instead of a device, ``stream_id``, ``device_index`` and ``device_type`` of a stream
+        that exists.
     """
 
-    def __new__(cls, device: DeviceLike = None, priority: int = 0, **ids: Any) -> Self:
+    def __new__(  # type: ignore[misc]
+        cls, device: DeviceLike = None, priority: int = 0, **ids: Any
+    ) -> torch.Stream:
         if ids:
-            return super().__new__(cls, priority=priority, **ids)
+            return torch.Stream(priority=priority, **ids)
         index = existing_index("Stream", device)
-        return super().__new__(cls, device=torch.device(DEVICE, index), priority=priority)
-
-    def __repr__(self) -> str:
-        return f"torch.dl.Stream(device={self.device}, stream_id={self.stream_id:#x})"
+        return torch.Stream(device=torch.device(DEVICE, index), priority=priority)
 
 
-class Event(torch.Event):
+class Event(metaclass=_EventType):
     """A mark in a stream, to wait for or to measure time with.
 
-    :param enable_timing: :meth:`elapsed_time` works between two such events.
+    :param enable_timing: ``elapsed_time`` works between two such events.
     """
 
-    def __new__(
+    def __new__(  # type: ignore[misc]
         cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
-    ) -> Self:
-        return super().__new__(
-            cls,
+    ) -> torch.Event:
+        return torch.Event(
             device=torch.device(DEVICE),
             enable_timing=enable_timing,
             blocking=blocking,
@@ -51,22 +65,14 @@ class Event(torch.Event):
         )
 
 
-def _ours(stream: torch.Stream) -> Stream:
-    return Stream(
-        stream_id=stream.stream_id,
-        device_index=stream.device_index,
-        device_type=stream.device_type,
-    )
-
-
-def current_stream(device: DeviceLike = None) -> Stream:
+def current_stream(device: DeviceLike = None) -> torch.Stream:
     """The stream that work of this thread on ``device`` goes to."""
-    return _ours(torch.accelerator.current_stream(existing_index("current_stream", device)))
+    return torch.accelerator.current_stream(existing_index("current_stream", device))
 
 
-def default_stream(device: DeviceLike = None) -> Stream:
+def default_stream(device: DeviceLike = None) -> torch.Stream:
     """The stream that is current where none was set."""
-    return Stream(
+    return torch.Stream(
         stream_id=_DEFAULT_STREAM_ID,
         device_index=existing_index("default_stream", device),
         device_type=_DEVICE_TYPE,

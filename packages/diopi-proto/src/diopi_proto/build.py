@@ -1,0 +1,36 @@
+"""Build vendor libraries: plain C shared libraries that can live beside any other in one process.
+
+In a vendor's ``setup.py``::
+
+    from diopi_proto.build import VendorLibrary, build_vendor_library
+
+    setup(
+        ext_modules=[VendorLibrary("dl_vendor_x.lib.libdl_vendor_x", sources=["csrc/plugin.cpp"])],
+        cmdclass={"build_ext": build_vendor_library},
+    )
+
+The wheel then holds ``dl_vendor_x/lib/libdl_vendor_x.so`` and is tagged ``py3-none-<platform>``.
+:func:`compile_library` does the same without setuptools, :func:`check_library` judges a finished
+file. CMake projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .vendorbuild.check import check_library
+from .vendorbuild.compiler import compile_library
+
+if TYPE_CHECKING:
+    from .vendorbuild.command import VendorLibrary, build_vendor_library
+
+__all__ = ["VendorLibrary", "build_vendor_library", "check_library", "compile_library"]
+
+
+def __getattr__(name: str) -> object:
+    # setuptools is only there where wheels are built.
+    if name in ("VendorLibrary", "build_vendor_library"):
+        from .vendorbuild import command
+
+        return getattr(command, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

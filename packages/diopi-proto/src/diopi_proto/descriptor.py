@@ -1,0 +1,29 @@
+"""How a vendor's wheel tells where its library is: what the ``dl_vendor`` hook returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class VendorDescriptor:
+    """One vendor library, as the wheel that ships it describes it. Making one loads nothing."""
+
+    name: str
+    """Short and lower case: ``"cpu"``, ``"rocm"``. What ``DL_VENDORS`` lists."""
+    library: Path
+    """Absolute path of the shared library."""
+    version: str
+    """Of the wheel; for messages only, never compared."""
+    priority: int = 0
+    """The vendor with the highest priority that has a device is used by default. Accelerators are
+    above 0, the CPU reference is 0."""
+    accelerator: bool = True
+    """False for a CPU reference."""
+    legacy: bool = False
+    """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``."""
+    present: Callable[[], bool] | None = None
+    """Tells quickly whether a driver and a device seem to be there, and touches neither. None: the
+    library's own ``present`` slot decides."""

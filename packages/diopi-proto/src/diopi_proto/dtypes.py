@@ -1,0 +1,113 @@
+"""The dtypes of the contract and how numpy stores them.
+
+numpy knows neither bfloat16 nor complex32: their elements are stored as ``uint16`` and ``uint32``
+bits, and a :class:`Dtype` beside the array says what they mean.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .tolerance.bfloat16 import bfloat16_to_float32, float32_to_bfloat16
+
+__all__ = [
+    "DTYPES",
+    "Array",
+    "Dtype",
+    "bfloat16_to_float32",
+    "dtype_of",
+    "float32_to_bfloat16",
+    "to_storage",
+]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """One dtype of the contract."""
+
+    name: str
+    """As in ``diopi_dtype_<name>``."""
+    number: int
+    """The value of that enumerator."""
+    storage: np.dtype[Any]
+    """What numpy stores an element as."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.storage.itemsize
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_STORAGE = {
+    "int8": (0, "int8"),
+    "uint8": (1, "uint8"),
+    "int16": (2, "int16"),
+    "uint16": (3, "uint16"),
+    "int32": (4, "int32"),
+    "uint32": (5, "uint32"),
+    "int64": (6, "int64"),
+    "uint64": (7, "uint64"),
+    "float16": (8, "float16"),
+    "float32": (9, "float32"),
+    "float64": (10, "float64"),
+    "bool": (11, "bool"),
+    "bfloat16": (12, "uint16"),
+    "tfloat32": (13, "float32"),
+    "complex32": (14, "uint32"),
+    "complex64": (15, "complex64"),
+    "complex128": (16, "complex128"),
+}
+
+DTYPES = {name: Dtype(name, n, np.dtype(storage)) for name, (n, storage) in _STORAGE.items()}
+"""All dtypes by name."""
+
+_BY_NUMBER = {dtype.number: dtype for dtype in DTYPES.values()}
+
+
+def dtype_of(value: Dtype | str | int | npt.DTypeLike) -> Dtype:
+    """The dtype that a name, a number of ``diopiDtype_t`` or a numpy dtype means.
+
+    :raises ValueError: the contract has no such dtype.
+    """
+    if isinstance(value, Dtype):
+        return value
+    found = None
+    if isinstance(value, int):
+        found = _BY_NUMBER.get(value)
+    elif isinstance(value, str) and value in DTYPES:
+        found = DTYPES[value]
+    else:
+        with suppress(TypeError):
+            found = DTYPES.get(np.dtype(value).name)
+    if found is None:
+        raise ValueError(f"{value!r} is no dtype of the contract; it has {', '.join(DTYPES)}")
+    return found
+
+
+def to_storage(array: Array, dtype: Dtype) -> Array:
+    """The array as numpy stores ``dtype``; values are converted, bits are taken as they are.
+
+    An array that is stored that way already is returned itself. For bfloat16, ``uint16`` means bits
+    and everything else is rounded by :func:`float32_to_bfloat16`. complex32 is bits only.
+
+    :raises ValueError: a conversion to complex32.
+    """
+    if array.dtype == dtype.storage:
+        return array
+    if dtype.name == "bfloat16":
+        if array.dtype.name == "bfloat16":  # another package's numpy dtype
+            return array.view(np.uint16)
+        return float32_to_bfloat16(array)
+    if dtype.name == "complex32":
+        raise ValueError("complex32 tensors are made from uint32 bits, two float16 each")
+    return array.astype(dtype.storage)

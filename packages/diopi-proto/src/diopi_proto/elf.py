@@ -1,0 +1,240 @@
+"""A small reader of ELF shared libraries: what a file is, needs and exports, without loading it.
+
+Only what the loader itself looks at is read (program headers and the dynamic section), so libraries
+without section headers are understood too. The format is described in the System V ABI, chapters 4
+and 5, and in the gABI's page on GNU hash tables.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+_MACHINES = {
+    3: "x86",
+    8: "mips",
+    20: "powerpc",
+    21: "powerpc64",
+    22: "s390x",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv",
+    258: "loongarch",
+}
+
+_PT_LOAD, _PT_DYNAMIC = 1, 2
+_DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 1, 4, 5, 6, 10
+_DT_SONAME, _DT_RPATH, _DT_RUNPATH, _DT_GNU_HASH = 14, 15, 29, 0x6FFFFEF5
+_SHT_DYNSYM = 11
+_BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "UNIQUE"}
+_KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 6: "TLS", 10: "IFUNC"}
+_HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
+
+
+class ElfError(ValueError):
+    """The file is no ELF file, or a damaged one. The message names the file."""
+
+
+@dataclass(frozen=True)
+class ElfIdentity:
+    """What kind of machine a file is for."""
+
+    bits: int
+    """32 or 64."""
+    little_endian: bool
+    machine: int
+    """``e_machine`` of the header."""
+
+    def __str__(self) -> str:
+        name = _MACHINES.get(self.machine, f"machine {self.machine}")
+        return f"{name}, {self.bits} bit, {'little' if self.little_endian else 'big'} endian"
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """One entry of the dynamic symbol table."""
+
+    name: str
+    binding: str
+    """``LOCAL``, ``GLOBAL``, ``WEAK``, ``UNIQUE``, or a number."""
+    kind: str
+    """``FUNC``, ``OBJECT``, ``TLS``, ``IFUNC``, ``NOTYPE``, or a number."""
+    defined: bool
+    hidden: bool
+
+
+@dataclass(frozen=True)
+class ElfFile:
+    """The dynamic part of a shared library."""
+
+    path: Path
+    identity: ElfIdentity
+    needed: tuple[str, ...]
+    soname: str | None
+    rpath: tuple[str, ...]
+    """``DT_RPATH`` and ``DT_RUNPATH`` together."""
+    symbols: tuple[Symbol, ...]
+
+    @property
+    def exported(self) -> frozenset[str]:
+        """Names that other libraries can bind to."""
+        return frozenset(
+            s.name for s in self.symbols if s.defined and not s.hidden and s.binding != "LOCAL"
+        )
+
+    @property
+    def undefined(self) -> frozenset[str]:
+        """Names that others must provide, weak ones included."""
+        return frozenset(s.name for s in self.symbols if not s.defined and s.name)
+
+    @property
+    def unique(self) -> frozenset[str]:
+        """Defined ``STB_GNU_UNIQUE`` names: the loader merges these even across RTLD_LOCAL."""
+        return frozenset(s.name for s in self.symbols if s.defined and s.binding == "UNIQUE")
+
+
+def read_identity(path: str | Path) -> ElfIdentity:
+    """Read the machine of an ELF file from its first bytes.
+
+    :raises ElfError: no ELF file.
+    :raises OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        return _identity(file.read(20), Path(path))
+
+
+@lru_cache(maxsize=1)
+def running_identity() -> ElfIdentity:
+    """The machine that this process runs as."""
+    return read_identity("/proc/self/exe")
+
+
+def read_elf(path: str | Path) -> ElfFile:
+    """Read the dynamic section of a 64-bit ELF file.
+
+    :raises ElfError: no ELF file, no 64-bit one, without a dynamic section, or damaged.
+    :raises OSError: the file cannot be read.
+    """
+    path = Path(path)
+    content = path.read_bytes()
+    identity = _identity(content, path)
+    if identity.bits != 64:
+        raise ElfError(f"{path} is an ELF file for {identity}; only 64-bit files can be read")
+    try:
+        return _Reader(content, identity, path).read()
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise ElfError(f"{path} is a damaged ELF file: {error}") from error
+
+
+def _identity(head: bytes, path: Path) -> ElfIdentity:
+    if len(head) < 20 or head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
+        raise ElfError(f"{path} is no ELF file: it begins with {head[:8]!r}")
+    little = head[5] == 1
+    (machine,) = struct.unpack_from("<H" if little else ">H", head, 18)
+    return ElfIdentity(bits=32 * head[4], little_endian=little, machine=machine)
+
+
+class _Reader:
+    def __init__(self, content: bytes, identity: ElfIdentity, path: Path) -> None:
+        self._content = content
+        self._identity = identity
+        self._path = path
+        self._order = "<" if identity.little_endian else ">"
+        self._segments: list[tuple[int, int, int]] = []  # virtual address, file offset, bytes
+
+    def read(self) -> ElfFile:
+        dynamic = self._dynamic()
+        values: dict[int, int] = {}
+        for tag, value in dynamic:
+            values.setdefault(tag, value)
+        if _DT_STRTAB not in values or _DT_SYMTAB not in values:
+            raise ElfError(f"{self._path} has no dynamic symbol table: it is no shared library")
+        strings = self._offset(values[_DT_STRTAB])
+        names = self._content[strings : strings + values.get(_DT_STRSZ, 0)]
+        paths = [_text(names, v) for t, v in dynamic if t in (_DT_RPATH, _DT_RUNPATH)]
+        return ElfFile(
+            path=self._path,
+            identity=self._identity,
+            needed=tuple(_text(names, v) for t, v in dynamic if t == _DT_NEEDED),
+            soname=_text(names, values[_DT_SONAME]) if _DT_SONAME in values else None,
+            rpath=tuple(part for path in paths for part in path.split(":") if part),
+            symbols=self._symbols(values, names),
+        )
+
+    def _unpack(self, form: str, offset: int) -> tuple[int, ...]:
+        return struct.unpack_from(self._order + form, self._content, offset)
+
+    def _dynamic(self) -> list[tuple[int, int]]:
+        (headers,) = self._unpack("Q", 32)
+        size, count = self._unpack("HH", 54)
+        position = None
+        for index in range(count):
+            kind, _, offset, address, _, in_file = self._unpack("IIQQQQ", headers + index * size)
+            if kind == _PT_LOAD:
+                self._segments.append((address, offset, in_file))
+            elif kind == _PT_DYNAMIC:
+                position = offset
+        if position is None:
+            raise ElfError(f"{self._path} has no dynamic section: it is no shared library")
+        entries: list[tuple[int, int]] = []
+        while True:
+            tag, value = self._unpack("QQ", position)
+            if tag == 0:
+                return entries
+            entries.append((tag, value))
+            position += 16
+
+    def _offset(self, address: int) -> int:
+        for start, offset, length in self._segments:
+            if start <= address < start + length:
+                return address - start + offset
+        raise ElfError(f"{self._path}: address {address:#x} is in no segment of the file")
+
+    def _symbols(self, values: dict[int, int], names: bytes) -> tuple[Symbol, ...]:
+        table = self._offset(values[_DT_SYMTAB])
+        symbols = []
+        for index in range(1, self._symbol_count(values)):
+            name, info, other, section = self._unpack("IBBH", table + index * 24)
+            symbols.append(
+                Symbol(
+                    name=_text(names, name),
+                    binding=_BINDINGS.get(info >> 4, str(info >> 4)),
+                    kind=_KINDS.get(info & 15, str(info & 15)),
+                    defined=section != 0,
+                    hidden=(other & 3) in _HIDDEN,
+                )
+            )
+        return tuple(symbols)
+
+    def _symbol_count(self, values: dict[int, int]) -> int:
+        """The dynamic section does not tell; the section header does, else a hash table."""
+        (sections,) = self._unpack("Q", 40)
+        size, count = self._unpack("HH", 58)
+        for index in range(count if sections else 0):
+            header = sections + index * size
+            if self._unpack("I", header + 4)[0] == _SHT_DYNSYM:
+                length, entry = self._unpack("Q", header + 32)[0], self._unpack("Q", header + 56)[0]
+                return length // (entry or 24)
+        if _DT_HASH in values:
+            return self._unpack("II", self._offset(values[_DT_HASH]))[1]
+        if _DT_GNU_HASH in values:
+            return self._count_by_gnu_hash(self._offset(values[_DT_GNU_HASH]))
+        return 0
+
+    def _count_by_gnu_hash(self, table: int) -> int:
+        bucket_count, first, bloom_words, _ = self._unpack("IIII", table)
+        buckets = table + 16 + 8 * bloom_words
+        last = max(self._unpack(f"{bucket_count}I", buckets), default=0)
+        if last < first:
+            return first
+        chains = buckets + 4 * bucket_count
+        while not self._unpack("I", chains + 4 * (last - first))[0] & 1:
+            last += 1
+        return last + 1
+
+
+def _text(names: bytes, offset: int) -> str:
+    return names[offset : names.index(0, offset)].decode() if offset < len(names) else ""

@@ -1,0 +1,146 @@
+"""The cffi declarations and the module that is compiled from them.
+
+cffi knows no preprocessor. The hand-written headers of ``dl/`` use little of it, and this reads
+that little: includes of our own, include guards, ``#ifdef __cplusplus`` and integer constants.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import operator
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from cffi import FFI
+
+from diopi_proto.generate.model import NOTICE, Function, Schema, declaration
+from diopi_proto.schema import Operator
+
+MODULE = "diopi_proto._ffi_gen"
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_DIRECTIVE = re.compile(r"#\s*(\w+)\s*(.*)")
+_CONSTANT = re.compile(r"(\w+)\s+(.+)")
+_NOT_DECLARATIONS = re.compile(
+    r"\b(DL_EXTERN_C_BEGIN|DL_EXTERN_C_END|DL_EXPORT|DIOPI_VISIBILITY)\b"
+)
+_BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.LShift: operator.lshift,
+    ast.BitOr: operator.or_,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+}
+
+
+class _Headers:
+    """Collects the declarations and integer constants of headers, each header once."""
+
+    def __init__(self, include: Path, given: dict[str, str]) -> None:
+        self._include = include
+        self._given = given
+        self._seen: set[str] = set()
+        self.constants: dict[str, int] = {}
+        self.declarations: list[str] = []
+
+    def read(self, name: str) -> None:
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        text = self._given.get(name)
+        if text is None:
+            text = (self._include / name).read_text(encoding="utf-8")
+        text = _COMMENT.sub("", text).replace("\\\n", " ")
+        defined: set[str] = set()
+        active = [True]
+        for line in text.splitlines():
+            directive = _DIRECTIVE.match(line.strip())
+            if directive is None:
+                if all(active) and (line := _NOT_DECLARATIONS.sub("", line).rstrip()):
+                    self.declarations.append(line)
+                continue
+            word, rest = directive.groups()
+            if word in ("ifdef", "ifndef"):
+                active.append((rest.split()[0] in defined) == (word == "ifdef"))
+            elif word == "if":
+                raise ValueError(f"{name}: #if is more than this reader understands: {rest}")
+            elif word == "else":
+                active[-1] = not active[-1]
+            elif word == "endif":
+                active.pop()
+            elif all(active) and word == "define":
+                defined.add(re.split(r"\W", rest, maxsplit=1)[0])
+                self._define(rest)
+            elif all(active) and word == "include" and rest.startswith('"'):
+                self.read(rest.strip('"'))
+
+    def _define(self, text: str) -> None:
+        match = _CONSTANT.fullmatch(text.strip())
+        if match is None:
+            return
+        value = _integer(match[2])
+        if value is not None:
+            self.constants[match[1]] = value
+
+
+def _integer(expression: str) -> int | None:
+    """The value of an integer constant expression, None for anything else."""
+    text = re.sub(r"U?INT(?:8|16|32|64)_C\((\w+)\)", r"\1", expression)
+    text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", text)
+    try:
+        return _evaluate(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _evaluate(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        return _BINARY[type(node.op)](_evaluate(node.left), _evaluate(node.right))
+    raise ValueError("not an integer constant")
+
+
+def _pointer(function: Operator) -> str:
+    params = ", ".join(f"{p.type} {p.name}" for p in function.params)
+    return f"typedef {function.returns} (*{function.name}_fn)({params});"
+
+
+def declarations(schema: Schema, include: Path, generated: dict[str, str]) -> str:
+    """What cffi is told: types, the structs of ``dl/``, and every function and its pointer type.
+
+    :param include: the folder that holds ``dl/``.
+    :param generated: headers by name that take precedence over files.
+    """
+    headers = _Headers(include, generated)
+    headers.read("diopi/types.gen.h")
+    for path in sorted((include / "dl").glob("*.h")):
+        headers.read(f"dl/{path.name}")
+    functions: list[Function | Operator] = [
+        *schema.runtime,
+        *schema.vendor_functions,
+        *schema.operators,
+    ]
+    lines = [f"#define {name} {value}" for name, value in headers.constants.items()]
+    lines += headers.declarations
+    lines.append("diopiContextHandle_t diopirt_set_current_context(diopiContextHandle_t ctx);")
+    lines += [f"{declaration(function)};" for function in functions]
+    lines += map(_pointer, schema.operators)
+    return "\n".join(lines)
+
+
+def cffi_module(schema: Schema, include: Path, generated: dict[str, str]) -> str:
+    """The text of ``_ffi_gen.py``, an out-of-line module in ABI mode."""
+    builder = FFI()
+    builder.set_source(MODULE, None)
+    builder.cdef(declarations(schema, include, generated))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "_ffi_gen.py"
+        with contextlib.redirect_stdout(io.StringIO()):  # cffi announces what it writes
+            builder.emit_python_code(str(path))
+        text = path.read_text(encoding="utf-8")
+    body = text.split("\n", 1)[1] if text.startswith("# auto-generated") else text
+    return f"# {NOTICE}\n# ruff: noqa\n# mypy: ignore-errors\n{body}"

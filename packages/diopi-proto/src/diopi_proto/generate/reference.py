@@ -1,0 +1,60 @@
+"""The reference documentation, docs/operators.md."""
+
+from __future__ import annotations
+
+from diopi_proto.generate.headers import describe
+from diopi_proto.generate.model import NOTICE, Schema, declaration
+from diopi_proto.schema import Operator
+
+
+def reference(schema: Schema) -> str:
+    """One section per family, one entry per operator."""
+    count = len(schema.operators)
+    blocks = [
+        f"<!-- {NOTICE} -->",
+        "# Operators",
+        f"{count} operators in {len(schema.families)} families. What all of them share is said at "
+        "the top of each header in `include/diopi/`; dtype rules and classes are explained in "
+        "`schema/README.md`.",
+        "\n".join(
+            f"- [{family}](#{family}) ({_count(schema, family)}): {summary}"
+            for family, summary in schema.families.items()
+        ),
+    ]
+    for family, summary in schema.families.items():
+        blocks += [f"## {family}", summary]
+        blocks += [_entry(op) for op in schema.operators if op.family == family]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _count(schema: Schema, family: str) -> int:
+    return sum(op.family == family for op in schema.operators)
+
+
+def _entry(operator: Operator) -> str:
+    facts = [f"`{operator.header}`", operator.op_class, f"dtypes: {operator.dtypes}"]
+    if operator.in_place_of:
+        facts.append(f"in-place form of {operator.in_place_of}")
+    if operator.gradient_of:
+        facts.append(f"gradient of {operator.gradient_of}")
+    lines = [
+        f"### {operator.name}",
+        "",
+        f"```c\n{declaration(operator)};\n```",
+        "",
+        operator.doc,
+        "",
+        " · ".join(facts),
+    ]
+    rows = []
+    for parameter in operator.params[1:]:
+        clauses = describe(parameter, operator.dtypes)
+        if parameter.direction != "in" or clauses:
+            rows.append(f"| `{parameter.name}` | {parameter.direction} | {_cell(clauses)} |")
+    if rows:
+        lines += ["", "| parameter | direction | |", "| --- | --- | --- |", *rows]
+    return "\n".join(lines)
+
+
+def _cell(clauses: list[str]) -> str:
+    return "; ".join(clauses).replace("|", "\\|")

@@ -1,0 +1,52 @@
+"""C comments and line wrapping, as clang-format would leave them."""
+
+from __future__ import annotations
+
+import textwrap
+
+WIDTH = 100
+
+
+def comment(paragraphs: list[str], indent: str = "") -> str:
+    """A documentation comment: each entry wrapped, below the one before."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        hang = "    " if paragraph.startswith("@") else ""
+        lines += textwrap.wrap(
+            paragraph,
+            WIDTH - len(indent) - 4,
+            subsequent_indent=hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    if len(lines) == 1:
+        return f"{indent}/** {lines[0]} */"
+    head, *rest = lines
+    body = "\n".join(f"{indent} *  {line}".rstrip() for line in rest)
+    if len(body.rsplit("\n", 1)[-1]) + 3 > WIDTH:
+        return f"{indent}/** {head}\n{body}\n{indent} */"
+    return f"{indent}/** {head}\n{body} */"
+
+
+def remark(text: str) -> str:
+    """An ordinary comment, wrapped."""
+    lines = textwrap.wrap(text, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+    return "/* " + "\n * ".join(lines) + " */"
+
+
+def prototype(prefix: str, params: list[str], suffix: str = ";") -> str:
+    """A C prototype, the parameters aligned behind the parenthesis when they need more lines."""
+    line = f"{prefix}({', '.join(params) or 'void'}){suffix}"
+    if len(line) <= WIDTH:
+        return line
+    indent = " " * (len(prefix) + 1)
+    lines = [f"{prefix}("]
+    for index, param in enumerate(params):
+        piece = param + ("," if index + 1 < len(params) else f"){suffix}")
+        current = lines[-1]
+        joined = current + piece if current.endswith("(") else f"{current} {piece}"
+        if len(joined) <= WIDTH or current.strip() == "" or current.endswith("("):
+            lines[-1] = joined
+        else:
+            lines.append(indent + piece)
+    return "\n".join(lines)

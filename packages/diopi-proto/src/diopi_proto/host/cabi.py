@@ -1,0 +1,12 @@
+"""The contract's types and constants, for use from Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _ffi_gen
+
+# cffi's objects have no static types.
+ffi: Any = _ffi_gen.ffi
+constants: Any = ffi.dlopen(None)
+"""Enumerators and integer macros as attributes: ``constants.DL_TENSOR_MAGIC``."""

@@ -1,0 +1,118 @@
+"""One operator of one vendor, ready to be called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import OperatorError, OperatorNotBoundError
+from .cabi import constants, ffi
+from .context import CallContext
+from .frame import Frame
+from .instance import Instance
+from .plan import Plan, plan_for
+from .streams import Stream
+
+_SUCCESS: int = constants.diopiSuccess
+
+
+class BoundOperator:
+    """Call an operator with Python values.
+
+    Tensors are :class:`diopi_proto.Tensor`; arrays of tensors are sequences, and their counts
+    follow from them; scalars are numbers; sizes are sequences of integers; enumerators are their
+    names; None is NULL where the schema allows it. What only the vendor writes is not passed but
+    returned.
+    """
+
+    def __init__(self, instance: Instance, name: str) -> None:
+        self._instance = instance
+        self._plan: Plan = plan_for(name)
+        function = instance.function(self._plan.operator)
+        if function is None:
+            raise _not_bound(instance, name)
+        self._function = ffi.cast(self._plan.function_type, function)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the parameters that the caller passes."""
+        return self._plan.arguments
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return self._plan.operator.doc
+
+    def __call__(
+        self,
+        /,
+        *arguments: Any,
+        stream: Stream | None = None,
+        device: int | None = None,
+        synchronize: bool = True,
+        **named: Any,
+    ) -> Any:
+        """Run the operator.
+
+        :param stream: where it is enqueued; None: the default stream.
+        :param device: only needed where no argument is on a device; 0 then.
+        :param synchronize: False: return once it is enqueued. The arguments are kept alive until
+            somebody waits; reading a result waits.
+        :returns: what the vendor wrote: None, one value, or a tuple of them in the schema's order.
+        :raises ArgumentError: a value does not fit; nothing was called.
+        :raises OperatorError: the operator returned an error.
+        :raises VendorError: waiting for it failed.
+        :raises ClosedError: the vendor was closed.
+        """
+        instance, plan = self._instance, self._plan
+        name = plan.operator.name
+        if device is None and stream is not None:
+            device = stream.device
+        frame = Frame(instance, name, device)
+        passed, results = plan.prepare(frame, plan.bind(arguments, named))
+        used = instance.check_device(frame.device or 0, name)
+        queue = stream.pointer_for(instance, used) if stream is not None else ffi.NULL
+        instance.lifetime.hold()
+        try:
+            with frame.generators_held(), CallContext(instance, used, queue) as context:
+                code = int(self._function(context.handle, *passed))
+                reason = "" if code == _SUCCESS else instance.last_error()
+            instance.enqueued(used, queue, [*frame.tensors, *context.required.values(), stream])
+            if code != _SUCCESS:
+                raise _error(instance, name, code, reason, context) from context.failure
+            if synchronize:
+                instance.wait(used, queue)
+            values = [result(context) for result in results]
+        finally:
+            instance.lifetime.drop()
+        if not values:
+            return None
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self._plan.arguments)
+        return f"<{self._plan.operator.name}({shown}) of vendor {self._instance.name}>"
+
+
+def _error(
+    instance: Instance, name: str, code: int, reason: str, context: CallContext
+) -> OperatorError:
+    symbol = ffi.typeof("diopiError_t").elements.get(code, "an unknown code")
+    said = reason or (str(context.failure) if context.failure else "no reason given")
+    return OperatorError(
+        f"[{name}] {said.removeprefix(f'[{name}] ')} "
+        f"({symbol}, code {code}; vendor {instance.name}, device {context.device})",
+        code=code,
+        operator=name,
+        vendor=instance.name,
+        reason=reason,
+    )
+
+
+def _not_bound(instance: Instance, name: str) -> OperatorNotBoundError:
+    why = instance.mismatched.get(name) or f"vendor {instance.name} does not implement it"
+    return OperatorNotBoundError(
+        f"[{name}] {why}",
+        code=constants.diopiNoImplement,
+        operator=name,
+        vendor=instance.name,
+        reason=why,
+    )

@@ -1,0 +1,50 @@
+"""What a vendor says of its devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..dtypes import DTYPES
+from .cabi import ffi
+from .instance import Instance
+from .structs import text
+from .tableinstance import TableInstance
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What a vendor says of one device. Fields that it does not know are 0 or empty."""
+
+    name: str
+    total_memory: int
+    """Bytes."""
+    major: int
+    minor: int
+    """Architecture version, vendor's own meaning."""
+    multiprocessor_count: int
+    warp_size: int
+    dtypes: frozenset[str]
+    """Dtypes that tensors can be computed with."""
+    architecture: str
+
+
+def read_properties(instance: Instance, device: int) -> DeviceProperties:
+    """Ask a vendor; what it does not fill in stays 0 or empty.
+
+    :raises ArgumentError: there is no such device.
+    """
+    instance.check_device(device, "device_properties")
+    raw = ffi.new("dl_device_properties_t*")
+    raw.struct_size = ffi.sizeof("dl_device_properties_t")
+    if isinstance(instance, TableInstance) and instance.slots.has("device_properties"):
+        instance.slots.call("device_properties", device, raw)
+    return DeviceProperties(
+        name=text(raw.name) or instance.name,
+        total_memory=raw.total_memory,
+        major=raw.major,
+        minor=raw.minor,
+        multiprocessor_count=raw.multiprocessor_count,
+        warp_size=raw.warp_size,
+        dtypes=frozenset(n for n, d in DTYPES.items() if raw.dtype_mask >> d.number & 1),
+        architecture=text(raw.architecture),
+    )

@@ -1,0 +1,77 @@
+"""The state of a random number generator: a Philox seed and offset."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import threading
+
+from .cabi import constants, ffi
+from .structs import CData
+
+_STATE = struct.Struct("<QQ")
+STATE_BYTES = _STATE.size
+_order = itertools.count()
+
+
+class Generator:
+    """Philox4x32-10 with key = seed; ``offset`` counts 128-bit counter steps already consumed.
+
+    The same seed and offset give the same numbers on every vendor. An operator that draws moves the
+    offset. A call holds its generators, so two threads may share one.
+
+    :param seed: 64 bits.
+    :param offset: 64 bits.
+    :param device: the vendor's number of the device; for vendors that ask.
+    """
+
+    def __init__(self, seed: int = 0, offset: int = 0, *, device: int = 0) -> None:
+        from .context import handle_ops
+
+        self.lock = threading.RLock()
+        self.order = next(_order)  # calls lock several generators in this order
+        self._prefix = ffi.new("dl_generator_prefix_t*")
+        self._prefix.magic = constants.DL_GENERATOR_MAGIC
+        self._prefix.version = constants.DL_PREFIX_VERSION
+        self._prefix.ops = handle_ops()
+        self._prefix.device_index = device
+        self.seed = seed
+        self.offset = offset
+        self.handle: CData = ffi.cast("diopiGeneratorHandle_t", self._prefix)
+        """``diopiGeneratorHandle_t``; valid as long as this object."""
+
+    @property
+    def seed(self) -> int:
+        """The key."""
+        return int(self._prefix.seed)
+
+    @seed.setter
+    def seed(self, value: int) -> None:
+        self._prefix.seed = value
+
+    @property
+    def offset(self) -> int:
+        """Counter steps consumed."""
+        return int(self._prefix.offset)
+
+    @offset.setter
+    def offset(self, value: int) -> None:
+        self._prefix.offset = value
+
+    def __repr__(self) -> str:
+        return f"Generator(seed={self.seed}, offset={self.offset})"
+
+
+def pack_state(prefix: CData) -> bytes:
+    """Seed and offset of a ``dl_generator_prefix_t*`` as the 16 bytes of the opaque state."""
+    return _STATE.pack(prefix.seed, prefix.offset)
+
+
+def unpack_state(prefix: CData, state: bytes) -> None:
+    """Put back what :func:`pack_state` returned.
+
+    :raises ValueError: not 16 bytes.
+    """
+    if len(state) != STATE_BYTES:
+        raise ValueError(f"a generator's state has {STATE_BYTES} bytes, not {len(state)}")
+    prefix.seed, prefix.offset = _STATE.unpack(state)

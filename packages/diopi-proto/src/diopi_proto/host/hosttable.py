@@ -1,0 +1,81 @@
+"""The ``dl_host_t`` that this host gives to the vendors it loads."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+from .._version import __version__
+from .cabi import constants, ffi
+from .memory import HostMemory
+from .structs import CData, text
+
+_log = logging.getLogger("diopi_proto.vendor")
+_LEVELS = {
+    constants.DL_LOG_DEBUG: logging.DEBUG,
+    constants.DL_LOG_INFO: logging.INFO,
+    constants.DL_LOG_WARNING: logging.WARNING,
+    constants.DL_LOG_ERROR: logging.ERROR,
+}
+
+
+def report_callback_failure(kind: Any, error: BaseException, trace: Any) -> None:
+    """What a callback does with an exception: it must not reach the vendor, nor be lost."""
+    _log.error("a function of the host failed", exc_info=(kind, error, trace))
+
+
+class HostTable:
+    """One host table and its Python functions. Keep it as long as an instance made with it."""
+
+    def __init__(self) -> None:
+        self.memory = HostMemory()
+        self._keep: list[CData] = []
+        self.pointer: CData = ffi.new("dl_host_t*")
+        self.pointer.struct_size = ffi.sizeof("dl_host_t")
+        self.pointer.name = self._kept(ffi.new("char[]", b"numpy"))
+        self.pointer.version = self._kept(ffi.new("char[]", __version__.encode()))
+        self._set("allocate", self._allocate, ffi.NULL)
+        self._set("deallocate", self._deallocate)
+        self._set("log", self._write_log)
+        self._set("parallel_for", self._parallel_for, constants.DL_ERROR)
+        self._set("num_threads", self._num_threads, 1)
+
+    def _kept(self, value: CData) -> CData:
+        self._keep.append(value)
+        return value
+
+    def _set(self, slot: str, function: Any, error: Any = None) -> None:
+        kind = ffi.typeof(self.pointer).item
+        declared = dict(kind.fields)[slot].type
+        callback = ffi.callback(declared, function, error=error, onerror=report_callback_failure)
+        setattr(self.pointer, slot, self._kept(callback))
+
+    def _allocate(self, host: CData, count: int, alignment: int) -> CData:
+        try:
+            return ffi.cast("void*", self.memory.allocate(count, alignment))
+        except MemoryError:
+            return ffi.NULL
+
+    def _deallocate(self, host: CData, memory: CData) -> None:
+        if memory != ffi.NULL and not self.memory.free(int(ffi.cast("uintptr_t", memory))):
+            _log.error("a vendor frees host memory at %s that was never allocated", memory)
+
+    def _write_log(self, host: CData, level: int, message: CData) -> None:
+        _log.log(_LEVELS.get(level, logging.ERROR), "%s", text(message))
+
+    def _parallel_for(
+        self, host: CData, begin: int, end: int, grain: int, body: CData, argument: CData
+    ) -> int:
+        if begin < end:
+            body(argument, begin, end)
+        return 0
+
+    def _num_threads(self, host: CData) -> int:
+        return 1
+
+
+@cache
+def default_host() -> HostTable:
+    """The one that all vendors of the process share."""
+    return HostTable()

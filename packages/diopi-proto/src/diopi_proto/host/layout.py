@@ -1,0 +1,45 @@
+"""Shapes and strides, counted in elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+Shape = tuple[int, ...]
+
+
+def contiguous_strides(shape: Sequence[int]) -> Shape:
+    """Row-major strides without gaps; a dimension of size 0 counts as 1."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Row-major without gaps. The strides of dimensions of size 1 do not matter."""
+    if prod(shape) == 0:
+        return True
+    usual = contiguous_strides(shape)
+    return all(
+        size == 1 or stride == right
+        for size, stride, right in zip(shape, strides, usual, strict=True)
+    )
+
+
+def span(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements from the first to the last one reached, both included; 0 without elements."""
+    if prod(shape) == 0:
+        return 0
+    return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+
+
+def check_layout(shape: Shape, strides: Shape, offset: int = 0) -> None:
+    """:raises ValueError: lengths differ, or something is negative."""
+    if len(shape) != len(strides):
+        raise ValueError(f"shape {shape} and strides {strides} have different lengths")
+    if any(value < 0 for value in (*shape, *strides, offset)):
+        raise ValueError(
+            f"shape {shape}, strides {strides} and offset {offset} must not be negative"
+        )

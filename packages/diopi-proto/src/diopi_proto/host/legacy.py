@@ -1,0 +1,106 @@
+"""An instance made of a library in DIOPI's own style: operators exported by name, no table.
+
+Such a library has no devices or memory of its own to ask for: it gets one device whose memory is
+the host's. Its runtime functions come from ``libdiopirt.so.1``, loaded for all (RTLD_GLOBAL) the
+first time a legacy library is opened. Fingerprints do not exist, so its signatures must be those of
+the schema.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from .._paths import runtime_library
+from ..elf import ElfFile
+from ..errors import OutOfMemoryError, VendorLoadError
+from ..schema import Operator, load
+from .cabi import constants, ffi
+from .hosttable import HostTable
+from .instance import ANY_HOST_POINTER, HOST_ACCESSIBLE, SYNCHRONOUS, Instance
+from .memory import HostMemory
+from .structs import CData, text
+
+
+@cache
+def load_runtime(path: Path | None = None) -> CData:
+    """Load ``libdiopirt.so.1`` for the whole process; once.
+
+    :raises VendorLoadError: it is not there, or cannot be loaded.
+    """
+    path = path or runtime_library()
+    if not path.is_file():
+        raise VendorLoadError(
+            f"legacy libraries need {path}, which is not there. The wheel has it; in a "
+            "source checkout run `python setup.py build_ext --inplace`."
+        )
+    try:
+        return ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
+    except OSError as error:
+        raise VendorLoadError(f"cannot load {path}: {error}") from error
+
+
+class LegacyInstance(Instance):
+    """Wrap an opened legacy library."""
+
+    def __init__(self, library: CData, elf: ElfFile, host: HostTable) -> None:
+        self.host = host
+        self.handle = ffi.NULL
+        self.capabilities = HOST_ACCESSIBLE | SYNCHRONOUS | ANY_HOST_POINTER
+        self.mismatched = {}
+        self._library = library
+        self._runtime = load_runtime()
+        self._exported = elf.exported & load().keys()
+        self._strings: dict[str, CData] = {
+            name: ffi.cast("const char*(*)(void)", ffi.addressof(library, name))
+            for name in ("diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString")
+            if name in elf.exported
+        }
+        self.name = self._string("diopiGetVendorName") or elf.path.stem
+        self.version = self._string("diopiGetImplVersion")
+        self._memory = HostMemory()
+        super().__init__(lambda: None)
+
+    def _string(self, name: str) -> str:
+        function = self._strings.get(name)
+        return text(function()) if function else ""
+
+    def device_count(self) -> int:
+        return 1
+
+    def allocate(self, device: int, count: int) -> int:
+        try:
+            return self._memory.allocate(count)
+        except MemoryError as error:
+            raise OutOfMemoryError(
+                f"[allocate] {count} bytes of host memory are not to be had",
+                code=constants.DL_OUT_OF_MEMORY,
+                operation="allocate",
+                vendor=self.name,
+            ) from error
+
+    def free(self, device: int, address: int) -> None:
+        self._memory.free(address)
+
+    def copy(self, device: int, destination: int, source: int, count: int, kind: int) -> None:
+        ffi.memmove(ffi.cast("char*", destination), ffi.cast("char*", source), count)
+
+    def synchronize_stream(self, device: int, stream: CData) -> None:
+        """Nothing to wait for."""
+
+    def function(self, operator: Operator) -> CData | None:
+        if operator.name not in self._exported:
+            return None
+        return ffi.cast("dl_function_t", ffi.addressof(self._library, operator.name))
+
+    def has(self, operator: str) -> bool:
+        return operator in self._exported
+
+    def last_error(self) -> str:
+        return self._string("diopiGetLastErrorString")
+
+    def enter(self, context: CData) -> CData:
+        return self._runtime.diopirt_set_current_context(context)
+
+    def leave(self, before: CData) -> None:
+        self._runtime.diopirt_set_current_context(before)

@@ -1,0 +1,52 @@
+"""Tensors that an operator handed back, found again by their handles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import OperatorError
+from .cabi import ffi
+from .context import CallContext, address
+from .structs import CData
+from .tensor import Tensor
+
+
+def input_or_required(
+    handle: CData, context: CallContext, inputs: Sequence[Tensor], operator: str, parameter: str
+) -> Tensor:
+    """The tensor behind a handle that the operator stored.
+
+    It may have required it, or have passed on one of its inputs.
+
+    :raises OperatorError: it stored nothing, or something that this host never made.
+    """
+    found = context.required.get(address(handle))
+    if found is None:
+        found = next((t for t in inputs if t.handle == handle), None)
+    if found is None:
+        what = "no tensor" if handle == ffi.NULL else "a handle that this host did not make"
+        vendor = context.instance.name
+        raise OperatorError(
+            f"[{operator}] returned success but stored {what} for {parameter} (vendor {vendor}); "
+            "that is a defect of the vendor",
+            code=0,
+            operator=operator,
+            vendor=vendor,
+            reason=f"{what} for {parameter}",
+        )
+    return found
+
+
+def required_array(
+    handles: CData,
+    count: int,
+    context: CallContext,
+    inputs: Sequence[Tensor],
+    operator: str,
+    parameter: str,
+) -> list[Tensor]:
+    """As :func:`input_or_required` for each of ``count`` handles."""
+    return [
+        input_or_required(handles[index], context, inputs, operator, f"{parameter}[{index}]")
+        for index in range(count)
+    ]

@@ -1,0 +1,105 @@
+"""The memory behind tensors."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .instance import DEVICE_TO_HOST, HOST_ACCESSIBLE, HOST_TO_DEVICE, Instance
+from .memory import aligned_bytes
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Storage:
+    """A block of memory that tensors view. It is freed with the last of them.
+
+    Made by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
+    """
+
+    __slots__ = ("__weakref__", "_array", "address", "device", "instance", "nbytes")
+
+    def __init__(
+        self, instance: Instance, address: int, nbytes: int, device: int | None, array: Bytes | None
+    ) -> None:
+        self.instance = instance
+        self.address = address
+        self.nbytes = nbytes
+        self.device = device
+        """None for host memory."""
+        self._array = array
+
+    @property
+    def accessible(self) -> bool:
+        """Whether Python may read and write it in place."""
+        return self._array is not None or self.instance.can(HOST_ACCESSIBLE)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        # numpy keeps the object that it read this from, and so the memory, as long as the array.
+        return {
+            "version": 3,
+            "shape": (self.nbytes,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+        }
+
+    def bytes(self) -> Bytes:
+        """The memory itself as an array; only if :attr:`accessible`."""
+        if self._array is not None:
+            return self._array
+        if self.nbytes == 0:
+            return np.empty(0, dtype=np.uint8)
+        return np.asarray(self)
+
+    def read(self, start: int, count: int) -> Bytes:
+        """A copy of a part of memory that is not accessible; finished on return."""
+        target = aligned_bytes(count)
+        if count:
+            self._copy(target, start, DEVICE_TO_HOST)
+        return target
+
+    def write(self, start: int, source: Bytes) -> None:
+        """Write a part of memory that is not accessible; finished on return."""
+        if source.size:
+            self._copy(source, start, HOST_TO_DEVICE)
+
+    def _copy(self, array: Bytes, start: int, kind: int) -> None:
+        assert self.device is not None
+        ends = [self.address + start, int(array.ctypes.data)]
+        destination, source = ends if kind == HOST_TO_DEVICE else reversed(ends)
+        self.instance.copy(self.device, destination, source, array.size, kind)
+
+
+def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
+    """Uninitialised memory of a device.
+
+    :raises OutOfMemoryError: there is not so much memory.
+    :raises ClosedError: the vendor was closed.
+    """
+    if nbytes == 0:
+        instance.lifetime.check_open()
+        return Storage(instance, 0, 0, device, None)
+    instance.lifetime.hold()
+    try:
+        address = instance.allocate(device, nbytes)
+    except BaseException:
+        instance.lifetime.drop()
+        raise
+    storage = Storage(instance, address, nbytes, device, None)
+    weakref.finalize(storage, instance.release, device, address).atexit = False
+    return storage
+
+
+def host_storage(instance: Instance, nbytes: int) -> Storage:
+    """Uninitialised host memory that only looks like a vendor's: for ``diopi_host`` tensors."""
+    array = aligned_bytes(nbytes)
+    return Storage(instance, int(array.ctypes.data) if nbytes else 0, nbytes, None, array)
+
+
+def shared_storage(instance: Instance, device: int | None, array: Bytes) -> Storage:
+    """An array's own memory, for vendors that accept any host pointer."""
+    return Storage(instance, int(array.ctypes.data), array.size, device, array)

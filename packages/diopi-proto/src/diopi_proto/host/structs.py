@@ -1,0 +1,116 @@
+"""Reading structs that a vendor wrote, perhaps with an older or a newer header than ours."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Protocol
+
+from ..errors import (
+    NotSupportedError,
+    OutOfMemoryError,
+    UnavailableError,
+    VendorError,
+)
+from .cabi import constants, ffi
+
+CData = Any
+"""cffi's objects have no static type."""
+
+_ERRORS: dict[int, type[VendorError]] = {
+    constants.DL_OUT_OF_MEMORY: OutOfMemoryError,
+    constants.DL_NOT_SUPPORTED: NotSupportedError,
+    constants.DL_UNAVAILABLE: UnavailableError,
+}
+
+
+class Slots(Protocol):
+    """Calls into a vendor's table, by the name of the slot."""
+
+    def has(self, slot: str) -> bool:
+        """Whether the vendor fills the slot."""
+
+    def call(self, slot: str, *arguments: Any) -> None:
+        """Call a slot with its arguments after the instance.
+
+        :raises NotSupportedError: the slot is empty.
+        :raises VendorError: the slot returned a status.
+        """
+
+
+@cache
+def _field_end(type_name: str, field: str) -> int:
+    declared = dict(ffi.typeof(type_name).fields)[field]
+    return int(declared.offset) + int(ffi.sizeof(declared.type))
+
+
+def reaches(struct: CData, type_name: str, field: str) -> bool:
+    """``DL_HAS_FIELD``: whether the struct, as its writer compiled it, reaches ``field``."""
+    return bool(struct.struct_size >= _field_end(type_name, field))
+
+
+def text(pointer: CData) -> str:
+    """A C string; empty for NULL."""
+    return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
+
+
+def raise_status(status: CData, slot: str, vendor: str) -> None:
+    """Turn a returned status into an exception and release it; NULL is success.
+
+    :raises VendorError: or one of its subclasses, by the status's code.
+    """
+    if status == ffi.NULL:
+        return
+
+    def read(field: str, default: CData) -> CData:
+        known = reaches(status, "dl_status_t", field)
+        return getattr(status, field) if known else default
+
+    code = int(read("code", constants.DL_ERROR))
+    message = text(read("message", ffi.NULL)) or f"failed with code {code}"
+    operation = text(read("operation", ffi.NULL))
+    release = read("release", ffi.NULL)
+    if release != ffi.NULL:
+        release(status)
+    where = f" ({operation})" if operation else ""
+    raise _ERRORS.get(code, VendorError)(
+        f"[{slot}] {message}{where} (vendor {vendor})",
+        code=code,
+        operation=operation or slot,
+        vendor=vendor,
+    )
+
+
+class TableSlots:
+    """The slots of one vendor instance.
+
+    A slot beyond the table's ``struct_size`` is missing, as is one that is NULL.
+    """
+
+    def __init__(self, instance: CData, vendor: str) -> None:
+        self._instance = instance
+        self._vendor = vendor
+        table = instance.table
+        self._functions: dict[str, CData] = {}
+        for field, declared in ffi.typeof("dl_vendor_table_t").fields:
+            if declared.type.kind == "function" and reaches(table, "dl_vendor_table_t", field):
+                function = getattr(table, field)
+                if function != ffi.NULL:
+                    self._functions[field] = function
+
+    def has(self, slot: str) -> bool:
+        return slot in self._functions
+
+    def raw(self, slot: str, *arguments: Any) -> CData:
+        """Call a slot that returns no status. The slot must be there."""
+        return self._functions[slot](self._instance, *arguments)
+
+    def call(self, slot: str, *arguments: Any) -> None:
+        function = self._functions.get(slot)
+        if function is None:
+            raise NotSupportedError(
+                f"[{slot}] vendor {self._vendor} does not offer this; a newer release of it may",
+                code=constants.DL_NOT_SUPPORTED,
+                operation=slot,
+                vendor=self._vendor,
+            )
+        raise_status(function(self._instance, *arguments), slot, self._vendor)

@@ -1,0 +1,241 @@
+"""A vendor as users of this host see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy.typing as npt
+
+from ..dtypes import Dtype
+from ..errors import ArgumentError, NotSupportedError
+from . import instance as capability
+from .arrays import empty, from_array
+from .cabi import constants, ffi
+from .devices import DeviceProperties, read_properties
+from .instance import Instance
+from .legacy import LegacyInstance
+from .operators import OperatorNamespace, Operators
+from .streams import Event, Stream
+from .tableinstance import TableInstance
+from .tensor import Tensor, sparse_csr
+
+
+class Vendor:
+    """One instance of a vendor library. Made by :func:`load_vendor`; a context manager that closes
+    it.
+
+    Threads may share it. Tensors of one instance mean nothing to another, not even of the same
+    library.
+
+    :ivar path: the library.
+    :ivar name: what the vendor calls itself.
+    :ivar version: of the library, for messages.
+    :ivar capabilities: bits of ``DL_CAP_*``.
+    :ivar operators: every operator of the contract, and whether it is bound.
+    :ivar op: the bound operators as attributes.
+    """
+
+    def __init__(self, instance: Instance, path: Path) -> None:
+        self._instance = instance
+        self.path = path
+        self.name = instance.name
+        self.version = instance.version
+        self.capabilities = instance.capabilities
+        self.operators: Mapping[str, bool] = Operators(instance)
+        self.op = OperatorNamespace(instance)
+
+    @property
+    def mismatched(self) -> Mapping[str, str]:
+        """Operators not bound because their signature differs, with the reason and the cure."""
+        return dict(self._instance.mismatched)
+
+    @property
+    def unknown_operators(self) -> frozenset[str]:
+        """Operators of the library that this host's schema does not have."""
+        instance = self._instance
+        return instance.unknown if isinstance(instance, TableInstance) else frozenset()
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether it is a library in DIOPI's own style."""
+        return isinstance(self._instance, LegacyInstance)
+
+    @property
+    def host_accessible(self) -> bool:
+        """Whether the host may read and write device memory in place."""
+        return self._instance.can(capability.HOST_ACCESSIBLE)
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether work is finished when the call that enqueues it returns."""
+        return self._instance.can(capability.SYNCHRONOUS)
+
+    @property
+    def accepts_any_host_pointer(self) -> bool:
+        """Whether operators work on any host memory."""
+        return self._instance.can(capability.ANY_HOST_POINTER)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is a CPU reference and no accelerator."""
+        return self._instance.can(capability.REFERENCE)
+
+    @property
+    def present(self) -> bool:
+        """Whether a driver and a device seem to be there; touches neither."""
+        instance = self._instance
+        if not isinstance(instance, TableInstance) or not instance.slots.has("present"):
+            return True
+        found = ffi.new("int32_t*")
+        instance.slots.call("present", found)
+        return bool(found[0])
+
+    @property
+    def device_count(self) -> int:
+        """How many devices there are; 0 without a driver."""
+        return self._instance.device_count()
+
+    def properties(self, device: int = 0) -> DeviceProperties:
+        """What the vendor says of a device; as much as nothing if it does not offer that.
+
+        :raises ArgumentError: there is no such device.
+        """
+        return read_properties(self._instance, device)
+
+    def memory_info(self, device: int = 0) -> tuple[int, int]:
+        """Free and total bytes of a device.
+
+        :raises NotSupportedError: the vendor does not say.
+        """
+        table = self._table("memory_info")
+        table.check_device(device, "memory_info")
+        free, total = ffi.new("uint64_t*"), ffi.new("uint64_t*")
+        table.slots.call("memory_info", device, free, total)
+        return int(free[0]), int(total[0])
+
+    def synchronize(self, device: int = 0) -> None:
+        """Wait for all work on a device.
+
+        :raises VendorError: the wait failed, or work before it did.
+        """
+        self._instance.check_device(device, "device_synchronize")
+        self._instance.wait_all(device)
+        instance = self._instance
+        if isinstance(instance, TableInstance) and instance.slots.has("device_synchronize"):
+            instance.slots.call("device_synchronize", device)
+
+    def stream(self, device: int = 0, *, priority: int = 0) -> Stream:
+        """A new stream; lower priorities go first.
+
+        :raises NotSupportedError: the vendor has no streams.
+        """
+        return Stream(self._table("stream_create"), device, priority)
+
+    def event(self, device: int = 0, *, timing: bool = False) -> Event:
+        """A new event; two with ``timing`` can be subtracted.
+
+        :raises NotSupportedError: the vendor has no events.
+        """
+        return Event(self._table("event_create"), device, timing=timing)
+
+    def empty(
+        self,
+        shape: Sequence[int],
+        dtype: Dtype | npt.DTypeLike = "float32",
+        *,
+        strides: Sequence[int] | None = None,
+        device: int | None = 0,
+    ) -> Tensor:
+        """A tensor with undefined contents.
+
+        :param strides: in elements; None: row-major.
+        :param device: None: host memory (``diopi_host``).
+        :raises ArgumentError: a negative size or stride, an unknown dtype, or no such device.
+        :raises OutOfMemoryError: there is not so much memory.
+        """
+        return empty(self._instance, shape, dtype, strides, device)
+
+    def tensor(
+        self,
+        array: npt.ArrayLike,
+        dtype: Dtype | npt.DTypeLike | None = None,
+        *,
+        device: int | None = 0,
+        copy: bool | None = True,
+    ) -> Tensor:
+        """A tensor with an array's elements and, where it has no negative ones, its strides.
+
+        :param dtype: None: the array's. ``"bfloat16"`` rounds numbers and takes ``uint16`` as bits.
+        :param device: None: host memory (``diopi_host``).
+        :param copy: True: memory of its own. None: the array's memory where that is possible: it is
+            writable and the vendor accepts any host pointer. False: the array's memory or an error.
+        :raises ArgumentError: an unknown dtype, no such device, or memory that cannot be shared.
+        :raises OutOfMemoryError: there is not so much memory.
+        """
+        return from_array(self._instance, array, dtype, device, copy)
+
+    def sparse_csr(
+        self, crow_indices: Tensor, col_indices: Tensor, values: Tensor, shape: Sequence[int]
+    ) -> Tensor:
+        """A sparse CSR tensor of three dense ones, which it keeps alive.
+
+        :raises ArgumentError: the parts are on different devices, or of another vendor.
+        """
+        parts = {"crow_indices": crow_indices, "col_indices": col_indices, "values": values}
+        for name, part in parts.items():
+            if part.storage.instance is not self._instance or part.device != values.device:
+                raise ArgumentError(
+                    f"[sparse_csr] {name}: got {part!r}, expected a tensor of vendor {self.name} "
+                    f"on device {values.device}",
+                    operator="sparse_csr",
+                    parameter=name,
+                )
+        return sparse_csr(crow_indices, col_indices, values, tuple(shape))
+
+    def call(self, operator: str, /, *arguments: Any, **named: Any) -> Any:
+        """Call an operator by its whole name, ``"diopiAdd"``; see :class:`BoundOperator`.
+
+        :raises ArgumentError: the contract has no such operator, or a value does not fit.
+        :raises OperatorNotBoundError: the vendor does not have it, or with another signature.
+        :raises OperatorError: the operator returned an error.
+        """
+        return self.op[operator](*arguments, **named)
+
+    def close(self) -> None:
+        """Wait for what was enqueued and give the instance back. Twice does nothing.
+
+        No operator can be called any more. Memory that arrays or tensors still view stays valid:
+        the library's instance is destroyed with the last of them, or when the process ends.
+
+        :raises VendorError: the work, or the wait for it, failed. The instance is closed all the
+            same.
+        """
+        self._instance.close()
+
+    def __enter__(self) -> Vendor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Vendor {self.name} {self.version} of {self.path}>"
+
+    def _table(self, slot: str) -> TableInstance:
+        if isinstance(self._instance, TableInstance):
+            self._instance.lifetime.check_open()
+            return self._instance
+        raise NotSupportedError(
+            f"[{slot}] legacy vendor {self.name} has no such thing: it works on host memory",
+            code=constants.DL_NOT_SUPPORTED,
+            operation=slot,
+            vendor=self.name,
+        )

@@ -1,0 +1,27 @@
+"""bfloat16 in numpy, which has no such dtype: arrays of its bit patterns, uint16."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .formats import round_to
+
+
+def bfloat16_to_float32(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The values of bfloat16 bit patterns, any shape; exact.
+
+    :raises TypeError: ``bits`` is not uint16.
+    """
+    if bits.dtype != np.uint16:
+        raise TypeError(f"bfloat16 bit patterns are uint16, not {bits.dtype}")
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def float32_to_bfloat16(values: NDArray[np.floating]) -> NDArray[np.uint16]:
+    """Bit patterns of float32 or float64 ``values`` rounded once to bfloat16, ties to even."""
+    with np.errstate(invalid="ignore", under="ignore"):
+        rounded = round_to(np.asarray(values, dtype=np.float64), "bfloat16")
+        # Narrowing sets the quiet bit of a nan, which is in the upper half: no nan is lost.
+        upper = rounded.astype(np.float32).view(np.uint32) >> np.uint32(16)
+    return upper.astype(np.uint16)

@@ -1,0 +1,71 @@
+"""What the bound needs to know about an operator: its class, and how it may order a sum."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 4096
+"""Longest run of terms that an operator may add up in any order: ``sqrt(1 / u)`` of float32.
+
+Up to this length one dropped term of average size exceeds the bound of a float32 sum.
+"""
+
+LARGEST_MULTIPLE = 16.0
+"""No operator gets a wider multiple: the widest of the OpenCL C specification's table of ulps."""
+
+TERM_ROUNDINGS = 8
+"""Unit roundoffs granted to each term of a REDUCTION: one elementary function of 4 ulp."""
+
+PRODUCT_ROUNDINGS = 4
+"""Roundings on the way of each term of a MATMUL besides sums: product, alpha, beta, bias."""
+
+
+class OpClass(Enum):
+    """How an operator's result may differ from the exact one.
+
+    - ``EXACT``: it moves, selects, compares or converts; the result is the reference, rounded.
+    - ``ROUNDING``: one rounding, as add, mul, div, sqrt.
+    - ``ELEMENTARY``: elementwise functions a libm approximates, as exp, log, tanh, gelu.
+    - ``REDUCTION``: a sum of ``reduction_length`` terms, each from at most one elementary function.
+    - ``MATMUL``: inner products of length ``reduction_length``, as matmul, convolution, attention.
+    - ``RANDOM``: has no elementwise reference; see :func:`compare_distribution`.
+    """
+
+    EXACT = "exact"
+    ROUNDING = "rounding"
+    ELEMENTARY = "elementary"
+    REDUCTION = "reduction"
+    MATMUL = "matmul"
+    RANDOM = "random"
+
+    @property
+    def multiple(self) -> float:
+        """The class's multiple: ulps for ELEMENTARY, gammas for REDUCTION and MATMUL, else 0."""
+        return {OpClass.ELEMENTARY: 4.0, OpClass.REDUCTION: 1.0, OpClass.MATMUL: 1.0}.get(self, 0.0)
+
+
+class Order(Enum):
+    """The summation orders an operator's definition admits, told by the height of their trees.
+
+    - ``BLOCKED``: any order within blocks of at most ``BLOCK`` terms, any order of the blocks.
+    - ``ANY``: one term after the other, however many (a scan must).
+    - ``PAIRWISE``: a balanced tree.
+    """
+
+    BLOCKED = "blocked"
+    ANY = "any"
+    PAIRWISE = "pairwise"
+
+    def height(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Additions on the longest way from a term to the sum of ``terms`` terms, elementwise."""
+        count = np.maximum(terms, 1)
+        if self is Order.ANY:
+            return count - 1
+        if self is Order.PAIRWISE:
+            return np.ceil(np.log2(count)).astype(np.int64)
+        blocks = -(-count // BLOCK)
+        height: NDArray[np.int64] = np.minimum(count, BLOCK) - 1 + blocks - 1
+        return height

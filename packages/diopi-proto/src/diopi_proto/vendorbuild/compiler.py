@@ -1,0 +1,172 @@
+"""Compile a vendor library by the build rules, with the system's C and C++ compilers."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..errors import BuildError
+from . import rules
+from .check import check_library
+
+_log = logging.getLogger(__name__)
+_C_SUFFIXES = (".c",)
+_CXX_SUFFIXES = (".cpp", ".cc", ".cxx", ".C")
+
+
+def compile_library(
+    output: str | Path,
+    sources: Sequence[str | Path],
+    *,
+    exports: Sequence[str] = (rules.ENTRY_SYMBOL,),
+    legacy: bool = False,
+    soname: str | None = None,
+    include_dirs: Sequence[str | Path] = (),
+    compile_flags: Sequence[str] = (),
+    link_flags: Sequence[str] = (),
+    build_dir: str | Path | None = None,
+    jobs: int | None = None,
+    check: bool = True,
+) -> Path:
+    """Compile C and C++ sources into one shared library by the build rules, and check it.
+
+    The contract's headers are always found. ``CC`` and ``CXX`` name other compilers (``ccache
+    g++``).
+
+    :param exports: names, or glob patterns, of all that it exports.
+    :param legacy: a library in DIOPI's style: DIOPI's runtime functions may stay undefined.
+    :param compile_flags: after the rules' own, so ``-O1`` wins over ``-O3``.
+    :param build_dir: keeps objects, so that only what changed is compiled again; None: nothing is
+        kept.
+    :param jobs: compilers at once; None: ``MAX_JOBS``, else as many as there are processors.
+    :param check: False skips :func:`check_library`.
+    :returns: ``output`` as an absolute path.
+    :raises BuildError: a source does not compile or link, or the result breaks a rule.
+    """
+    output = Path(output).absolute()
+    if not sources:
+        raise BuildError(f"no sources were given for {output.name}")
+    with ExitStack() as stack:
+        if build_dir is None:
+            build_dir = stack.enter_context(tempfile.TemporaryDirectory())
+        objects_dir = Path(build_dir).absolute()
+        objects_dir.mkdir(parents=True, exist_ok=True)
+        includes = [f"-I{Path(d).absolute()}" for d in (*include_dirs, _contract_headers())]
+        units = [
+            _Unit(Path(source).absolute(), objects_dir, [*includes, *compile_flags])
+            for source in sources
+        ]
+        with ThreadPoolExecutor(max_workers=jobs or _default_jobs()) as pool:
+            for _ in pool.map(_Unit.compile, units):
+                pass
+        script = objects_dir / "exports.map"
+        script.write_text(rules.version_script(exports), encoding="utf-8")
+        cxx = any(unit.is_cxx for unit in units)
+        command = [
+            *_compiler(cxx),
+            *rules.LINK_FLAGS,
+            *(() if legacy else rules.COMPLETE_FLAGS),
+            f"-Wl,--version-script={script}",
+            *([f"-Wl,-soname,{soname}"] if soname else []),
+            *(str(unit.object) for unit in units),
+            *link_flags,
+        ]
+        # Link beside the target and rename: one that is loaded must not be overwritten in place.
+        output.parent.mkdir(parents=True, exist_ok=True)
+        fresh = output.with_name(f".{output.name}.{os.getpid()}")
+        try:
+            _run([*command, "-o", str(fresh)], f"linking {output.name}")
+            if check:
+                check_library(fresh, exports=exports, legacy=legacy)
+            fresh.replace(output)
+        finally:
+            fresh.unlink(missing_ok=True)
+    return output
+
+
+class _Unit:
+    """One source file and its object."""
+
+    def __init__(self, source: Path, build_dir: Path, flags: list[str]) -> None:
+        if source.suffix not in _C_SUFFIXES + _CXX_SUFFIXES:
+            raise BuildError(
+                f"{source} is neither C nor C++; known are {', '.join(_C_SUFFIXES + _CXX_SUFFIXES)}"
+            )
+        self.is_cxx = source.suffix in _CXX_SUFFIXES
+        digest = hashlib.sha256(str(source).encode()).hexdigest()[:8]
+        self.object = build_dir / f"{source.stem}-{digest}.o"
+        self._source = source
+        self._dependencies = self.object.with_suffix(".d")
+        self._command_file = self.object.with_suffix(".cmd")
+        self._command = [
+            *_compiler(self.is_cxx),
+            *(rules.CXX_FLAGS if self.is_cxx else rules.C_FLAGS),
+            *rules.COMMON_FLAGS,
+            *flags,
+            "-MMD",
+            "-MF",
+            str(self._dependencies),
+            "-c",
+            str(source),
+            "-o",
+            str(self.object),
+        ]
+
+    def compile(self) -> None:
+        if self._is_fresh():
+            return
+        # A failed or interrupted run must not leave a record that fits.
+        self._command_file.unlink(missing_ok=True)
+        _run(self._command, f"compiling {self._source.name}")
+        self._command_file.write_text(shlex.join(self._command), encoding="utf-8")
+
+    def _is_fresh(self) -> bool:
+        try:
+            if self._command_file.read_text(encoding="utf-8") != shlex.join(self._command):
+                return False
+            built = self.object.stat().st_mtime_ns
+            rule = self._dependencies.read_text(encoding="utf-8").replace("\\\n", " ")
+            names = shlex.split(rule.partition(":")[2])
+            return all(Path(name).stat().st_mtime_ns < built for name in names)
+        except OSError:
+            return False
+
+
+def _contract_headers() -> Path:
+    from .. import include_dir
+
+    return include_dir()
+
+
+def _compiler(cxx: bool) -> list[str]:
+    return shlex.split(os.environ.get("CXX" if cxx else "CC") or ("g++" if cxx else "gcc"))
+
+
+def _default_jobs() -> int:
+    wanted = os.environ.get("MAX_JOBS", "")
+    return max(1, int(wanted)) if wanted.isdigit() else len(os.sched_getaffinity(0))
+
+
+def _run(command: list[str], action: str) -> None:
+    _log.debug("%s: %s", action, shlex.join(command))
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise BuildError(
+            f"{action}: cannot run {command[0]!r} ({error.strerror}); install a C++ compiler or "
+            "set CC and CXX"
+        ) from error
+    if done.returncode != 0:
+        raise BuildError(f"{action} failed:\n{shlex.join(command)}\n{done.stderr}")
+    if done.stderr:
+        _log.warning("%s:\n%s", action, done.stderr)

@@ -1,0 +1,310 @@
+/* The binary layout that vendors and hosts have been compiled with. It must compile unchanged for
+ * good.
+ *
+ * A field appended to a struct adds one line and changes that struct's SIZE: this is allowed, for
+ * the structs that begin with struct_size or a version. An AT line that has to change is a new
+ * major version instead: dl_vendor_v2, or another magic for the prefixes. */
+#include "diopi/diopirt.h"
+#include "dl/vendor.h"
+
+/* clang-format off */
+#define AT(type, field, offset) \
+  _Static_assert(offsetof(type, field) == (offset), #type "." #field " moved")
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed its size")
+#define IS_A(expression, ...) _Generic(expression, __VA_ARGS__: 1, default: 0)
+#define SLOT(type, field, ...) \
+  _Static_assert(IS_A(((type*)0)->field, __VA_ARGS__), #type "." #field " changed its type")
+#define VALUE(name, value) _Static_assert((name) == (value), #name " changed its value")
+
+AT(diopiSize_t, data, 0);
+AT(diopiSize_t, len, 8);
+SIZE(diopiSize_t, 16);
+
+AT(diopiScalar_t, stype, 0);
+AT(diopiScalar_t, fval, 8);
+AT(diopiScalar_t, ival, 8);
+SIZE(diopiScalar_t, 16);
+
+AT(dl_extension_t, struct_size, 0);
+AT(dl_extension_t, type, 8);
+AT(dl_extension_t, next, 16);
+SIZE(dl_extension_t, 24);
+
+AT(dl_status_t, struct_size, 0);
+AT(dl_status_t, code, 8);
+AT(dl_status_t, reserved, 12);
+AT(dl_status_t, message, 16);
+AT(dl_status_t, operation, 24);
+AT(dl_status_t, release, 32);
+SIZE(dl_status_t, 40);
+
+AT(dl_host_t, struct_size, 0);
+AT(dl_host_t, extensions, 8);
+AT(dl_host_t, name, 16);
+AT(dl_host_t, version, 24);
+AT(dl_host_t, allocate, 32);
+AT(dl_host_t, deallocate, 40);
+AT(dl_host_t, log, 48);
+AT(dl_host_t, parallel_for, 56);
+AT(dl_host_t, num_threads, 64);
+SIZE(dl_host_t, 72);
+
+AT(dl_handle_ops_t, struct_size, 0);
+AT(dl_handle_ops_t, require_tensor, 8);
+AT(dl_handle_ops_t, require_buffer, 16);
+AT(dl_handle_ops_t, generator_get_state, 24);
+AT(dl_handle_ops_t, generator_set_state, 32);
+AT(dl_handle_ops_t, record_start, 40);
+AT(dl_handle_ops_t, record_end, 48);
+SIZE(dl_handle_ops_t, 56);
+
+AT(dl_tensor_prefix_t, magic, 0);
+AT(dl_tensor_prefix_t, version, 4);
+AT(dl_tensor_prefix_t, ops, 8);
+AT(dl_tensor_prefix_t, data, 16);
+AT(dl_tensor_prefix_t, storage, 24);
+AT(dl_tensor_prefix_t, storage_offset, 32);
+AT(dl_tensor_prefix_t, storage_bytes, 40);
+AT(dl_tensor_prefix_t, sizes, 48);
+AT(dl_tensor_prefix_t, strides, 56);
+AT(dl_tensor_prefix_t, ndim, 64);
+AT(dl_tensor_prefix_t, numel, 72);
+AT(dl_tensor_prefix_t, dtype, 80);
+AT(dl_tensor_prefix_t, device, 84);
+AT(dl_tensor_prefix_t, device_index, 88);
+AT(dl_tensor_prefix_t, flags, 92);
+AT(dl_tensor_prefix_t, crow_indices, 96);
+AT(dl_tensor_prefix_t, col_indices, 104);
+AT(dl_tensor_prefix_t, values, 112);
+SIZE(dl_tensor_prefix_t, 120);
+
+AT(dl_context_prefix_t, magic, 0);
+AT(dl_context_prefix_t, version, 4);
+AT(dl_context_prefix_t, ops, 8);
+AT(dl_context_prefix_t, stream, 16);
+AT(dl_context_prefix_t, device_index, 24);
+AT(dl_context_prefix_t, flags, 28);
+AT(dl_context_prefix_t, host, 32);
+AT(dl_context_prefix_t, vendor, 40);
+SIZE(dl_context_prefix_t, 48);
+
+AT(dl_generator_prefix_t, magic, 0);
+AT(dl_generator_prefix_t, version, 4);
+AT(dl_generator_prefix_t, ops, 8);
+AT(dl_generator_prefix_t, seed, 16);
+AT(dl_generator_prefix_t, offset, 24);
+AT(dl_generator_prefix_t, device_index, 32);
+AT(dl_generator_prefix_t, flags, 36);
+SIZE(dl_generator_prefix_t, 40);
+
+AT(dl_device_properties_t, struct_size, 0);
+AT(dl_device_properties_t, name, 8);
+AT(dl_device_properties_t, total_memory, 136);
+AT(dl_device_properties_t, major, 144);
+AT(dl_device_properties_t, minor, 148);
+AT(dl_device_properties_t, multiprocessor_count, 152);
+AT(dl_device_properties_t, warp_size, 156);
+AT(dl_device_properties_t, dtype_mask, 160);
+AT(dl_device_properties_t, architecture, 168);
+SIZE(dl_device_properties_t, 232);
+
+AT(dl_operator_t, name, 0);
+AT(dl_operator_t, fingerprint, 8);
+AT(dl_operator_t, function, 16);
+AT(dl_operator_t, reserved, 24);
+SIZE(dl_operator_t, 32);
+
+AT(dl_vendor_table_t, struct_size, 0);
+AT(dl_vendor_table_t, extensions, 8);
+AT(dl_vendor_table_t, name, 16);
+AT(dl_vendor_table_t, version, 24);
+AT(dl_vendor_table_t, capabilities, 32);
+AT(dl_vendor_table_t, destroy, 40);
+AT(dl_vendor_table_t, present, 48);
+AT(dl_vendor_table_t, device_count, 56);
+AT(dl_vendor_table_t, device_properties, 64);
+AT(dl_vendor_table_t, device_synchronize, 72);
+AT(dl_vendor_table_t, memory_allocate, 80);
+AT(dl_vendor_table_t, memory_free, 88);
+AT(dl_vendor_table_t, memory_info, 96);
+AT(dl_vendor_table_t, host_allocate, 104);
+AT(dl_vendor_table_t, host_free, 112);
+AT(dl_vendor_table_t, memory_copy, 120);
+AT(dl_vendor_table_t, memory_set, 128);
+AT(dl_vendor_table_t, stream_create, 136);
+AT(dl_vendor_table_t, stream_destroy, 144);
+AT(dl_vendor_table_t, stream_synchronize, 152);
+AT(dl_vendor_table_t, stream_query, 160);
+AT(dl_vendor_table_t, stream_wait_event, 168);
+AT(dl_vendor_table_t, event_create, 176);
+AT(dl_vendor_table_t, event_destroy, 184);
+AT(dl_vendor_table_t, event_record, 192);
+AT(dl_vendor_table_t, event_synchronize, 200);
+AT(dl_vendor_table_t, event_query, 208);
+AT(dl_vendor_table_t, event_elapsed, 216);
+AT(dl_vendor_table_t, operators, 224);
+AT(dl_vendor_table_t, last_error, 232);
+SIZE(dl_vendor_table_t, 240);
+
+/* An offset does not move when the arguments of a slot change: their types are frozen too. */
+
+SLOT(dl_status_t, release, void (*)(struct dl_status*));
+
+SLOT(dl_host_t, allocate, void* (*)(const struct dl_host*, uint64_t, uint64_t));
+SLOT(dl_host_t, deallocate, void (*)(const struct dl_host*, void*));
+SLOT(dl_host_t, log, void (*)(const struct dl_host*, int32_t, const char*));
+SLOT(dl_host_t, parallel_for, int32_t (*)(const struct dl_host*, int64_t, int64_t, int64_t,
+     dl_range_fn, void*));
+SLOT(dl_host_t, num_threads, int32_t (*)(const struct dl_host*));
+
+SLOT(dl_handle_ops_t, require_tensor, diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t*,
+     const diopiSize_t*, const diopiSize_t*, diopiDtype_t, diopiDevice_t));
+SLOT(dl_handle_ops_t, require_buffer, diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t*,
+     int64_t, diopiDevice_t));
+SLOT(dl_handle_ops_t, generator_get_state, diopiError_t (*)(diopiContextHandle_t,
+     diopiConstGeneratorHandle_t, diopiTensorHandle_t*));
+SLOT(dl_handle_ops_t, generator_set_state, diopiError_t (*)(diopiGeneratorHandle_t,
+     diopiConstTensorHandle_t));
+SLOT(dl_handle_ops_t, record_start, diopiError_t (*)(diopiContextHandle_t, const char*, void**));
+SLOT(dl_handle_ops_t, record_end, diopiError_t (*)(diopiContextHandle_t, void**));
+
+SLOT(dl_vendor_table_t, destroy, void (*)(dl_vendor_t*));
+SLOT(dl_vendor_table_t, present, dl_status_t* (*)(dl_vendor_t*, int32_t*));
+SLOT(dl_vendor_table_t, device_count, dl_status_t* (*)(dl_vendor_t*, int32_t*));
+SLOT(dl_vendor_table_t, device_properties, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     dl_device_properties_t*));
+SLOT(dl_vendor_table_t, device_synchronize, dl_status_t* (*)(dl_vendor_t*, int32_t));
+SLOT(dl_vendor_table_t, memory_allocate, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t, void**));
+SLOT(dl_vendor_table_t, memory_free, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_vendor_table_t, memory_info, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t*, uint64_t*));
+SLOT(dl_vendor_table_t, host_allocate, dl_status_t* (*)(dl_vendor_t*, uint64_t, void**));
+SLOT(dl_vendor_table_t, host_free, dl_status_t* (*)(dl_vendor_t*, void*));
+SLOT(dl_vendor_table_t, memory_copy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, const void*,
+     uint64_t, int32_t, void*));
+SLOT(dl_vendor_table_t, memory_set, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, int32_t,
+     uint64_t, void*));
+SLOT(dl_vendor_table_t, stream_create, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t, void**));
+SLOT(dl_vendor_table_t, stream_destroy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_vendor_table_t, stream_synchronize, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_vendor_table_t, stream_query, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, int32_t*));
+SLOT(dl_vendor_table_t, stream_wait_event, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, void*));
+SLOT(dl_vendor_table_t, event_create, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t, void**));
+SLOT(dl_vendor_table_t, event_destroy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_vendor_table_t, event_record, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, void*));
+SLOT(dl_vendor_table_t, event_synchronize, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_vendor_table_t, event_query, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, int32_t*));
+SLOT(dl_vendor_table_t, event_elapsed, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, void*,
+     double*));
+SLOT(dl_vendor_table_t, operators, dl_status_t* (*)(dl_vendor_t*, const dl_operator_t**,
+     uint64_t*));
+SLOT(dl_vendor_table_t, last_error, const char* (*)(dl_vendor_t*));
+
+SLOT(dl_operator_t, function, dl_function_t);
+_Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
+_Static_assert(IS_A((dl_range_fn)0, void (*)(void*, int64_t, int64_t)),
+               "dl_range_fn changed its type");
+
+AT(dl_vendor_t, table, 0);
+
+/* Enums are passed by value and stored as int32_t in the prefixes. */
+SIZE(diopiError_t, 4);
+SIZE(diopiDevice_t, 4);
+SIZE(diopiDtype_t, 4);
+SIZE(diopiMemoryFormat_t, 4);
+SIZE(diopiReduction_t, 4);
+SIZE(diopiRoundMode_t, 4);
+SIZE(diopiDeviceIndex_t, 1);
+SIZE(bool, 1);
+
+VALUE(diopiSuccess, 0);
+VALUE(diopiErrorOccurred, 1);
+VALUE(diopiNotInited, 2);
+VALUE(diopiNoRegisteredStreamCreateFunction, 3);
+VALUE(diopiNoRegisteredStreamDestoryFunction, 4);
+VALUE(diopiNoRegisteredStreamSyncFunction, 5);
+VALUE(diopiNoRegisteredDeviceMemoryMallocFunction, 6);
+VALUE(diopiNoRegisteredDeviceMemoryFreeFunction, 7);
+VALUE(diopiNoRegisteredDevice2DdeviceMemoryCopyFunction, 8);
+VALUE(diopiNoRegisteredDevice2HostMemoryCopyFunction, 9);
+VALUE(diopiNoRegisteredHost2DeviceMemoryCopyFunction, 10);
+VALUE(diopiNoRegisteredGetLastErrorFunction, 11);
+VALUE(diopi5DNotSupported, 12);
+VALUE(diopiNoImplement, 13);
+VALUE(diopiForceFallbackToCPU, 14);
+VALUE(diopiDtypeNotSupported, 1000);
+
+VALUE(diopi_host, 0);
+VALUE(diopi_device, 1);
+
+VALUE(diopi_dtype_int8, 0);
+VALUE(diopi_dtype_uint8, 1);
+VALUE(diopi_dtype_int16, 2);
+VALUE(diopi_dtype_uint16, 3);
+VALUE(diopi_dtype_int32, 4);
+VALUE(diopi_dtype_uint32, 5);
+VALUE(diopi_dtype_int64, 6);
+VALUE(diopi_dtype_uint64, 7);
+VALUE(diopi_dtype_float16, 8);
+VALUE(diopi_dtype_float32, 9);
+VALUE(diopi_dtype_float64, 10);
+VALUE(diopi_dtype_bool, 11);
+VALUE(diopi_dtype_bfloat16, 12);
+VALUE(diopi_dtype_tfloat32, 13);
+VALUE(diopi_dtype_complex32, 14);
+VALUE(diopi_dtype_complex64, 15);
+VALUE(diopi_dtype_complex128, 16);
+VALUE(diopi_dtype_unsupported, 255);
+
+VALUE(Contiguous, 0);
+VALUE(ChannelsLast, 1);
+VALUE(ChannelsLast3d, 2);
+VALUE(Preserve, 3);
+VALUE(ChannelsLast1d, 4);
+
+VALUE(ReductionNone, 0);
+VALUE(ReductionMean, 1);
+VALUE(ReductionSum, 2);
+VALUE(ReductionEND, 3);
+
+VALUE(RoundModeNone, 0);
+VALUE(RoundModeTrunc, 1);
+VALUE(RoundModeFloor, 2);
+VALUE(RoundModeEND, 3);
+
+VALUE(DL_OK, 0);
+VALUE(DL_ERROR, 1);
+VALUE(DL_INVALID_ARGUMENT, 2);
+VALUE(DL_OUT_OF_MEMORY, 3);
+VALUE(DL_NOT_SUPPORTED, 4);
+VALUE(DL_UNAVAILABLE, 5);
+VALUE(DL_NOT_READY, 6);
+VALUE(DL_ABI_MISMATCH, 7);
+
+VALUE(DL_LOG_DEBUG, 0);
+VALUE(DL_LOG_INFO, 1);
+VALUE(DL_LOG_WARNING, 2);
+VALUE(DL_LOG_ERROR, 3);
+
+VALUE(DL_COPY_HOST_TO_DEVICE, 0);
+VALUE(DL_COPY_DEVICE_TO_HOST, 1);
+VALUE(DL_COPY_DEVICE_TO_DEVICE, 2);
+
+VALUE(DL_TENSOR_MAGIC, 0x54696c64u);
+VALUE(DL_CONTEXT_MAGIC, 0x43696c64u);
+VALUE(DL_GENERATOR_MAGIC, 0x47696c64u);
+VALUE(DL_PREFIX_VERSION, 1);
+VALUE(DL_TENSOR_SPARSE_CSR, 1);
+VALUE(DL_TENSOR_CONTIGUOUS, 2);
+VALUE(DL_CAP_HOST_ACCESSIBLE, 1);
+VALUE(DL_CAP_SYNCHRONOUS, 2);
+VALUE(DL_CAP_ANY_HOST_POINTER, 4);
+VALUE(DL_CAP_REFERENCE, 8);
+VALUE(DL_EXT_COMMUNICATOR, 1);
+VALUE(DL_EXT_KERNEL, 2);
+VALUE(DL_EXT_GRAPH, 3);
+VALUE(DL_EXT_PROFILER, 4);
+VALUE(DL_EXT_PEER, 5);
+VALUE(DL_EVENT_TIMING, 1);
+
+/* The entry symbol's type. */
+_Static_assert(IS_A(&dl_vendor_v1, dl_vendor_entry_v1_t), "dl_vendor_v1 changed its type");

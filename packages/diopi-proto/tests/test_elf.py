@@ -1,0 +1,118 @@
+"""The ELF reader against the compiler's own output, and against files that are none."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diopi_proto.build import compile_library
+from diopi_proto.elf import ElfError, read_elf, read_identity, running_identity
+
+_SOURCE = """
+extern int somewhere_else(int);
+__attribute__((visibility("default"))) int visible(int x) { return somewhere_else(x); }
+int hidden(int x) { return x + 1; }
+"""
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    source = tmp_path / "plain.c"
+    source.write_text(_SOURCE)
+    return compile_library(
+        tmp_path / "libplain.so",
+        [source],
+        exports=("visible",),
+        soname="libplain.so.7",
+        legacy=True,
+        link_flags=["-Wl,-rpath,$ORIGIN/x:$ORIGIN", "-Wl,--no-as-needed", "-lm"],
+    )
+
+
+def test_needed_soname_and_rpath_are_read(plain: Path) -> None:
+    elf = read_elf(plain)
+    assert elf.soname == "libplain.so.7"
+    assert "libm.so.6" in elf.needed
+    assert elf.rpath == ("$ORIGIN/x", "$ORIGIN")
+
+
+def test_symbols_tell_exported_from_undefined(plain: Path) -> None:
+    elf = read_elf(plain)
+    assert elf.exported == {"visible"}
+    assert "somewhere_else" in elf.undefined
+    assert "hidden" not in elf.exported | elf.undefined
+
+
+def _without_section_headers(path: Path) -> Path:
+    content = bytearray(path.read_bytes())
+    content[40:48] = bytes(8)  # e_shoff
+    content[60:62] = bytes(2)  # e_shnum
+    stripped = path.with_name("stripped.so")
+    stripped.write_bytes(content)
+    return stripped
+
+
+@pytest.mark.parametrize("style", ["gnu", "sysv"])
+def test_libraries_without_section_headers_are_read(tmp_path: Path, style: str) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text(_SOURCE)
+    path = compile_library(
+        tmp_path / "lib.so",
+        [source],
+        exports=("visible",),
+        legacy=True,
+        link_flags=[f"-Wl,--hash-style={style}"],
+    )
+    full = read_elf(path)
+    bare = read_elf(_without_section_headers(path))
+    assert bare.exported == full.exported == {"visible"}
+    assert bare.undefined == full.undefined
+
+
+def test_unique_symbols_are_seen(tmp_path: Path) -> None:
+    source = tmp_path / "unique.cpp"
+    source.write_text(
+        "inline int& counter() { static int c; return c; }\nint f() { return ++counter(); }\n"
+    )
+    path = tmp_path / "libunique.so"
+    subprocess.run(["g++", "-shared", "-fPIC", str(source), "-o", str(path)], check=True)
+    assert any("counter" in name for name in read_elf(path).unique)
+
+
+def test_identity_of_this_process_is_that_of_the_interpreter() -> None:
+    assert read_identity(sys.executable) == running_identity()
+    assert str(running_identity().bits) in str(running_identity())
+
+
+def test_foreign_machine_is_named(plain: Path) -> None:
+    content = bytearray(plain.read_bytes())
+    struct.pack_into("<H", content, 18, 183)
+    plain.write_bytes(content)
+    assert "aarch64" in str(read_identity(plain))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"#!/bin/sh\nexit 0\n" * 4])
+def test_other_files_are_no_elf_files(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.so"
+    path.write_bytes(content)
+    with pytest.raises(ElfError, match="no ELF file"):
+        read_elf(path)
+
+
+@pytest.mark.parametrize("keep", [30, 100, 700])
+def test_truncated_files_are_errors_not_garbage(plain: Path, keep: int) -> None:
+    plain.write_bytes(plain.read_bytes()[:keep])
+    with pytest.raises(ElfError, match=r"libplain\.so"):
+        read_elf(plain)
+
+
+def test_object_files_are_no_shared_libraries(tmp_path: Path) -> None:
+    source, path = tmp_path / "plain.c", tmp_path / "plain.o"
+    source.write_text(_SOURCE)
+    subprocess.run(["gcc", "-c", str(source), "-o", str(path)], check=True)
+    with pytest.raises(ElfError, match="no dynamic section"):
+        read_elf(path)

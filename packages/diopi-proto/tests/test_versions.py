@@ -1,0 +1,123 @@
+"""Older and newer vendors against this host, and this host, older and newer, against a vendor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diopi_proto import NotSupportedError, OperatorError, OperatorNotBoundError, load_vendor
+from diopi_proto.host.cabi import ffi
+from diopi_proto.host.hosttable import HostTable
+from diopi_proto.schema import load
+
+Compile = Callable[..., Path]
+
+
+def _older(build: Compile, field: str) -> Path:
+    """A vendor whose table ends just before ``field``, though the memory behind it is not empty."""
+    return build("vendor.cpp", f"-DFIXTURE_TABLE_BYTES=offsetof(dl_vendor_table_t,{field})")
+
+
+def test_slots_that_an_older_table_does_not_reach_are_missing(build: Compile) -> None:
+    with load_vendor(_older(build, "stream_create")) as vendor:
+        assert vendor.device_count == 2
+        assert vendor.tensor([1.0]).numpy().tolist() == [1.0]
+        with pytest.raises(NotSupportedError, match=r"\[stream_create\].*does not offer"):
+            vendor.stream()
+        assert not any(vendor.operators.values())
+        with pytest.raises(OperatorNotBoundError, match="does not implement"):
+            vendor.call("diopiFill", vendor.empty((1,)), 1)
+
+
+def test_without_last_error_an_operator_fails_without_words(build: Compile) -> None:
+    with load_vendor(_older(build, "last_error")) as vendor:
+        tensor = vendor.empty((1,))
+        with pytest.raises(OperatorError, match="no reason given") as caught:
+            vendor.op.Softmax(tensor, tensor, 0)
+        assert caught.value.reason == ""
+
+
+def test_without_device_count_there_is_no_device(build: Compile) -> None:
+    with load_vendor(_older(build, "present")) as vendor:
+        assert vendor.present
+        assert vendor.device_count == 0
+
+
+def test_without_properties_a_device_still_has_a_name(build: Compile) -> None:
+    with load_vendor(_older(build, "device_properties")) as vendor:
+        assert vendor.properties(1).name == "fixture"
+        assert vendor.properties(1).dtypes == frozenset()
+
+
+def test_a_newer_table_is_as_good(build: Compile) -> None:
+    with load_vendor(build("vendor.cpp", "-DFIXTURE_NEWER=1")) as vendor:
+        tensor = vendor.empty((2,))
+        vendor.op.Fill(tensor, 4)
+        assert tensor.numpy().tolist() == [4, 4]
+        assert vendor.unknown_operators == {"diopiFromTheFuture"}
+        assert "diopiFromTheFuture" not in vendor.operators
+
+
+def _host(end: int, appended: int = 0) -> HostTable:
+    """A host table that says it ends at byte ``end``, with all slots beyond it poisoned."""
+    host = HostTable()
+    size = ffi.sizeof("dl_host_t")
+    memory = ffi.new("char[]", size + appended)
+    ffi.memmove(memory, host.pointer, size)
+    ffi.buffer(memory)[min(end, size) :] = b"\xaa" * (size + appended - min(end, size))
+    pointer = ffi.cast("dl_host_t*", memory)
+    pointer.struct_size = end
+    host._kept(memory)
+    host.pointer = pointer
+    return host
+
+
+def test_a_vendor_does_without_what_an_older_host_lacks(build: Compile) -> None:
+    host = _host(ffi.offsetof("dl_host_t", "parallel_for"))
+    with load_vendor(build("vendor.cpp"), host=host) as vendor:
+        total = vendor.empty((1,))
+        vendor.op.Sum(total, vendor.tensor(np.arange(5, dtype=np.float32)), ())
+        assert total.numpy().tolist() == [10]
+
+
+def test_a_vendor_may_refuse_a_host_that_lacks_too_much(build: Compile) -> None:
+    with pytest.raises(NotSupportedError, match="the host cannot log"):
+        load_vendor(build("vendor.cpp"), host=_host(ffi.offsetof("dl_host_t", "log")))
+
+
+def test_a_newer_host_is_as_good(build: Compile) -> None:
+    host = _host(ffi.sizeof("dl_host_t") + 64, appended=64)
+    with load_vendor(build("vendor.cpp"), host=host) as vendor:
+        total = vendor.empty((1,))
+        vendor.op.Sum(total, vendor.tensor(np.arange(5, dtype=np.float32)), ())
+        assert total.numpy().tolist() == [10]
+
+
+def test_only_equal_fingerprints_bind(build: Compile) -> None:
+    expected = load()["diopiFill"].fingerprint
+    with load_vendor(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1")) as vendor:
+        assert vendor.operators["diopiFill"] is False
+        assert vendor.operators["diopiAdd"] is True
+        why = vendor.mismatched["diopiFill"]
+        assert f"{expected:#018x}" in why
+        assert f"{expected ^ 1:#018x}" in why
+        assert "Install releases" in why
+        with pytest.raises(OperatorNotBoundError, match="different signatures") as caught:
+            vendor.op.Fill(vendor.empty((1,)), 1)
+        assert caught.value.operator == "diopiFill"
+    with load_vendor(build("vendor.cpp")) as vendor:
+        assert vendor.operators["diopiFill"] is True
+        assert not vendor.mismatched
+
+
+def test_operators_list_the_whole_contract(build: Compile) -> None:
+    with load_vendor(build("vendor.cpp")) as vendor:
+        assert set(vendor.operators) == set(load())
+        assert sum(vendor.operators.values()) == 17
+        with pytest.raises(KeyError):
+            vendor.operators["diopiNothing"]
+        assert "Fill" in dir(vendor.op)
+        assert "Exp" not in dir(vendor.op)

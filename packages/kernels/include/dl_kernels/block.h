@@ -1,0 +1,19 @@
+// A block: the workers that share one row, and what they do together. Kernels are written against it; the backend says
+// whether it is a group of GPU threads or one core with vector instructions.
+//
+//   block.map(n, f)            calls f(i) for every i
+//   block.sum(n, f)            adds up f(i), in the type that f returns
+//   block.reduce(n, start, combine, f)
+//   block.scan<T>(n, load, combine, store)   inclusive
+//
+// Rows are given out by `rows(launch, count, width, kernel)`, which calls kernel(block, row).
+#ifndef DL_KERNELS_BLOCK_H_
+#define DL_KERNELS_BLOCK_H_
+
+#include "dl_kernels/config.h"
+
+#if !DL_KERNELS_GPU
+#include "dl_kernels/cpu/block.h"
+#endif
+
+#endif  // DL_KERNELS_BLOCK_H_

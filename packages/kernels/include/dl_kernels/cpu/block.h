@@ -1,0 +1,104 @@
+// CPU: a block is one core. Its reductions keep many independent accumulators, which vectorise, shorten the chain of
+// dependent additions and round better than one.
+#ifndef DL_KERNELS_CPU_BLOCK_H_
+#define DL_KERNELS_CPU_BLOCK_H_
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/cpu/launch.h"
+
+DL_KERNELS_BEGIN
+
+class Block {
+ public:
+  template <class F>
+  DL_FN void map(int64_t n, const F& f) const {
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < n; ++i) f(i);
+  }
+
+  // `combine` must be associative and commutative up to rounding; `start` is its neutral element.
+  template <class T, class Combine, class F>
+  DL_FN T reduce(int64_t n, T start, const Combine& combine, const F& f) const {
+    // 256 bytes: eight AVX registers, enough to hide the latency of an addition.
+    constexpr int kLanes = 256 / (sizeof(T) < 4 ? 4 : sizeof(T));
+    if (n < kLanes) {
+      T result = start;
+      for (int64_t i = 0; i < n; ++i) result = combine(result, f(i));
+      return result;
+    }
+    T lanes[kLanes];
+    for (int j = 0; j < kLanes; ++j) lanes[j] = start;
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      DL_VECTOR_LOOP
+      for (int j = 0; j < kLanes; ++j) lanes[j] = combine(lanes[j], f(i + j));
+    }
+    for (; i < n; ++i) lanes[i % kLanes] = combine(lanes[i % kLanes], f(i));
+    constexpr int kLast = 8;
+    for (int k = kLast; k < kLanes; k += kLast) {
+      for (int j = 0; j < kLast; ++j) lanes[j] = combine(lanes[j], lanes[k + j]);
+    }
+    return combine(combine(combine(lanes[0], lanes[4]), combine(lanes[1], lanes[5])),
+                   combine(combine(lanes[2], lanes[6]), combine(lanes[3], lanes[7])));
+  }
+
+  // Long sums are cut into pieces whose results are added in double: the error does not grow with n.
+  template <class F>
+  DL_FN auto sum(int64_t n, const F& f) const {
+    using T = std::decay_t<decltype(f(int64_t(0)))>;
+    const auto add = [](T a, T b) { return a + b; };
+    constexpr int64_t kPiece = 4096;
+    if (n <= kPiece) return reduce(n, T(0), add, f);
+    using Wide = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+    Wide total = 0;
+    for (int64_t begin = 0; begin < n; begin += kPiece) {
+      const int64_t count = n - begin < kPiece ? n - begin : kPiece;
+      total += reduce(count, T(0), add, [&](int64_t i) { return f(begin + i); });
+    }
+    return static_cast<T>(total);
+  }
+
+  // Calls store(i, combination of load(0) … load(i)) for every i.
+  template <class T, class Load, class Combine, class Store>
+  DL_FN void scan(int64_t n, const Load& load, const Combine& combine, const Store& store) const {
+    if (n == 0) return;
+    T total = load(0);
+    store(0, total);
+    for (int64_t i = 1; i < n; ++i) {
+      total = combine(total, load(i));
+      store(i, total);
+    }
+  }
+};
+
+// `width` is how many steps a row takes, to judge when threads pay off.
+template <class Kernel>
+void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kernel) {
+  launch.parallel_for(count, grain_for(width), [&](int64_t begin, int64_t end) {
+    const Block block;
+    for (int64_t row = begin; row < end; ++row) kernel(block, row);
+  });
+}
+
+// The same with `count_in_buffer` elements of scratch memory for each block: kernel(block, row, buffer).
+template <class T, class Kernel>
+void rows_with_buffer(const Launch& launch, int64_t count, int64_t width, int64_t count_in_buffer,
+                      const Kernel& kernel) {
+  launch.parallel_for(count, grain_for(width), [&](int64_t begin, int64_t end) {
+    constexpr int64_t kSmall = 1024;
+    alignas(64) T small[kSmall];
+    T* buffer = small;
+    std::optional<Workspace<T>> large;
+    if (count_in_buffer > kSmall) buffer = large.emplace(launch, count_in_buffer).data();
+    const Block block;
+    for (int64_t row = begin; row < end; ++row) kernel(block, row, buffer);
+  });
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_BLOCK_H_

@@ -1,0 +1,88 @@
+// The innermost part of the matrix product: a tile of C that stays in registers while packed panels stream through.
+#ifndef DL_KERNELS_CPU_GEMM_TILE_H_
+#define DL_KERNELS_CPU_GEMM_TILE_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/numeric.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+inline constexpr int kTileRows = 14;  // 28 of 32 registers hold the tile
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+inline constexpr int kTileRows = 6;  // 12 of 16
+#else
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kTileRows = 6;
+#endif
+
+template <class C>
+struct GemmTile {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(C));
+  static constexpr int kRows = kTileRows;
+  static constexpr int kColumns = 2 * kLanes;
+  typedef C Vector __attribute__((vector_size(kVectorBytes), aligned(sizeof(C)), may_alias));
+
+  // acc[i][j] = sum over k of a[k · kRows + i] · b[k · kColumns + j]; acc is row-major with kColumns columns.
+  __attribute__((noinline)) static void multiply(int64_t depth, const C* a, const C* b, C* acc) {
+    Vector left[kRows] = {}, right[kRows] = {};
+    for (int64_t k = 0; k < depth; ++k) {
+      const Vector b0 = *reinterpret_cast<const Vector*>(b);
+      const Vector b1 = *reinterpret_cast<const Vector*>(b + kLanes);
+      DL_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        left[i] += a[i] * b0;
+        right[i] += a[i] * b1;
+      }
+      a += kRows;
+      b += kColumns;
+    }
+    DL_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      *reinterpret_cast<Vector*>(acc + i * kColumns) = left[i];
+      *reinterpret_cast<Vector*>(acc + i * kColumns + kLanes) = right[i];
+    }
+  }
+};
+
+// Panels of `height` rows side by side, padded with zeros: to[panel][k][i] = from(panel · height + i, k).
+template <int height, class C, class T>
+void pack(C* to, const T* from, int64_t row, int64_t column, int64_t rows, int64_t depth) {
+  for (int64_t first = 0; first < rows; first += height) {
+    const int64_t count = rows - first < height ? rows - first : height;
+    const T* panel = from + first * row;
+    if (count < height) {
+      for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t i = 0; i < height; ++i) {
+          to[k * height + i] = i < count ? cast<C>(panel[i * row + k * column]) : C(0);
+        }
+      }
+    } else if (row == 1) {
+      for (int64_t k = 0; k < depth; ++k) {
+        DL_VECTOR_LOOP
+        for (int i = 0; i < height; ++i) to[k * height + i] = cast<C>(panel[k * column + i]);
+      }
+    } else {
+      // Eight lines of `from` at a time: reads stay within cache lines, writes within a small block.
+      for (int64_t k0 = 0; k0 < depth; k0 += 8) {
+        const int64_t k1 = k0 + 8 < depth ? k0 + 8 : depth;
+        for (int i = 0; i < height; ++i) {
+          for (int64_t k = k0; k < k1; ++k) to[k * height + i] = cast<C>(panel[i * row + k * column]);
+        }
+      }
+    }
+    to += height * depth;
+  }
+}
+
+}  // namespace detail
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_GEMM_TILE_H_

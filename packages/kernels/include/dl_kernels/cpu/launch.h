@@ -1,0 +1,91 @@
+// CPU: work is split by the host's own thread pool; without one it runs on the calling thread.
+#ifndef DL_KERNELS_CPU_LAUNCH_H_
+#define DL_KERNELS_CPU_LAUNCH_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <type_traits>
+
+#include "dl/handles.h"
+#include "dl_kernels/config.h"
+
+DL_KERNELS_BEGIN
+
+// Below this many elementary steps, waking another thread costs more than it saves.
+inline constexpr int64_t kParallelGrain = 32768;
+
+class Launch {
+ public:
+  explicit Launch(diopiContextHandle_t ctx) : host_(reinterpret_cast<const dl_context_prefix_t*>(ctx)->host) {}
+
+  // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An exception of `body` is
+  // thrown again here when all pieces have ended.
+  template <class F>
+  void parallel_for(int64_t count, int64_t grain, const F& body) const {
+    if (count <= grain || !has_pool()) {
+      if (count > 0) body(int64_t(0), count);
+      return;
+    }
+    struct Call {
+      const F* body;
+      std::atomic<bool> failed{false};
+      std::exception_ptr error{};
+    } call{&body};
+    const dl_range_fn run = [](void* argument, int64_t begin, int64_t end) {
+      auto* shared = static_cast<Call*>(argument);
+      try {
+        (*shared->body)(begin, end);
+      } catch (...) {
+        if (!shared->failed.exchange(true)) shared->error = std::current_exception();
+      }
+    };
+    if (host_->parallel_for(host_, 0, count, grain, run, &call) != 0) {
+      body(int64_t(0), count);
+    } else if (call.failed) {
+      std::rethrow_exception(call.error);
+    }
+  }
+
+  int64_t threads() const {
+    if (!has_pool() || !DL_HAS_FIELD(host_, dl_host_t, num_threads) || host_->num_threads == nullptr) return 1;
+    const int32_t count = host_->num_threads(host_);
+    return count > 1 ? count : 1;
+  }
+
+ private:
+  bool has_pool() const { return DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr; }
+
+  const dl_host_t* host_;
+};
+
+// The smallest piece of items that is worth a thread when each item takes `work` steps.
+DL_FN int64_t grain_for(int64_t work) {
+  return work >= kParallelGrain ? 1 : kParallelGrain / (work < 1 ? 1 : work);
+}
+
+// Uninitialised, 64-byte aligned scratch memory for the length of a call.
+template <class T>
+class Workspace {
+ public:
+  Workspace(const Launch&, int64_t count) {
+    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    data_ = static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
+    if (data_ == nullptr) throw std::bad_alloc();
+  }
+  ~Workspace() { std::free(data_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_LAUNCH_H_

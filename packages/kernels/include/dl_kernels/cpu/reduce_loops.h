@@ -1,0 +1,192 @@
+// CPU loops behind reduce.h. Along rows where the reduced elements are neighbours, otherwise along columns: many
+// neighbouring outputs at once.
+#ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
+#define DL_KERNELS_CPU_REDUCE_LOOPS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/cpu/block.h"
+#include "dl_kernels/cpu/gather.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/numeric.h"
+#include "dl_kernels/reduce_plan.h"
+
+DL_KERNELS_BEGIN
+
+// Where results go. A call per result keeps the output's dtype out of the loops.
+template <class Acc>
+struct Store {
+  void* data;
+  void (*write)(void* data, int64_t offset, Acc value);
+  void operator()(int64_t offset, Acc value) const { write(data, offset, value); }
+};
+
+template <class O, class Acc>
+void store_as(void* data, int64_t offset, Acc value) {
+  static_cast<O*>(data)[offset] = cast<O>(value);
+}
+
+namespace detail {
+
+inline constexpr int64_t kPiece = 4096;      // elements whose sum is kept in Acc
+inline constexpr int64_t kRange = 1 << 16;   // elements reduced by one thread at a time when one output has many
+inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
+inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
+
+template <class I, class R>
+__attribute__((noinline)) typename R::Acc reduce_piece(const R& r, const I* from, int64_t n) {
+  return Block().reduce(
+      n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
+      [&](int64_t i) { return r.map(cast<compute_t<I>>(from[i])); });
+}
+
+template <class I, class R>
+typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n) {
+  using Wide = typename R::Wide;
+  Wide total = r.start;
+  I buffer[kChunk];
+  const int64_t piece = step == 1 ? kPiece : kChunk;
+  for (int64_t begin = 0; begin < n; begin += piece) {
+    const int64_t count = n - begin < piece ? n - begin : piece;
+    const I* at = from + begin;
+    if (step != 1) {
+      gather(buffer, from + begin * step, step, count);
+      at = buffer;
+    }
+    total = r.combine(total, static_cast<Wide>(reduce_piece(r, at, count)));
+  }
+  return total;
+}
+
+// Elements begin…end-1 of the reduced dimensions, for one output.
+template <class I, class R>
+__attribute__((noinline)) typename R::Wide reduce_range(const R& r, const Plan<1>& reduced, const I* from, int64_t begin, int64_t end) {
+  using Wide = typename R::Wide;
+  const int inner = reduced.ndim - 1;
+  const int64_t width = reduced.shape[inner], step = reduced.strides[0][inner];
+  Wide total = r.start;
+  for (int64_t i = begin; i < end;) {
+    int64_t offset[1];
+    offsets_of(reduced, i, offset);
+    const int64_t left = width - i % width;
+    const int64_t n = end - i < left ? end - i : left;
+    total = r.combine(total, reduce_line(r, from + offset[0], step, n));
+    i += n;
+  }
+  return total;
+}
+
+template <class I, class R>
+void reduce_rows(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
+                 const Store<typename R::Acc>& store) {
+  using Wide = typename R::Wide;
+  const int64_t count = plan.reduced.numel;
+  const int64_t ranges = (count + kRange - 1) / kRange;
+  if (ranges > 1 && plan.kept.numel < 16) {
+    const Workspace<Wide> parts(launch, ranges);
+    for (int64_t o = 0; o < plan.kept.numel; ++o) {
+      int64_t offsets[2];
+      offsets_of(plan.kept, o, offsets);
+      launch.parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t last = (k + 1) * kRange < count ? (k + 1) * kRange : count;
+          parts.data()[k] = reduce_range(r, plan.reduced, from + offsets[1], k * kRange, last);
+        }
+      });
+      Wide total = r.start;
+      for (int64_t k = 0; k < ranges; ++k) total = r.combine(total, parts.data()[k]);
+      store(offsets[0], r.finish(total));
+    }
+    return;
+  }
+  launch.parallel_for(plan.kept.numel, grain_for(count), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      int64_t offsets[2];
+      offsets_of(plan.kept, o, offsets);
+      store(offsets[0], r.finish(reduce_range(r, plan.reduced, from + offsets[1], 0, count)));
+    }
+  });
+}
+
+// Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
+template <class I, class R>
+__attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced, const I* from, int64_t width, int64_t begin, int64_t end,
+                         typename R::Wide* total) {
+  using Acc = typename R::Acc;
+  using Wide = typename R::Wide;
+  alignas(64) Acc acc[kColumns];
+  for (int64_t first = begin; first < end; first += kColumnRows) {
+    const int64_t last = first + kColumnRows < end ? first + kColumnRows : end;
+    for (int64_t j = 0; j < kColumns; ++j) acc[j] = r.start;
+    for (int64_t i = first; i < last; ++i) {
+      int64_t offset[1];
+      offsets_of(reduced, i, offset);
+      const I* at = from + offset[0];
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < width; ++j) acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
+    }
+    for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], static_cast<Wide>(acc[j]));
+  }
+}
+
+// The innermost kept dimension is dense in the input.
+template <class I, class R>
+void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
+                    const Store<typename R::Acc>& store) {
+  using Wide = typename R::Wide;
+  const Plan<2>& kept = plan.kept;
+  const int inner = kept.ndim - 1;
+  const int64_t columns = kept.shape[inner], count = plan.reduced.numel;
+  const int64_t blocks = (columns + kColumns - 1) / kColumns;
+  const int64_t tasks = kept.numel / columns * blocks;
+  // Few outputs with many rows are shared out by rows too.
+  const int64_t work = count * (columns < kColumns ? columns : kColumns);
+  int64_t ranges = tasks < 16 ? work / kRange : 1;
+  ranges = ranges < 1 ? 1 : ranges > 64 ? 64 : ranges;
+  const int64_t range = (count + ranges - 1) / ranges;
+  const auto first_of = [&](int64_t task, int64_t (&offsets)[2], int64_t* width) {
+    const int64_t column = task % blocks * kColumns;
+    offsets_of(kept, task / blocks * columns + column, offsets);
+    *width = columns - column < kColumns ? columns - column : kColumns;
+  };
+  const Workspace<Wide> parts(launch, tasks * ranges * kColumns);
+  launch.parallel_for(tasks * ranges, grain_for(work / ranges), [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      int64_t offsets[2], width;
+      first_of(item / ranges, offsets, &width);
+      Wide* total = parts.data() + item * kColumns;
+      for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
+      const int64_t start = item % ranges * range, stop = start + range < count ? start + range : count;
+      reduce_columns_part(r, plan.reduced, from + offsets[1], width, start, stop, total);
+    }
+  });
+  for (int64_t task = 0; task < tasks; ++task) {
+    int64_t offsets[2], width;
+    first_of(task, offsets, &width);
+    Wide* total = parts.data() + task * ranges * kColumns;
+    for (int64_t k = 1; k < ranges; ++k) {
+      for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], total[k * kColumns + j]);
+    }
+    for (int64_t j = 0; j < width; ++j) store(offsets[0] + j * kept.strides[0][inner], r.finish(total[j]));
+  }
+}
+
+}  // namespace detail
+
+template <class I, class R>
+void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
+                const Store<typename R::Acc>& store) {
+  const int kept = plan.kept.ndim - 1, reduced = plan.reduced.ndim - 1;
+  const bool columns = plan.reduced.numel > 1 && plan.kept.strides[1][kept] == 1 && plan.kept.shape[kept] >= 8 &&
+                       plan.reduced.strides[0][reduced] != 1;
+  if (columns) {
+    detail::reduce_columns(launch, r, plan, from, store);
+  } else {
+    detail::reduce_rows(launch, r, plan, from, store);
+  }
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_REDUCE_LOOPS_H_

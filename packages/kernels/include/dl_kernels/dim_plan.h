@@ -1,0 +1,67 @@
+// Walking tensors along one dimension: all others are "rows", given by number.
+#ifndef DL_KERNELS_DIM_PLAN_H_
+#define DL_KERNELS_DIM_PLAN_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/error.h"
+#include "dl_kernels/reduce_plan.h"
+#include "dl_kernels/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+template <int N>
+struct DimPlan {
+  Plan<N> rows;     // numel is the number of rows
+  int64_t n;        // extent of the dimension in the first tensor
+  int64_t step[N];  // stride of each tensor along it
+};
+
+// The tensors must agree in all other dimensions.
+template <int N>
+diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[N], DimPlan<N>& plan) {
+  const TensorRef& first = refs[0];
+  if (first.ndim > kMaxDims) return diopiNoImplement;
+  const int64_t wrapped = wrap_dim(dim, first.ndim);
+  if (wrapped < 0) {
+    return fail(op, "dim %lld is out of range for a tensor with %lld dimensions", (long long)dim,
+                (long long)first.ndim);
+  }
+  for (int k = 1; k < N; ++k) {
+    if (refs[k].ndim != first.ndim) {
+      return fail(op, "tensors with %lld and %lld dimensions were given; they must agree", (long long)first.ndim,
+                  (long long)refs[k].ndim);
+    }
+  }
+  plan.n = 1;
+  for (int k = 0; k < N; ++k) plan.step[k] = 1;
+  plan.rows.ndim = 0;
+  plan.rows.numel = 1;
+  for (int64_t d = 0; d < first.ndim; ++d) {
+    if (d == wrapped) {
+      plan.n = first.sizes[d];
+      for (int k = 0; k < N; ++k) plan.step[k] = refs[k].strides[d];
+      continue;
+    }
+    for (int k = 1; k < N; ++k) {
+      if (refs[k].sizes[d] != first.sizes[d]) {
+        return fail(op, "tensors with %lld and %lld elements in dim %lld were given; they must agree",
+                    (long long)first.sizes[d], (long long)refs[k].sizes[d], (long long)d);
+      }
+    }
+    plan.rows.shape[plan.rows.ndim] = first.sizes[d];
+    for (int k = 0; k < N; ++k) plan.rows.strides[k][plan.rows.ndim] = refs[k].strides[d];
+    ++plan.rows.ndim;
+    plan.rows.numel *= first.sizes[d];
+  }
+  if (plan.n == 1) {
+    for (int k = 0; k < N; ++k) plan.step[k] = 1;  // any will do; 1 takes the fast path
+  }
+  simplify(plan.rows);
+  return diopiSuccess;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_DIM_PLAN_H_

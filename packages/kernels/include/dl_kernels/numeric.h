@@ -1,0 +1,146 @@
+// Conversions between element types, and which type an element is computed and accumulated in.
+#ifndef DL_KERNELS_NUMERIC_H_
+#define DL_KERNELS_NUMERIC_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/float16.h"
+
+DL_KERNELS_BEGIN
+
+template <class R>
+struct Complex {
+  R re, im;
+};
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class R>
+struct IsComplex<Complex<R>> : std::true_type {};
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
+template <class T>
+inline constexpr bool kIsComplex = IsComplex<T>::value;
+
+// What one element is computed in.
+template <class T>
+using compute_t = std::conditional_t<kIsHalf<T>, float, T>;
+
+// What sums of elements are kept in.
+template <class T>
+using acc_t = std::conditional_t<kIsFloat<T>, compute_t<T>, int64_t>;
+
+// The conversion that PyTorch's `to` makes. Like C, except that it is defined where C leaves float to integer open on
+// narrow types: those go by way of int64, so that wrapping is the same everywhere.
+template <class To, class From>
+DL_FN To cast(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (kIsHalf<From>) {
+    return cast<To>(static_cast<float>(value));
+  } else if constexpr (kIsComplex<From>) {
+    if constexpr (kIsComplex<To>) {
+      using R = decltype(To{}.re);
+      return To{static_cast<R>(value.re), static_cast<R>(value.im)};
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return value.re != 0 || value.im != 0;
+    } else {
+      return cast<To>(value.re);
+    }
+  } else if constexpr (kIsComplex<To>) {
+    using R = decltype(To{}.re);
+    return To{static_cast<R>(value), R(0)};
+  } else if constexpr (kIsHalf<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
+    return static_cast<To>(static_cast<int32_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) {
+    return static_cast<To>(static_cast<int64_t>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class T>
+DL_FN bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return value != value;
+  } else if constexpr (kIsHalf<T>) {
+    return is_nan(static_cast<float>(value));
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+DL_FN T lowest() {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+template <class T>
+DL_FN T highest() {
+  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::max();
+}
+
+// Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and cannot overflow.
+template <class T>
+DL_FN T wrap_add(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+
+template <class T>
+DL_FN T wrap_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+  } else {
+    return a - b;
+  }
+}
+
+template <class T>
+DL_FN T wrap_mul(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    // 16-bit operands would be promoted to int, whose multiplication may overflow.
+    using U = std::common_type_t<std::make_unsigned_t<T>, uint32_t>;
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  } else {
+    return a * b;
+  }
+}
+
+// NaN wins over every number, as everywhere in PyTorch.
+template <class T>
+DL_FN T max_nan(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a > b || a != a ? a : b;
+  return a > b ? a : b;
+}
+
+template <class T>
+DL_FN T min_nan(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a < b || a != a ? a : b;
+  return a < b ? a : b;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_NUMERIC_H_

@@ -1,0 +1,104 @@
+// A tensor handle as kernels see it: plain values, read once per call.
+// The only file that knows how handles are laid out.
+#ifndef DL_KERNELS_TENSOR_REF_H_
+#define DL_KERNELS_TENSOR_REF_H_
+
+#include <cstdint>
+
+#include "dl/handles.h"
+#include "dl_kernels/config.h"
+#include "dl_kernels/numeric.h"
+
+DL_KERNELS_BEGIN
+
+// More dimensions than this are declined; torch itself allows 64 but no operator of a network has more than 8.
+inline constexpr int kMaxDims = 16;
+
+struct TensorRef {
+  void* data;
+  const int64_t* sizes;
+  const int64_t* strides;  // in elements
+  int64_t ndim;
+  int64_t numel;
+  diopiDtype_t dtype;
+  bool contiguous;
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+DL_FN TensorRef ref(diopiConstTensorHandle_t handle) {
+  const auto* prefix = reinterpret_cast<const dl_tensor_prefix_t*>(handle);
+  return TensorRef{prefix->data,
+                   prefix->sizes,
+                   prefix->strides,
+                   prefix->ndim,
+                   prefix->numel,
+                   static_cast<diopiDtype_t>(prefix->dtype),
+                   (prefix->flags & DL_TENSOR_CONTIGUOUS) != 0};
+}
+
+DL_FN bool same_shape(const TensorRef& a, const TensorRef& b) {
+  if (a.numel != b.numel || a.ndim != b.ndim) return false;
+  for (int64_t d = 0; d < a.ndim; ++d) {
+    if (a.sizes[d] != b.sizes[d]) return false;
+  }
+  return true;
+}
+
+inline int64_t element_size(diopiDtype_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_int8:
+    case diopi_dtype_uint8:
+    case diopi_dtype_bool:
+      return 1;
+    case diopi_dtype_int16:
+    case diopi_dtype_uint16:
+    case diopi_dtype_float16:
+    case diopi_dtype_bfloat16:
+      return 2;
+    case diopi_dtype_int32:
+    case diopi_dtype_uint32:
+    case diopi_dtype_float32:
+    case diopi_dtype_tfloat32:
+    case diopi_dtype_complex32:
+      return 4;
+    case diopi_dtype_int64:
+    case diopi_dtype_uint64:
+    case diopi_dtype_float64:
+    case diopi_dtype_complex64:
+      return 8;
+    case diopi_dtype_complex128:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+inline bool is_floating(diopiDtype_t dtype) {
+  return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float64 || dtype == diopi_dtype_float16 ||
+         dtype == diopi_dtype_bfloat16;
+}
+
+inline bool is_integral(diopiDtype_t dtype) {
+  return (dtype >= diopi_dtype_int8 && dtype <= diopi_dtype_uint64) || dtype == diopi_dtype_bool;
+}
+
+// A scalar argument in the type a kernel computes in.
+template <class T>
+DL_FN T scalar_to(const diopiScalar_t& scalar) {
+  return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
+}
+
+// `dim` counted from the front; -1 when it is out of range. A 0-dimensional tensor has one dimension here.
+DL_FN int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  const int64_t count = ndim > 0 ? ndim : 1;
+  if (dim < -count || dim >= count) return -1;
+  return dim < 0 ? dim + count : dim;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_TENSOR_REF_H_

@@ -1,0 +1,21 @@
+"""Operator kernels as C++ headers. This module only says where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ._version import __version__
+
+__all__ = ["__version__", "include_dir"]
+
+
+def include_dir() -> Path:
+    """The folder to give to the compiler with ``-I``: headers are included as ``dl_kernels/<name>``.
+
+    :raises FileNotFoundError: the headers are neither in the wheel nor beside the sources.
+    """
+    here = Path(__file__).resolve().parent
+    for candidate in (here / "include", here.parent.parent / "include"):
+        if (candidate / "dl_kernels" / "config.h").is_file():
+            return candidate
+    raise FileNotFoundError(f"dl-kernels has no headers beside {here}; install it again")

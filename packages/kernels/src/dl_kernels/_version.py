@@ -1,0 +1,3 @@
+"""The version of the kernels."""
+
+__version__ = "0.1.0"

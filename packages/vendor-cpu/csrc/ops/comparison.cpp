@@ -1,0 +1,4 @@
+#include "dl_kernels/ops/comparison.inc"
+#include "runtime/operators.h"
+
+DL_CPU_FAMILY(comparison_operators, DL_KERNELS_COMPARISON)

@@ -1,0 +1,4 @@
+#include "dl_kernels/ops/unary.inc"
+#include "runtime/operators.h"
+
+DL_CPU_FAMILY(unary_operators, DL_KERNELS_UNARY)

@@ -1,0 +1,108 @@
+// The entry symbol and the table of the CPU vendor.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "dl/operator.hpp"
+#include "dl/vendor.h"
+#include "runtime/instance.h"
+#include "runtime/operators.h"
+#include "runtime/slots.h"
+#include "runtime/status.h"
+
+namespace dl::cpu {
+namespace {
+
+void destroy(dl_vendor_t* vendor) noexcept { delete &instance_of(vendor); }
+
+dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** operators, uint64_t* count) noexcept {
+  const Instance& instance = instance_of(vendor);
+  *operators = instance.operators.data();
+  *count = instance.operators.size();
+  return nullptr;
+}
+
+const char* last_operator_error(dl_vendor_t*) noexcept {
+  const char* message = dl::last_error();
+  return message[0] == '\0' ? nullptr : message;
+}
+
+const dl_vendor_table_t kTable = {
+    sizeof(dl_vendor_table_t),
+    nullptr,
+    "cpu",
+    DL_CPU_VERSION,
+    DL_CAP_HOST_ACCESSIBLE | DL_CAP_SYNCHRONOUS | DL_CAP_ANY_HOST_POINTER | DL_CAP_REFERENCE,
+    destroy,
+    present,
+    device_count,
+    device_properties,
+    device_synchronize,
+    memory_allocate,
+    memory_free,
+    memory_info,
+    host_allocate,
+    host_free,
+    memory_copy,
+    memory_set,
+    stream_create,
+    stream_destroy,
+    stream_synchronize,
+    stream_query,
+    stream_wait_event,
+    event_create,
+    event_destroy,
+    event_record,
+    event_synchronize,
+    event_query,
+    event_elapsed,
+    operators,
+    last_operator_error,
+};
+
+// DL_CPU_DEVICES: how many devices to show, so that code for several devices can be tested without them.
+dl_status_t* read_device_count(int32_t* count) {
+  *count = 1;
+  const char* text = std::getenv("DL_CPU_DEVICES");
+  if (text == nullptr || text[0] == '\0') return nullptr;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < 0 || value > 64) {
+    char message[160];
+    std::snprintf(message, sizeof(message), "DL_CPU_DEVICES is '%.60s'; give a number from 0 to 64", text);
+    return make_status(DL_INVALID_ARGUMENT, message);
+  }
+  *count = static_cast<int32_t>(value);
+  return nullptr;
+}
+
+// Whether the processor has the instructions that this library was compiled to.
+bool processor_fits() {
+#if defined(__x86_64__) && defined(__AVX512BW__)
+  return __builtin_cpu_supports("x86-64-v4");
+#elif defined(__x86_64__) && defined(__AVX2__)
+  return __builtin_cpu_supports("x86-64-v3");
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+}  // namespace dl::cpu
+
+extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out) {
+  using namespace dl::cpu;
+  return guarded([&]() -> dl_status_t* {
+    if (!processor_fits()) {
+      return make_status(DL_UNAVAILABLE, "this processor lacks instructions of " DL_CPU_ISA
+                                         "; load the library of a lower level");
+    }
+    auto instance = std::make_unique<Instance>();
+    if (dl_status_t* status = read_device_count(&instance->device_count)) return status;
+    instance->base.table = &kTable;
+    instance->host = host;
+    instance->operators = all_operators();
+    *out = &instance.release()->base;
+    return nullptr;
+  });
+}

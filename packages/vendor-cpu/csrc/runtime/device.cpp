@@ -1,0 +1,88 @@
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/instance.h"
+#include "runtime/slots.h"
+#include "runtime/status.h"
+
+namespace dl::cpu {
+namespace {
+
+uint64_t dtype_bit(diopiDtype_t dtype) { return uint64_t(1) << static_cast<unsigned>(dtype); }
+
+uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : 0;
+}
+
+// The processors this process may use, which in a container are fewer than the machine has.
+int32_t processor_count() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? static_cast<int32_t>(online) : 1;
+}
+
+void read_model_name(char* name, size_t size) {
+  std::snprintf(name, size, "CPU");
+  std::FILE* file = std::fopen("/proc/cpuinfo", "r");
+  if (file == nullptr) return;
+  char line[512];
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::strncmp(line, "model name", 10) != 0) continue;
+    const char* value = std::strchr(line, ':');
+    if (value == nullptr) break;
+    value += std::strspn(value, ": \t");
+    std::snprintf(name, size, "%.*s", static_cast<int>(std::strcspn(value, "\n")), value);
+    break;
+  }
+  std::fclose(file);
+}
+
+}  // namespace
+
+dl_status_t* check_device(dl_vendor_t* vendor, int32_t device) {
+  const int32_t count = instance_of(vendor).device_count;
+  if (device >= 0 && device < count) return nullptr;
+  char text[128];
+  std::snprintf(text, sizeof(text), "device %d does not exist; this CPU vendor has %d (DL_CPU_DEVICES)", device, count);
+  return make_status(DL_INVALID_ARGUMENT, text);
+}
+
+dl_status_t* present(dl_vendor_t*, int32_t* present) noexcept {
+  *present = 1;
+  return nullptr;
+}
+
+dl_status_t* device_count(dl_vendor_t* vendor, int32_t* count) noexcept {
+  *count = instance_of(vendor).device_count;
+  return nullptr;
+}
+
+dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device, dl_device_properties_t* properties) noexcept {
+  if (dl_status_t* status = check_device(vendor, device)) return status;
+  dl_device_properties_t all{};
+  all.struct_size = properties->struct_size;
+  read_model_name(all.name, sizeof(all.name));
+  all.total_memory = physical_memory();
+  all.multiprocessor_count = processor_count();
+  all.warp_size = 1;
+  for (const diopiDtype_t dtype :
+       {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32, diopi_dtype_int64, diopi_dtype_bool,
+        diopi_dtype_float16, diopi_dtype_bfloat16, diopi_dtype_float32, diopi_dtype_float64}) {
+    all.dtype_mask |= dtype_bit(dtype);
+  }
+  std::snprintf(all.architecture, sizeof(all.architecture), "%s", DL_CPU_ISA);
+  // A caller compiled against a shorter struct gets the fields it knows.
+  const uint64_t bytes = properties->struct_size < sizeof(all) ? properties->struct_size : sizeof(all);
+  std::memcpy(properties, &all, bytes);
+  return nullptr;
+}
+
+dl_status_t* device_synchronize(dl_vendor_t* vendor, int32_t device) noexcept { return check_device(vendor, device); }
+
+}  // namespace dl::cpu

@@ -1,0 +1,25 @@
+#include "runtime/operators.h"
+
+namespace dl::cpu {
+
+#define DL_CPU_FAMILIES(X)                                                                          \
+  X(activation) X(arithmetic) X(comparison) X(concat) X(copy) X(embedding) X(layer_norm) X(logical) \
+  X(matmul) X(nll_loss) X(reduction) X(select) X(softmax) X(unary)
+
+#define DL_CPU_DECLARE(name) Family name##_operators();
+DL_CPU_FAMILIES(DL_CPU_DECLARE)
+#undef DL_CPU_DECLARE
+
+std::vector<dl_operator_t> all_operators() {
+  std::vector<dl_operator_t> all;
+#define DL_CPU_APPEND(name)                                                                          \
+  {                                                                                                  \
+    const Family family = name##_operators();                                                        \
+    all.insert(all.end(), family.operators, family.operators + family.count);                        \
+  }
+  DL_CPU_FAMILIES(DL_CPU_APPEND)
+#undef DL_CPU_APPEND
+  return all;
+}
+
+}  // namespace dl::cpu

@@ -1,0 +1,65 @@
+"""One library per instruction set, all from the same sources; everything else stands in pyproject.toml.
+
+``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the x86-64 levels,
+or ``all`` for a release. On other processors there is one library, ``native``.
+"""
+
+import os
+import platform
+from pathlib import Path
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
+from dl_kernels import include_dir
+from setuptools import setup
+
+FLAGS = {
+    "v2": ["-march=x86-64-v2"],
+    "v3": ["-march=x86-64-v3"],
+    "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+    "native": [],
+}
+# Kernels do not look at errno or at floating-point exceptions, and vectorise better for it.
+COMMON = ["-fno-math-errno", "-fno-trapping-math", "--param=vect-epilogues-nomask=0", "-Wall", "-Wextra"]
+
+SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
+HEADERS = [
+    *(str(path) for path in Path("csrc").rglob("*.h")),
+    *(str(path) for path in Path(include_dir()).rglob("*") if path.is_file()),
+]
+
+
+def levels() -> list[str]:
+    """The instruction sets to build for."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ["native"]
+    wanted = os.environ.get("DL_BUILD_ISA") or "v3"
+    chosen = ["v2", "v3", "v4"] if wanted == "all" else wanted.split(",")
+    unknown = [level for level in chosen if level not in FLAGS]
+    if unknown:
+        raise SystemExit(f"DL_BUILD_ISA={wanted}: {unknown[0]!r} is none of v2, v3, v4 and all")
+    return chosen
+
+
+def version() -> str:
+    """The version that the package declares, without importing it."""
+    namespace: dict[str, str] = {}
+    exec(Path("src/dl_vendor_cpu/_version.py").read_text(encoding="utf-8"), namespace)
+    return namespace["__version__"]
+
+
+def library(level: str) -> VendorLibrary:
+    name = "native" if level == "native" else f"x86-64-{level}"
+    return VendorLibrary(
+        f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
+        sources=SOURCES,
+        include_dirs=["csrc", str(include_dir())],
+        define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
+        extra_compile_args=[*COMMON, *FLAGS[level]],
+        depends=HEADERS,
+    )
+
+
+setup(
+    ext_modules=[library(level) for level in levels()],
+    cmdclass={"build_ext": build_vendor_library},
+)

@@ -1,0 +1,128 @@
+"""Whether one result is right: metadata equal to the CPU's, values near enough to float64's.
+
+A result that is bit for bit the CPU's has the CPU's own error, which the rule allows twice over, so
+that the reference is computed only for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from diopi_proto.tolerance import OpClass, compare
+
+Reference = Callable[[], Any]
+
+
+def same_values(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Equal everywhere, nan to nan."""
+    if left.dtype == torch.complex32 == right.dtype:
+        left, right = torch.view_as_real(left), torch.view_as_real(right)
+    if torch.equal(left, right):
+        return True
+    if not (left.is_floating_point() or left.is_complex()):
+        return False
+    return bool(((left == right) | ((left != left) & (right != right))).all())
+
+
+def to_host(tensor: torch.Tensor) -> torch.Tensor:
+    """On the CPU with conjugation and negation carried out; sparse layouts made dense."""
+    host = tensor.detach().cpu()
+    if host.layout != torch.strided:
+        host = host.to_dense()
+    return host.resolve_conj().resolve_neg()
+
+
+def layout_class(tensor: torch.Tensor) -> dict[str, bool]:
+    """What callers may rely on about the strides of a result."""
+    found = {"contiguous": tensor.is_contiguous()}
+    for name, dim in (("channels_last", 4), ("channels_last_3d", 5)):
+        if tensor.dim() == dim:
+            found[name] = tensor.is_contiguous(memory_format=getattr(torch, name))
+    # An expanded result must not be written to; a result that is not must not become one.
+    found["overlapping"] = any(
+        stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )
+    return found
+
+
+def metadata_problem(
+    got: torch.Tensor, cpu: torch.Tensor, device: str, *, any_strides: bool = False
+) -> str | None:
+    """How ``got`` differs from the CPU's result in what is not its values; None if in nothing."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("device", got.device.type, torch.device(device).type),
+        ("dtype", got.dtype, cpu.dtype),
+        ("shape", tuple(got.shape), tuple(cpu.shape)),
+        ("layout", got.layout, cpu.layout),
+    ]
+    if got.layout == cpu.layout == torch.strided and cpu.numel() > 0 and not any_strides:
+        pairs.append(("strides", layout_class(got), layout_class(cpu)))
+    for name, have, want in pairs:
+        if have != want:
+            return f"{name} is {have}, want {want}"
+    return None
+
+
+def value_problem(
+    got: torch.Tensor,
+    cpu: torch.Tensor,
+    reference: torch.Tensor | None,
+    op_class: OpClass,
+    terms: int,
+    magnitude: torch.Tensor | None = None,
+) -> str | None:
+    """How the values of ``got`` differ from ``reference`` by more than the rule allows.
+
+    :param reference: float64 or complex128; None where there is none, then the CPU's result has to
+        be met exactly.
+    :param terms: reduction length, for the classes that have one.
+    """
+    host, peer = to_host(got), to_host(cpu)
+    if same_values(host, peer):
+        return None
+    if not (host.is_floating_point() or host.is_complex()):
+        return _exact_problem(host, peer, reference)
+    name = str(host.dtype).removeprefix("torch.")
+    if reference is None or reference.dtype not in (torch.float64, torch.complex128):
+        return f"{_differing(host, peer)}, and there is no float64 reference to excuse it"
+    want = to_host(reference).numpy()
+    if want.shape != tuple(host.shape):
+        return f"the reference has shape {want.shape}, the result {tuple(host.shape)}"
+    wide = to_host(magnitude).numpy() if magnitude is not None else None
+    outcome = compare(
+        _array(host),
+        want,
+        dtype=name,
+        op_class=op_class,
+        reduction_length=terms,
+        magnitude=wide,
+        peer=_array(peer) if host.dtype not in (torch.float64, torch.complex128) else None,
+    )
+    return None if outcome.ok else outcome.report(name)
+
+
+def _exact_problem(
+    host: torch.Tensor, peer: torch.Tensor, reference: torch.Tensor | None
+) -> str | None:
+    """Integers and bools: each is the CPU's or the reference's, nothing in between."""
+    wrong = host != peer
+    if reference is not None and (reference.dtype, reference.shape) == (host.dtype, host.shape):
+        wrong &= host != to_host(reference)
+    if not wrong.any():
+        return None
+    return f"{int(wrong.sum())} of {host.numel()} {host.dtype} elements differ"
+
+
+def _differing(host: torch.Tensor, peer: torch.Tensor) -> str:
+    differ = (host != peer) & ~((host != host) & (peer != peer))
+    return f"{int(differ.sum())} of {host.numel()} elements differ from the CPU's"
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A carrier numpy has: float32 for bfloat16, complex64 for complex32."""
+    wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+    array: np.ndarray[Any, Any] = tensor.to(wider.get(tensor.dtype, tensor.dtype)).numpy()
+    return array

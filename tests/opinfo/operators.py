@@ -1,0 +1,114 @@
+"""What the sweep has to know of single operators. Everything else it finds out by running them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from diopi_proto.tolerance import OpClass
+
+UNINITIALISED = frozenset(
+    {
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+    }
+)
+"""Their values are whatever the memory held: only dtype, shape and strides are compared."""
+
+ANY_STRIDES = frozenset({"argwhere", "nonzero"})
+"""The vendor allocates their results; torch documents no strides, and its own devices differ."""
+
+# Sums of products of the inputs: the magnitude is the same operator on absolute values.
+_LINEAR = {
+    "__rmatmul__": OpClass.MATMUL,
+    "addbmm": OpClass.MATMUL,
+    "addmm": OpClass.MATMUL,
+    "addmm.decomposed": OpClass.MATMUL,
+    "addmv": OpClass.MATMUL,
+    "addr": OpClass.MATMUL,
+    "baddbmm": OpClass.MATMUL,
+    "bmm": OpClass.MATMUL,
+    "dot": OpClass.MATMUL,
+    "einsum": OpClass.MATMUL,
+    "inner": OpClass.MATMUL,
+    "matmul": OpClass.MATMUL,
+    "mm": OpClass.MATMUL,
+    "mv": OpClass.MATMUL,
+    "nn.functional.bilinear": OpClass.MATMUL,
+    "nn.functional.conv1d": OpClass.MATMUL,
+    "nn.functional.conv2d": OpClass.MATMUL,
+    "nn.functional.conv3d": OpClass.MATMUL,
+    "nn.functional.conv_transpose1d": OpClass.MATMUL,
+    "nn.functional.conv_transpose2d": OpClass.MATMUL,
+    "nn.functional.conv_transpose3d": OpClass.MATMUL,
+    "nn.functional.linear": OpClass.MATMUL,
+    "tensordot": OpClass.MATMUL,
+    "vdot": OpClass.MATMUL,
+    "cumsum": OpClass.REDUCTION,
+    "mean": OpClass.REDUCTION,
+    "nansum": OpClass.REDUCTION,
+    "sum": OpClass.REDUCTION,
+    "sum_to_size": OpClass.REDUCTION,
+    "trace": OpClass.REDUCTION,
+}
+
+
+# Results as large as the arguments, each with sums over many of them inside.
+_SUMMING = frozenset(
+    {
+        "cdist",
+        "log_softmax",
+        "logcumsumexp",
+        "nn.functional.batch_norm",
+        "nn.functional.group_norm",
+        "nn.functional.instance_norm",
+        "nn.functional.layer_norm",
+        "nn.functional.local_response_norm",
+        "nn.functional.normalize",
+        "nn.functional.rms_norm",
+        "nn.functional.scaled_dot_product_attention",
+        "nn.functional.softmin",
+        "native_batch_norm",
+        "native_layer_norm",
+        "renorm",
+        "softmax",
+    }
+)
+
+
+def full_name(op: Any) -> str:
+    """OpInfo's name with its variant: ``std.unbiased``."""
+    return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How the results of one operator are compared.
+
+    :ivar op_class: whose rounding bound applies; None: that of a reduction for results smaller than
+        the arguments, else that of an elementary function.
+    :ivar linear: ``op(|arguments|)`` is the magnitude of what ``op(arguments)`` adds up.
+    """
+
+    op_class: OpClass | None = None
+    linear: bool = False
+    any_strides: bool = False
+    uninitialised: bool = False
+
+    @classmethod
+    def of(cls, op: Any) -> Judgement:
+        name, linear = op.name.split(".")[-1], _LINEAR.get(full_name(op))
+        summing = OpClass.REDUCTION if full_name(op) in _SUMMING else None
+        return cls(
+            linear or summing, linear is not None, name in ANY_STRIDES, name in UNINITIALISED
+        )
+
+    def class_of(self, result: int, arguments: int) -> OpClass:
+        """The class for a result of so many elements from arguments of so many."""
+        if self.op_class is not None:
+            return self.op_class
+        return OpClass.REDUCTION if result < arguments else OpClass.ELEMENTARY

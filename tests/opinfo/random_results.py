@@ -1,0 +1,81 @@
+"""Results that depend on a seed: reproducible, and distributed as the CPU's are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from diopi_proto.tolerance.distribution import FALSE_ALARM
+
+from .relocate import Relocation
+
+SEED = 7
+"""Of the call whose outcome is judged."""
+
+DRAWS = 40
+"""Calls whose results are pooled: enough to tell a standard deviation of 1 from one of 1.2."""
+
+
+def compare_random(run: Callable[..., Any], original: Any, got: Any) -> str | None:
+    """What is wrong with ``got``, the outcome of a random operator on dl; None if nothing is.
+
+    :param run: ``run(arguments, seed=...)`` gives an outcome.
+    """
+    device = str(next(t.device for t in got.leaves() if isinstance(t, torch.Tensor)))
+    again = _draw(run, original, device, seed=SEED)
+    first = [t.detach().cpu() for t in got.leaves() if isinstance(t, torch.Tensor)]
+    if not all(torch.equal(a, b) for a, b in zip(first, again, strict=True)):
+        return "the same seed gives other numbers"
+    pooled = {
+        where: [_draw(run, original, where, seed=100 + at) for at in range(DRAWS)]
+        for where in (device, "cpu")
+    }
+    if all(_same(pooled[device][0], draw) for draw in pooled[device][1:]):
+        return "every seed gives the same numbers"
+    for output in range(len(first)):
+        problem = _distribution_problem(
+            *(torch.stack([draw[output] for draw in pooled[where]]) for where in (device, "cpu"))
+        )
+        if problem is not None:
+            return f"output {output}: {problem}"
+    return None
+
+
+def _draw(run: Callable[..., Any], original: Any, device: str, seed: int) -> list[torch.Tensor]:
+    arguments = Relocation(device)(original)
+    leaves = run(arguments, seed=seed).leaves()
+    return [leaf.detach().cpu() for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor) -> str | None:
+    """Two-sample Kolmogorov-Smirnov over all elements of all draws.
+
+    Each empirical distribution function is within Massart's bound of the true one (see
+    ``diopi_proto.tolerance.distribution``), so two of one distribution are within the sum.
+    """
+    left, right = (np.sort(_reals(each)) for each in (got, cpu))
+    if np.isnan(left).any() != np.isnan(right).any():
+        return "has nan where the CPU has none, or the other way round"
+    if left.size == 0:
+        return None
+    points = np.concatenate([left, right])
+    steps = [np.searchsorted(each, points, side="right") / each.size for each in (left, right)]
+    distance = float(np.max(np.abs(steps[0] - steps[1])))
+    allowed = 2 * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * left.size))
+    if distance > allowed:
+        return f"distributed unlike the CPU's: distance {distance:.2e}, allowed {allowed:.2e}"
+    return None
+
+
+def _reals(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.to(torch.complex128))
+    array: np.ndarray[Any, Any] = tensor.to(torch.float64).numpy().ravel()
+    return array

@@ -1,0 +1,262 @@
+"""One OpInfo operator on dl against the CPU: the same samples, seeds and aliasing on both.
+
+A call is made of plain functions of (input, args, kwargs), so that forward, out= and in-place forms
+are all compared by :func:`compare_calls`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import torch.testing._internal.common_methods_invocations as opinfo_definitions
+from torch.utils._pytree import tree_flatten
+
+from .judge import metadata_problem, same_values, to_host, value_problem
+from .operators import Judgement, full_name
+from .random_results import SEED, compare_random
+from .relocate import WIDER, Relocation
+
+PROBLEMS_SHOWN = 5
+
+Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]
+Call = Callable[[Arguments], Any]
+
+
+@dataclass
+class Report:
+    """What a sweep of one operator found."""
+
+    name: str
+    samples: int = 0
+    refused: int = 0
+    """Samples that the CPU refuses, and dl with it."""
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, sample: int, arguments: Arguments, problem: str | None) -> None:
+        if problem is not None:
+            self.problems.append(f"sample {sample} {describe(arguments)}: {problem}")
+
+    def text(self) -> str:
+        shown = "\n".join(self.problems[:PROBLEMS_SHOWN])
+        return f"{self.name}: {len(self.problems)} problems in {self.samples} samples\n{shown}"
+
+
+@dataclass
+class Outcome:
+    """What one call did: its result or its error, and the arguments it may have written to."""
+
+    arguments: Arguments
+    result: Any = None
+    error: Exception | None = None
+
+    def leaves(self) -> list[Any]:
+        return list(tree_flatten(self.result)[0])
+
+
+def samples_of(op: Any, dtype: torch.dtype, *, requires_grad: bool = False) -> list[Arguments]:
+    """The operator's samples on the CPU, the same in every run."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [
+            (sample.input, tuple(sample.args), dict(sample.kwargs))
+            for sample in op.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+        ]
+    # arange(2) without a device says nothing about dl.
+    return [each for each in found if tensors_of(each) or "device" in each[2]]
+
+
+def describe(arguments: Arguments) -> str:
+    """Arguments in one line: shapes instead of values."""
+
+    def one(value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            short = str(value.dtype).removeprefix("torch.")
+            plain = value.layout != torch.strided or value.is_contiguous()
+            return f"{short}{list(value.shape)}{'' if plain else f'/{list(value.stride())}'}"
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(map(one, value)) + "]"
+        return repr(value)
+
+    first, args, kwargs = arguments
+    parts = [one(first), *map(one, args), *(f"{k}={one(v)}" for k, v in kwargs.items())]
+    return f"({', '.join(parts)})"[:300]
+
+
+def _without_fixed_seed(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """Instead of OpInfo's own, which seeds random operators by itself and so hides that they are."""
+    return op(*args, **kwargs)
+
+
+def run(call: Call, arguments: Arguments, *, seed: int = SEED) -> Outcome:
+    """Call it; errors are an outcome too."""
+    torch.manual_seed(seed)
+    unseeded = patch.object(opinfo_definitions, "wrapper_set_seed", _without_fixed_seed)
+    with unseeded, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return Outcome(arguments, call(arguments))
+        except Exception as error:  # noqa: BLE001 - whatever an operator raises is its outcome
+            return Outcome(arguments, error=error)
+
+
+def tensors_of(tree: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
+
+
+def aliases(outcome: Outcome) -> list[tuple[str, int, int] | None]:
+    """For each tensor of the result: whose memory it shares, and at which offset."""
+    owners: dict[int, tuple[str, int]] = {}
+    for kind, tensors in (("input", tensors_of(outcome.arguments)), ("output", [])):
+        for at, tensor in enumerate(tensors):
+            if tensor.layout == torch.strided:
+                owners.setdefault(tensor.untyped_storage()._cdata, (kind, at))
+    found: list[tuple[str, int, int] | None] = []
+    for at, tensor in enumerate(tensors_of(outcome.result)):
+        if tensor.layout != torch.strided:
+            found.append(None)
+            continue
+        key = tensor.untyped_storage()._cdata
+        owner = owners.setdefault(key, ("output", at))
+        found.append(None if owner == ("output", at) else (*owner, tensor.storage_offset()))
+    return found
+
+
+def written_problem(cpu: Outcome, got: Outcome, original: Arguments) -> str | None:
+    """An argument that only one of the two wrote to."""
+    triples = zip(
+        tensors_of(original), tensors_of(cpu.arguments), tensors_of(got.arguments), strict=True
+    )
+    for at, (before, on_cpu, on_dl) in enumerate(triples):
+        if before.layout != torch.strided or before.numel() == 0:
+            continue
+        by_cpu = before.shape != on_cpu.shape or not same_values(before, on_cpu)
+        by_dl = before.shape != on_dl.shape or not same_values(before, on_dl.detach().cpu())
+        if by_cpu != by_dl:
+            return f"argument {at} is {'not ' if by_cpu else ''}written to, unlike on the CPU"
+    return None
+
+
+def compare_calls(
+    call: Call, reference_call: Call, original: Arguments, judgement: Judgement, device: str
+) -> tuple[str | None, bool]:
+    """Run ``call`` on the CPU and on ``device``: (what is wrong or None, whether both refused)."""
+    cpu = run(call, Relocation()(original))
+    got = run(call, Relocation(device)(original))
+    if cpu.error is not None or got.error is not None:
+        return refusal_problem(cpu.error, got.error), got.error is not None
+    problem = structure_problem(cpu, got, original, judgement, device)
+    if problem is None and not judgement.uninitialised:
+        problem = values_problem(call, reference_call, original, cpu, got, judgement)
+    return problem, False
+
+
+def refusal_problem(cpu: Exception | None, got: Exception | None) -> str | None:
+    """Both refuse, or none does; NotImplementedError where the CPU computes is one of ours."""
+    if cpu is not None and got is not None:
+        return None
+    if got is not None:
+        return f"raises {type(got).__name__}: {str(got).splitlines()[0] if str(got) else ''}"
+    return f"does not raise, the CPU does: {type(cpu).__name__}: {str(cpu)[:150]}"
+
+
+def structure_problem(
+    cpu: Outcome, got: Outcome, original: Arguments, judgement: Judgement, device: str
+) -> str | None:
+    """What differs before any value of the result is looked at."""
+    shape_cpu, shape_got = tree_flatten(cpu.result)[1], tree_flatten(got.result)[1]
+    if shape_cpu != shape_got:
+        return f"the result is {shape_got}, want {shape_cpu}"
+    for at, (have, want) in enumerate(zip(got.leaves(), cpu.leaves(), strict=True)):
+        if isinstance(want, torch.Tensor):
+            problem = metadata_problem(have, want, device, any_strides=judgement.any_strides)
+            if problem is not None:
+                return f"output {at}: {problem}"
+    if not judgement.any_strides and aliases(got) != aliases(cpu):
+        return f"shares memory as {aliases(got)}, want {aliases(cpu)}"
+    return written_problem(cpu, got, original)
+
+
+def values_problem(
+    call: Call,
+    reference_call: Call,
+    original: Arguments,
+    cpu: Outcome,
+    got: Outcome,
+    judgement: Judgement,
+) -> str | None:
+    """The first output whose values are wrong."""
+    pairs = list(zip(got.leaves(), cpu.leaves(), strict=True))
+    if all(_equal(have, want) for have, want in pairs):
+        return None
+    if is_random(call, original, cpu):
+        return compare_random(partial(run, call), original, got)
+    references = run(reference_call, Relocation(dtypes=WIDER)(original)).leaves()
+    magnitudes: list[Any] = []
+    if judgement.linear:
+        magnitudes = run(reference_call, absolute(Relocation(dtypes=WIDER)(original))).leaves()
+    terms = max((tensor.numel() for tensor in tensors_of(original)), default=1)
+    for at, (have, want) in enumerate(pairs):
+        if not isinstance(want, torch.Tensor):
+            if not _equal(have, want):
+                return f"output {at} is {have!r}, want {want!r}"
+            continue
+        problem = value_problem(
+            have,
+            want,
+            references[at] if at < len(references) else None,
+            judgement.class_of(want.numel(), terms),
+            terms,
+            magnitudes[at].abs() if at < len(magnitudes) else None,
+        )
+        if problem is not None:
+            return f"output {at}: {problem}"
+    return None
+
+
+def is_random(call: Call, original: Arguments, cpu: Outcome) -> bool:
+    """Whether the CPU's result depends on the seed, and on nothing else."""
+
+    def repeats(seed: int) -> bool:
+        other = run(call, Relocation()(original), seed=seed).leaves()
+        return all(_equal(have, want) for have, want in zip(other, cpu.leaves(), strict=True))
+
+    # A result that varies by itself (uninitialised LAPACK workspaces) is no random one.
+    return repeats(SEED) and not repeats(SEED + 1)
+
+
+def absolute(arguments: Arguments) -> Arguments:
+    """The same with absolute values, in place of the copy it is given."""
+    for tensor in tensors_of(arguments):
+        if tensor.is_floating_point() or tensor.is_complex():
+            tensor.copy_(tensor.abs())
+    return arguments
+
+
+def _equal(have: Any, want: Any) -> bool:
+    if isinstance(want, torch.Tensor):
+        return have.shape == want.shape and same_values(to_host(have), to_host(want))
+    return bool(have == want) or (have != have and want != want)
+
+
+def check_forward(op: Any, dtype: torch.dtype, device: str) -> Report:
+    """Every sample of ``op`` in ``dtype``, as a function."""
+    report = Report(f"{full_name(op)} {dtype}")
+
+    def call(arguments: Arguments) -> Any:
+        first, args, kwargs = arguments
+        return op(first, *args, **kwargs)
+
+    judgement = Judgement.of(op)
+    for at, original in enumerate(samples_of(op, dtype)):
+        problem, refused = compare_calls(call, call, original, judgement, device)
+        report.samples += 1
+        report.refused += refused
+        report.add(at, original, problem)
+    return report

@@ -1,0 +1,53 @@
+#ifndef DL_ASYNC_TEST_DEVICE_H_
+#define DL_ASYNC_TEST_DEVICE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "memory.h"
+#include "options.h"
+#include "stream.h"
+
+namespace dl::async_test {
+
+/** One simulated device: its memory and its streams. Stream handles are numbers, no addresses: a
+ * host that looks behind one faults, and a handle is never used twice. */
+class Device {
+ public:
+  Device(int32_t index, const Options& options);
+  /** Drops what has not started. */
+  ~Device();
+
+  int32_t index() const { return index_; }
+  DeviceMemory& memory() { return memory_; }
+  StreamGroup& group() { return group_; }
+
+  void* create_stream();
+  /** The stream finishes its work on its own. */
+  void destroy_stream(void* handle);
+  /** NULL is the default stream. Throws Error for anything that is no stream of this device. */
+  std::shared_ptr<Stream> stream(void* handle);
+  /** Waits for all streams, destroyed ones too, then reports the device's failure. */
+  void synchronize();
+  /** Drops what has not started on any stream. */
+  void cancel();
+
+ private:
+  std::vector<std::shared_ptr<Stream>> all_streams();
+  std::map<void*, std::shared_ptr<Stream>>::iterator find(void* handle);
+
+  const int32_t index_;
+  DeviceMemory memory_;
+  StreamGroup group_;
+  std::mutex mutex_;
+  std::shared_ptr<Stream> default_stream_;
+  std::map<void*, std::shared_ptr<Stream>> streams_;
+  std::vector<std::shared_ptr<Stream>> closed_;  // destroyed by the host, perhaps not finished
+};
+
+}  // namespace dl::async_test
+
+#endif

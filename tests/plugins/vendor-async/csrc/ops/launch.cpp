@@ -1,0 +1,72 @@
+#include "ops/launch.h"
+
+#include <string>
+#include <utility>
+
+#include "error.h"
+
+namespace dl::async_test {
+
+Launch::Launch(diopiContextHandle_t ctx, const char* name) : ctx_(ctx), name_(name) {
+  const dl_context_prefix_t* context = diopirt_context(ctx);
+  if (context == nullptr || context->vendor == nullptr) {
+    throw Error(DL_INVALID_ARGUMENT,
+                "the context names no instance of this vendor; fill its `vendor`");
+  }
+  Instance& instance = Instance::of(context->vendor);
+  instance.enter();
+  device_ = &instance.device(context->device_index);
+  stream_ = device_->stream(context->stream);
+}
+
+TensorView Launch::view(diopiConstTensorHandle_t handle) const {
+  const dl_tensor_prefix_t* tensor = diopirt_tensor(handle);
+  if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a tensor handle is NULL or no tensor");
+  if (tensor->device != diopi_device || tensor->device_index != device_->index()) {
+    throw Error(
+        DL_INVALID_ARGUMENT,
+        std::string("a tensor is on ") +
+            (tensor->device == diopi_device ? "device " + std::to_string(tensor->device_index)
+                                            : "the host") +
+            ", not on device " + std::to_string(device_->index()) + "; copy it there first");
+  }
+  TensorView view;
+  view.dtype = tensor->dtype;
+  view.numel = tensor->numel;
+  view.sizes.assign(tensor->sizes, tensor->sizes + tensor->ndim);
+  view.strides.assign(tensor->strides, tensor->strides + tensor->ndim);
+  if (view.numel == 0) return view;
+  int64_t element_bytes = 0;
+  if (diopiGetTensorElemSize(handle, &element_bytes) != diopiSuccess) {
+    throw Error(DL_INVALID_ARGUMENT,
+                "dtype " + std::to_string(tensor->dtype) + " is none of diopiDtype_t");
+  }
+  int64_t last = 0;
+  for (size_t dim = 0; dim < view.sizes.size(); ++dim)
+    last += (view.sizes[dim] - 1) * view.strides[dim];
+  view.data =
+      device_->memory().translate(tensor->data, static_cast<uint64_t>((last + 1) * element_bytes));
+  return view;
+}
+
+void Launch::enqueue(std::function<void()> body) const { stream_->enqueue(name_, std::move(body)); }
+
+void Launch::run(std::function<void()> body) const {
+  enqueue(std::move(body));
+  stream_->synchronize();
+  device_->group().report();
+}
+
+diopiTensorHandle_t Launch::require(const std::vector<int64_t>& sizes, int32_t dtype) const {
+  const diopiSize_t size = {sizes.data(), static_cast<int64_t>(sizes.size())};
+  diopiTensorHandle_t tensor = nullptr;
+  const diopiError_t error = diopiRequireTensor(ctx_, &tensor, &size, nullptr,
+                                                static_cast<diopiDtype_t>(dtype), diopi_device);
+  if (error != diopiSuccess) {
+    throw Error(DL_ERROR,
+                "the host refused the output tensor with diopiError_t " + std::to_string(error));
+  }
+  return tensor;
+}
+
+}  // namespace dl::async_test

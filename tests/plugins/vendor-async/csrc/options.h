@@ -1,0 +1,21 @@
+#ifndef DL_ASYNC_TEST_OPTIONS_H_
+#define DL_ASYNC_TEST_OPTIONS_H_
+
+#include <cstdint>
+
+namespace dl::async_test {
+
+/** The DL_ASYNC_TEST_* variables, read once per instance. Throws Error for a value that is no
+ * number. */
+struct Options {
+  static Options from_environment();
+
+  int32_t devices = 2;
+  uint64_t memory_bytes = uint64_t{2} << 30;
+  uint64_t delay_us = 0;
+  bool faults = false;
+};
+
+}  // namespace dl::async_test
+
+#endif

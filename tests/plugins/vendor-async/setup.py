@@ -1,0 +1,60 @@
+"""Builds the vendor library with the contract's build helper; all else stands in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import setup
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
+
+SOURCES = [
+    "csrc/control.cpp",
+    "csrc/device.cpp",
+    "csrc/device_slots.cpp",
+    "csrc/error.cpp",
+    "csrc/event.cpp",
+    "csrc/event_slots.cpp",
+    "csrc/handle.cpp",
+    "csrc/host_memory.cpp",
+    "csrc/instance.cpp",
+    "csrc/memory.cpp",
+    "csrc/memory_slots.cpp",
+    "csrc/operator_slots.cpp",
+    "csrc/ops/activation.cpp",
+    "csrc/ops/arithmetic.cpp",
+    "csrc/ops/compare.cpp",
+    "csrc/ops/copy.cpp",
+    "csrc/ops/dtypes.cpp",
+    "csrc/ops/faults.cpp",
+    "csrc/ops/launch.cpp",
+    "csrc/ops/matmul.cpp",
+    "csrc/ops/reduce.cpp",
+    "csrc/ops/select.cpp",
+    "csrc/ops/tensor_view.cpp",
+    "csrc/options.cpp",
+    "csrc/plugin.cpp",
+    "csrc/stream.cpp",
+    "csrc/stream_slots.cpp",
+]
+
+
+def version() -> str:
+    """The package's, read and not imported: nothing of it is built yet."""
+    text = Path("src/dl_vendor_async_test/_version.py").read_text(encoding="utf-8")
+    return text.split('"')[1]
+
+
+setup(
+    ext_modules=[
+        VendorLibrary(
+            "dl_vendor_async_test.lib.libdl_vendor_async_test",
+            sources=SOURCES,
+            include_dirs=["csrc", "include"],
+            define_macros=[("DL_ASYNC_TEST_VERSION", f'"{version()}"')],
+            # A test vendor is compiled far more often than it computes.
+            extra_compile_args=["-O1", "-pthread"],
+            # Streams run this code on threads: a host that closes the library must not unmap it.
+            extra_link_args=["-pthread", "-Wl,-z,nodelete"],
+        )
+    ],
+    cmdclass={"build_ext": build_vendor_library},
+)

@@ -1,0 +1,122 @@
+"""The gate and the counters of an instance of this vendor, for tests in Python.
+
+The same as ``dl_async_test/control.h``, which explains the calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cffi
+
+_ffi = cffi.FFI()
+_ffi.cdef(
+    """
+    typedef struct dl_status {
+      uint64_t struct_size;
+      int32_t code;
+      int32_t reserved;
+      const char* message;
+      const char* operation;
+      void (*release)(struct dl_status* self);
+    } dl_status_t;
+    typedef struct dl_extension {
+      uint64_t struct_size;
+      uint64_t type;
+      struct dl_extension* next;
+    } dl_extension_t;
+    typedef struct { uint64_t struct_size; dl_extension_t* extensions; } table_start_t;
+    typedef struct { const table_start_t* table; } dl_vendor_t;
+    typedef struct {
+      uint64_t struct_size;
+      uint64_t items_enqueued;
+      uint64_t items_started;
+      uint64_t items_executed;
+      uint64_t live_allocations;
+      uint64_t live_bytes;
+    } dl_async_test_counters_t;
+    typedef struct {
+      uint64_t struct_size;
+      uint64_t type;
+      dl_extension_t* next;
+      dl_status_t* (*hold)(dl_vendor_t*, int32_t, void*);
+      dl_status_t* (*release)(dl_vendor_t*, int32_t, void*);
+      dl_status_t* (*counters)(dl_vendor_t*, int32_t, dl_async_test_counters_t*);
+    } dl_async_test_control_t;
+    """
+)
+
+EXTENSION_TYPE = 1000
+
+
+class ControlError(RuntimeError):
+    """The instance offers no control, or a call of it failed."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """One device's counts since the instance was made; ``live_bytes`` as asked for."""
+
+    items_enqueued: int
+    items_started: int
+    items_executed: int
+    live_allocations: int
+    live_bytes: int
+
+
+class Control:
+    """The control of one instance.
+
+    :param vendor: address of the instance, a ``dl_vendor_t*``.
+    :raises ControlError: the instance is of another vendor.
+    """
+
+    def __init__(self, vendor: int) -> None:
+        self._vendor = _ffi.cast("dl_vendor_t*", vendor)
+        extension = self._vendor.table.extensions
+        while extension != _ffi.NULL and extension.type != EXTENSION_TYPE:
+            extension = extension.next
+        if extension == _ffi.NULL:
+            raise ControlError("the instance has no extension 1000; pass one of vendor 'async'")
+        if extension.struct_size < _ffi.sizeof("dl_async_test_control_t"):
+            raise ControlError("the library is older than this module; rebuild the wheel")
+        self._control = _ffi.cast("dl_async_test_control_t*", extension)
+
+    def hold(self, device: int = 0, stream: int = 0) -> None:
+        """Start nothing on the stream from now on; 0 is the default stream.
+
+        :raises ControlError: there is no such stream.
+        """
+        self._check(self._control.hold(self._vendor, device, _ffi.cast("void*", stream)))
+
+    def release(self, device: int = 0, stream: int = 0) -> None:
+        """Let the stream go on.
+
+        :raises ControlError: there is no such stream.
+        """
+        self._check(self._control.release(self._vendor, device, _ffi.cast("void*", stream)))
+
+    def counters(self, device: int = 0) -> Counters:
+        """What the device has done and holds.
+
+        :raises ControlError: there is no such device.
+        """
+        raw = _ffi.new("dl_async_test_counters_t*")
+        raw.struct_size = _ffi.sizeof("dl_async_test_counters_t")
+        self._check(self._control.counters(self._vendor, device, raw))
+        return Counters(
+            raw.items_enqueued,
+            raw.items_started,
+            raw.items_executed,
+            raw.live_allocations,
+            raw.live_bytes,
+        )
+
+    @staticmethod
+    def _check(status: Any) -> None:
+        if status == _ffi.NULL:
+            return
+        message = _ffi.string(status.message).decode()
+        status.release(status)
+        raise ControlError(message)

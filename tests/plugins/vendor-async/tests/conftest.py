@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from driver import Driver
+
+# A guard against a hang, far above what any of these processes needs.
+TIMEOUT_SECONDS = 120
+
+
+@pytest.fixture
+def driver() -> Iterator[Driver]:
+    with closing(Driver()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run_python() -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Run code in a process of its own that can import `driver`; -1 * signal is its exit code."""
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+
+    return run

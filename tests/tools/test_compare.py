@@ -1,0 +1,77 @@
+"""The verdict of the main job: right runs pass, and each kind of wrong run is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tools.train_job.cases import Case
+from tools.train_job.compare import WARM_UP, distance, evaluate, failures, median_step
+from tools.train_job.runner import Curve, Measurement
+
+FALLING = [3.0 - 0.1 * step for step in range(20)]
+CALLS = {"native": {"add.Tensor": {"count": 3, "nanoseconds": 10}}, "fallback": {}}
+
+
+def curve(losses: list[float], accuracy: float = 0.99) -> Curve:
+    return Curve(losses, [1.0] * len(losses), accuracy, 0, 0)
+
+
+def verdict(dl: Curve, *, quick: bool = False, operators: dict[str, Any] = CALLS) -> list[str]:
+    case = Case("cnn", "float32", ())
+    measurement = Measurement(case, dl, curve(FALLING), None, operators)
+    return list(failures(evaluate(measurement), quick=quick))
+
+
+def test_equal_curves_pass() -> None:
+    assert verdict(curve(FALLING)) == []
+
+
+def test_wrong_loss_in_the_first_steps_fails() -> None:
+    off = [loss * 1.001 for loss in FALLING]
+    (text,) = verdict(curve(off))
+    assert text.startswith("cnn-float32: in the first 10 steps the loss on dl is up to 1.0e-03")
+
+
+def test_late_divergence_is_reported_but_does_not_fail() -> None:
+    late = [*FALLING[:15], *(loss * 1.01 for loss in FALLING[15:])]
+    assert verdict(curve(late)) == []
+    assert distance(curve(late), curve(FALLING)).largest == pytest.approx(0.015)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_loss_that_is_not_finite_fails(bad: float) -> None:
+    assert "cnn-float32 on dl: a loss is not finite" in verdict(curve([*FALLING[:-1], bad]))
+
+
+def test_nan_in_the_first_steps_does_not_pass_as_equal() -> None:
+    texts = verdict(curve([float("nan"), *FALLING[1:]]))
+    assert any("first 10 steps" in text for text in texts)
+
+
+def test_loss_that_does_not_fall_fails() -> None:
+    assert any("did not fall (3.000 to 3.000)" in text for text in verdict(curve([3.0] * 20)))
+
+
+def test_low_accuracy_fails_only_in_the_whole_job() -> None:
+    (text,) = verdict(curve(FALLING, accuracy=0.97))
+    assert text == "cnn-float32 on dl: accuracy 97.00%, needed more than 97%"
+    assert verdict(curve(FALLING, accuracy=0.5), quick=True) == []
+
+
+def test_run_without_a_counted_operator_fails() -> None:
+    nothing: dict[str, Any] = {"native": {}, "fallback": {}}
+    assert verdict(curve(FALLING), operators=nothing) == [
+        "cnn-float32: no operator call was counted on dl"
+    ]
+
+
+def test_curves_of_different_length_are_an_error() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        distance(curve(FALLING), curve(FALLING[:-1]))
+
+
+def test_warm_up_steps_are_not_timed() -> None:
+    seconds = [100.0] * WARM_UP + [1.0, 2.0, 3.0]
+    assert median_step(Curve([1.0] * len(seconds), seconds, 0.0, 0, 0)) == 2.0

@@ -1,0 +1,64 @@
+"""The order of builds, and when a wheel counts as changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.projects import Project, in_build_order, normalised, own_requirements
+
+METADATA = """
+[build-system]
+requires = ["setuptools>=77", "dl-diopi-proto"]
+[project]
+name = "dl_example"
+dependencies = ["numpy>=1.23"]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "pyproject.toml").write_text(METADATA)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "module.py").write_text("value = 1\n")
+    return Project.read(tmp_path, test_only=False)
+
+
+def test_projects_follow_what_they_are_built_with() -> None:
+    projects = in_build_order()
+    names = [project.name for project in projects]
+    for position, project in enumerate(projects):
+        assert set(own_requirements(project, names)) <= set(names[:position])
+    assert {"dl-core", "dl-diopi-proto"} <= set(names)
+
+
+def test_metadata_is_read_with_normalised_names(project: Project) -> None:
+    assert project.name == "dl-example"
+    assert own_requirements(project, ["dl-diopi-proto", "dl-core"]) == ["dl-diopi-proto"]
+    assert project.requires == ("numpy>=1.23",)
+
+
+def test_requirement_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="'>=2' names no distribution"):
+        normalised(">=2")
+
+
+def test_changed_source_changes_the_digest(project: Project) -> None:
+    before = project.digest([])
+    (project.folder / "src" / "module.py").write_text("value = 2\n")
+    assert project.digest([]) != before
+
+
+def test_changed_foundation_changes_the_digest(project: Project) -> None:
+    assert project.digest(["CXX=g++"]) != project.digest(["CXX=clang++"])
+    assert project.digest(["a", "b"]) != project.digest(["ab"])
+
+
+def test_tests_and_build_output_do_not_change_the_digest(project: Project) -> None:
+    before = project.digest([])
+    for name in ("tests", "build", "src/dl_example.egg-info", "src/__pycache__", ".pytest_cache"):
+        (project.folder / name).mkdir()
+        (project.folder / name / "file.py").write_text("other = 1\n")
+    (project.folder / "src" / "library.so").write_bytes(b"built in place")
+    assert project.digest([]) == before

@@ -1,0 +1,101 @@
+"""The wheels of this repository: what each needs at build time, and what it is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+# Left behind by builds and tools, or without influence on the wheel.
+NOT_SOURCES = {"build", "dist", "tests", "__pycache__"}
+
+
+def normalised(requirement: str) -> str:
+    """Return the distribution name in ``requirement``, as PEP 503 spells it."""
+    name = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
+    if name is None:
+        raise ValueError(f"[projects] '{requirement}' names no distribution")
+    return re.sub(r"[-_.]+", "-", name.group()).lower()
+
+
+@dataclass(frozen=True)
+class Project:
+    """One folder with a pyproject.toml; ``test_only`` ones are never released."""
+
+    name: str
+    folder: Path
+    build_requires: tuple[str, ...]
+    requires: tuple[str, ...]
+    test_only: bool
+
+    @classmethod
+    def read(cls, folder: Path, *, test_only: bool) -> Project:
+        document = tomllib.loads((folder / "pyproject.toml").read_text())
+        build_requires = tuple(document["build-system"]["requires"])
+        project = document["project"]
+        requires = tuple(project.get("dependencies", ()))
+        return cls(normalised(project["name"]), folder, build_requires, requires, test_only)
+
+    def sources(self) -> Iterator[Path]:
+        """Yield the files that the wheel is made from, in a fixed order."""
+        for path in sorted(self.folder.rglob("*")):
+            parts = path.relative_to(self.folder).parts
+            ignored = any(
+                part in NOT_SOURCES or part.startswith(".") or part.endswith(".egg-info")
+                for part in parts
+            )
+            if path.is_file() and not ignored and path.suffix not in {".so", ".pyc"}:
+                yield path
+
+    def digest(self, foundations: Iterable[str]) -> str:
+        """Return a hash over the sources and ``foundations``: all that the wheel depends on."""
+        state = hashlib.sha256()
+        for text in (sys.version, *foundations):
+            state.update(text.encode() + b"\0")
+        for path in self.sources():
+            state.update(str(path.relative_to(self.folder)).encode() + b"\0")
+            state.update(hashlib.sha256(path.read_bytes()).digest())
+        return state.hexdigest()
+
+
+def in_build_order() -> list[Project]:
+    """Return every project, each after those that it needs to be built."""
+    found: dict[str, Project] = {}
+    for pattern, test_only in (("packages/*", False), ("tests/plugins/*", True)):
+        for folder in sorted(ROOT.glob(pattern)):
+            if (folder / "pyproject.toml").exists():
+                project = Project.read(folder, test_only=test_only)
+                found[project.name] = project
+    graph = {name: own_requirements(project, found) for name, project in found.items()}
+    return [found[name] for name in TopologicalSorter(graph).static_order()]
+
+
+def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
+    """Return those build requirements of ``project`` that are in ``known``."""
+    wanted = {normalised(requirement) for requirement in project.build_requires}
+    return sorted(wanted & set(known))
+
+
+def foreign_requirements() -> list[str]:
+    """Return what building all projects needs that is not a project itself.
+
+    That is what they are built with, and what those run on that others are built with.
+    """
+    projects = in_build_order()
+    names = {project.name for project in projects}
+    built_with = {name for project in projects for name in own_requirements(project, names)}
+    every = {requirement for project in projects for requirement in project.build_requires}
+    for project in projects:
+        if project.name in built_with:
+            every.update(project.requires)
+    return sorted(requirement for requirement in every if normalised(requirement) not in names)

@@ -1,0 +1,41 @@
+"""What is trained: a case is one example in one precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example script with one dtype, and how to shorten it where every operator is timed."""
+
+    example: str
+    dtype: str
+    sample: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.example}-{self.dtype}"
+
+    @property
+    def script(self) -> str:
+        return f"examples/train_{self.example}.py"
+
+
+EXAMPLES = {
+    "cnn": ("--epochs", "1"),
+    "encoder": ("--steps", "5"),
+    "decoder": ("--steps", "5"),
+}
+CASES = tuple(
+    Case(example, dtype, sample)
+    for example, sample in EXAMPLES.items()
+    for dtype in ("float32", "bfloat16")
+)
+
+# The accuracy that the whole training of the digits has to exceed, on every device.
+DIGITS_ACCURACY = 0.97
+# How far two curves may be apart in the first steps, relative to the loss: before chaos has
+# amplified the order of summation, only a wrong kernel exceeds a few roundings of the dtype.
+EARLY_STEPS = 10
+EARLY_DISTANCE = {"float32": 1e-4, "bfloat16": 3e-2}

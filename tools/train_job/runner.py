@@ -1,0 +1,113 @@
+"""Run the examples, each in a process of its own, and read back what they measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .cases import Case
+
+
+class TrainJobError(RuntimeError):
+    """A run failed; the message holds the command that repeats it."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one training measured: losses and seconds of each step, memory in bytes."""
+
+    losses: list[float]
+    step_seconds: list[float]
+    accuracy: float
+    peak_allocated: int
+    peak_resident: int
+
+    @classmethod
+    def read(cls, path: Path) -> Curve:
+        record = json.loads(path.read_text())
+        return cls(
+            record["losses"],
+            record["step_seconds"],
+            record["accuracy"],
+            record["peak_allocated_bytes"],
+            record["peak_resident_bytes"],
+        )
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All runs of one case. ``cpu_again`` is the CPU with another thread count, if it was run."""
+
+    case: Case
+    dl: Curve
+    cpu: Curve
+    cpu_again: Curve | None
+    operators: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs examples with ``threads`` threads and keeps their results in ``folder``."""
+
+    folder: Path
+    threads: int
+    quick: bool
+    resume: bool
+
+    @property
+    def runs_per_case(self) -> int:
+        return 3 if self.quick else 4
+
+    def measure(self, case: Case) -> Measurement:
+        """Train ``case`` on dl and on the CPU, and once more on dl with operators counted.
+
+        The second run on the CPU differs in the thread count only, and so in the order of
+        summation: its distance is the measure for the distance of dl.
+        """
+        dl = self.train(case, "dl", self.threads)
+        cpu = self.train(case, "cpu", self.threads)
+        again = None
+        if not self.quick:
+            again = self.train(case, "cpu", 1 if self.threads > 1 else 2)
+        return Measurement(case, dl, cpu, again, self.count_operators(case))
+
+    def train(self, case: Case, device: str, threads: int) -> Curve:
+        output = self.folder / f"{case.name}-{device}-{threads}.json"
+        if not (self.resume and output.exists()):
+            command = [case.script, *self._arguments(case, device), "--metrics", str(output)]
+            # The peer is torch alone: without autoload, nothing of ours is in its process.
+            autoload = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if device == "cpu" else {}
+            self._run(command, threads, autoload)
+        return Curve.read(output)
+
+    def count_operators(self, case: Case) -> dict[str, Any]:
+        output = self.folder / f"{case.name}-operators.json"
+        if not (self.resume and output.exists()):
+            arguments = [*self._arguments(case, "dl"), *case.sample]
+            module = ["-m", "tools.train_job.count_operators", str(output)]
+            self._run([*module, case.script, *arguments], self.threads, {})
+        record: dict[str, Any] = json.loads(output.read_text())
+        return record
+
+    def _arguments(self, case: Case, device: str) -> list[str]:
+        quick = ["--quick"] if self.quick else []
+        return ["--device", device, "--dtype", case.dtype, *quick]
+
+    def _run(self, arguments: Sequence[str], threads: int, extra: Mapping[str, str]) -> None:
+        settings = {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", **extra}
+        finished = subprocess.run(
+            [sys.executable, *arguments], env={**os.environ, **settings}, check=False
+        )
+        if finished.returncode:
+            shown = " ".join(f"{name}={value}" for name, value in settings.items())
+            raise TrainJobError(
+                f"[train] exit status {finished.returncode}; to repeat: "
+                f"{shown} {shlex.join([sys.executable, *arguments])}"
+            )
