@@ -1,4 +1,5 @@
-// Autocast: torch registers nothing for out-of-tree devices, so the lists of the CUDA policy are bound here.
+// Autocast: torch registers nothing for out-of-tree devices, so the lists of the CUDA policy are
+// bound here.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -7,15 +8,18 @@ namespace at {
 namespace {
 
 Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::optional<at::Tensor>&,
-                                       int64_t) {
+                                   int64_t) {
   TORCH_CHECK(false,
-              "binary_cross_entropy is unsafe under autocast: probabilities near 0 and 1 overflow in low precision. "
+              "binary_cross_entropy is unsafe under autocast: probabilities near 0 and 1 overflow "
+              "in low precision. "
               "Use binary_cross_entropy_with_logits, or leave autocast around the loss");
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) { library.fallback(torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) {
+  library.fallback(torch::CppFunction::makeFallthrough());
+}
 
 // The macros below register on a variable named `m`.
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {

@@ -4,9 +4,9 @@
 #include <c10/util/Exception.h>
 
 #include "aten/empty.h"
+#include "aten/generator_handle.h"
 #include "memory/allocator.h"
 #include "memory/pinned.h"
-#include "aten/generator_handle.h"
 #include "runtime/host.h"
 
 namespace dl::core {
@@ -17,15 +17,18 @@ std::vector<Site*>& mutable_sites() {
   return *list;
 }
 
-c10::IntArrayRef to_ref(const diopiSize_t* size) { return {size->data, static_cast<size_t>(size->len)}; }
-
-at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {
-  return at::Tensor(at::detail::empty_generic(size, pinned_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                              type, std::nullopt));
+c10::IntArrayRef to_ref(const diopiSize_t* size) {
+  return {size->data, static_cast<size_t>(size->len)};
 }
 
-diopiError_t require_tensor(diopiContextHandle_t handle, diopiTensorHandle_t* tensor, const diopiSize_t* size,
-                            const diopiSize_t* stride, diopiDtype_t dtype, diopiDevice_t where) {
+at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {
+  return at::Tensor(at::detail::empty_generic(
+      size, pinned_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU), type, std::nullopt));
+}
+
+diopiError_t require_tensor(diopiContextHandle_t handle, diopiTensorHandle_t* tensor,
+                            const diopiSize_t* size, const diopiSize_t* stride, diopiDtype_t dtype,
+                            diopiDevice_t where) {
   try {
     if (handle == nullptr || tensor == nullptr || size == nullptr) return diopiErrorOccurred;
     const c10::ScalarType type = from_diopi(dtype);
@@ -67,8 +70,8 @@ std::atomic<bool> profile_operators{false};
 
 const dl_handle_ops_t& handle_ops() {
   static constexpr dl_handle_ops_t ops = {
-      sizeof(dl_handle_ops_t), require_tensor, require_buffer, generator_get_state, generator_set_state,
-      record_start,            record_end,
+      sizeof(dl_handle_ops_t), require_tensor, require_buffer, generator_get_state,
+      generator_set_state,     record_start,   record_end,
   };
   return ops;
 }
@@ -90,13 +93,16 @@ at::Tensor CallContext::take(diopiTensorHandle_t handle) const {
   for (const auto& required : required_) {
     if (required->handle.get() == handle) return required->tensor;
   }
-  TORCH_CHECK(false, "[dl] the vendor returned an output tensor that it did not get from diopiRequireTensor");
+  TORCH_CHECK(
+      false,
+      "[dl] the vendor returned an output tensor that it did not get from diopiRequireTensor");
 }
 
 void CallContext::release_required() {
   if (!device_unchecked(index_).synchronous) {
     for (const auto& required : required_) {
-      if (required->tensor.is_cpu()) record_pinned_use(required->tensor.const_data_ptr(), current_stream(index_));
+      if (required->tensor.is_cpu())
+        record_pinned_use(required->tensor.const_data_ptr(), current_stream(index_));
     }
   }
   required_.clear();
@@ -115,8 +121,8 @@ void check_outcome(diopiError_t code, const char* name, const Device& owner, int
   const std::string reason = owner.vendor->last_error();
   // Vendors name the operator in brackets themselves; do it for those that do not.
   const bool named = reason.rfind('[', 0) == 0;
-  TORCH_CHECK(false, named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index, ", vendor ",
-              owner.vendor->name(), ", error ", static_cast<int>(code), ")");
+  TORCH_CHECK(false, named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index,
+              ", vendor ", owner.vendor->name(), ", error ", static_cast<int>(code), ")");
 }
 
 }  // namespace dl::core

@@ -18,7 +18,8 @@
 
 namespace dl::core {
 
-// A wrapper's name, the contract operators it may call, and its counters. Static; listed for reports.
+// A wrapper's name, the contract operators it may call, and its counters. Static; listed for
+// reports.
 struct Site {
   Site(const char* overload, std::initializer_list<Op> ops);
 
@@ -35,12 +36,13 @@ const std::vector<Site*>& sites();
 extern std::atomic<bool> profile_operators;
 
 inline uint64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// Tensors that an operator asked for. Device memory is reused in stream order, host memory after the stream
-// has passed the call.
+// Tensors that an operator asked for. Device memory is reused in stream order, host memory after
+// the stream has passed the call.
 struct RequiredTensor {
   at::Tensor tensor;
   OutputHandle handle;
@@ -51,8 +53,10 @@ class CallContext {
  public:
   explicit CallContext(int index) : index_(index) {
     const Device& owner = device_unchecked(index);
-    prefix_ = {DL_CONTEXT_MAGIC, DL_PREFIX_VERSION, &handle_ops(), current_native_stream(index), owner.local,
-               0,                host_table(),      owner.vendor->instance()};
+    prefix_ = {DL_CONTEXT_MAGIC, DL_PREFIX_VERSION,
+               &handle_ops(),    current_native_stream(index),
+               owner.local,      0,
+               host_table(),     owner.vendor->instance()};
   }
   ~CallContext() {
     if (C10_UNLIKELY(!required_.empty())) release_required();
@@ -62,7 +66,9 @@ class CallContext {
 
   diopiContextHandle_t get() { return reinterpret_cast<diopiContextHandle_t>(&prefix_); }
   int device_index() const { return index_; }
-  static CallContext& of(diopiContextHandle_t handle) { return *reinterpret_cast<CallContext*>(handle); }
+  static CallContext& of(diopiContextHandle_t handle) {
+    return *reinterpret_cast<CallContext*>(handle);
+  }
 
   diopiTensorHandle_t require(at::Tensor tensor);
   // The tensor behind a handle that require() gave out.
@@ -94,7 +100,8 @@ class NativeCall {
     const LegacyContextScope scope(context_.get());
     const diopiError_t code = function(context_.get(), args...);
     if (C10_UNLIKELY(code != diopiSuccess)) {
-      check_outcome(code, contract_name, device_unchecked(context_.device_index()), context_.device_index());
+      check_outcome(code, contract_name, device_unchecked(context_.device_index()),
+                    context_.device_index());
       return false;
     }
     if (C10_UNLIKELY(start_ != 0)) count();

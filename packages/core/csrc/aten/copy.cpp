@@ -1,4 +1,5 @@
-// Copies: within a device, between host and device, between devices, with conversion of dtype and layout.
+// Copies: within a device, between host and device, between devices, with conversion of dtype and
+// layout.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -60,7 +61,8 @@ void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
 void copy_same_device(const at::Tensor& source, const at::Tensor& target) {
   if (same_layout(source, target)) {
     if (source.const_data_ptr() == target.const_data_ptr()) return;
-    copy_within_device(target.get_device(), target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
+    copy_within_device(target.get_device(), target.mutable_data_ptr(), source.const_data_ptr(),
+                       target.nbytes());
   } else if (!copy_natively(source, target)) {
     copy_on_host(source, target);
   }
@@ -83,7 +85,8 @@ void copy_host_to_device(const at::Tensor& source, const at::Tensor& target, boo
     return;
   }
   // Convert on the host, move one dense block, spread it on the device.
-  at::Tensor dense = at::empty(target.sizes(), source.options().dtype(target.scalar_type()).pinned_memory(false));
+  at::Tensor dense =
+      at::empty(target.sizes(), source.options().dtype(target.scalar_type()).pinned_memory(false));
   at::native::copy_(dense, source, false);
   if (target.is_contiguous() && plain(target)) {
     copy_to_device(index, target.mutable_data_ptr(), dense.const_data_ptr(), target.nbytes());
@@ -162,7 +165,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
 }
 
 // Without these, resolving a conjugate clones, which copies, which resolves again.
-TORCH_LIBRARY_IMPL(aten, Conjugate, library) { library.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
-TORCH_LIBRARY_IMPL(aten, Negative, library) { library.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
+TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
+  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, library) {
+  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
 
 }  // namespace dl::core

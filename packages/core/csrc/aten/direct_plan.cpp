@@ -16,7 +16,8 @@ bool DirectPlan::make_outputs(GivenOutputs given) {
   size_t i = 0;
   for (const at::Tensor* tensor : given) {
     const Spec& spec = specs_[i++];
-    const bool on_device = tensor->device().type() == kDeviceType && tensor->get_device() == device_;
+    const bool on_device =
+        tensor->device().type() == kDeviceType && tensor->get_device() == device_;
     if (!spec.wanted || !on_device || tensor->scalar_type() != spec.type) return false;
   }
   i = 0;

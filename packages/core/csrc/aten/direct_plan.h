@@ -34,7 +34,8 @@ class DirectPlan {
   }
   void set_reduction(int64_t reduction) { reduction_ = static_cast<diopiReduction_t>(reduction); }
 
-  // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or device.
+  // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or
+  // device.
   bool make_outputs(GivenOutputs given);
   void set_output(at::Tensor made) { made_.push_back(std::move(made)); }
 

@@ -13,12 +13,14 @@ namespace dl::core {
 namespace {
 
 // Source: Srivastava et al., Dropout (JMLR 2014), with inverted scaling as torch defines it.
-std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p,
+                                                  std::optional<bool> train) {
   if (input.numel() == 0 || (train && !*train)) {
     return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
   }
   TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
-  if (p == 1) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(at::kBool))};
+  if (p == 1)
+    return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(at::kBool))};
   at::Tensor mask = at::empty_like(input, input.options().dtype(at::kBool)).bernoulli_(1 - p);
   at::Tensor output = at::mul(input, mask).mul_(1.0 / (1.0 - p));
   return {std::move(output), std::move(mask)};

@@ -49,7 +49,8 @@ bool keeps_type(c10::ScalarType type, const at::Scalar& value) {
 
 }  // namespace
 
-const at::Tensor* ElementwisePlan::prepared(const at::Tensor& input, c10::ScalarType type, at::Tensor& slot) {
+const at::Tensor* ElementwisePlan::prepared(const at::Tensor& input, c10::ScalarType type,
+                                            at::Tensor& slot) {
   const bool elsewhere = !on_dl(input);
   if (!elsewhere && input.scalar_type() == type) return &input;
   slot = elsewhere ? input.to(out_.device(), type) : input.to(type);
@@ -60,7 +61,8 @@ void ElementwisePlan::set_target(c10::ScalarType type) {
   if (out_.scalar_type() != type) target_ = empty_on(device_, out_.sizes(), type);
 }
 
-bool ElementwisePlan::unary_general(const at::Tensor& given, const at::Tensor& self, Promotion promotion) {
+bool ElementwisePlan::unary_general(const at::Tensor& given, const at::Tensor& self,
+                                    Promotion promotion) {
   if (!on_dl(self)) return false;
   out_ = given;
   auto iterator = promotion == Promotion::floating ? at::TensorIterator::unary_float_op(out_, self)
@@ -73,17 +75,18 @@ bool ElementwisePlan::unary_general(const at::Tensor& given, const at::Tensor& s
   return true;
 }
 
-bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
-                                     Promotion promotion) {
+bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& self,
+                                     const at::Tensor& other, Promotion promotion) {
   // The commonest special case: a tensor without gaps and a number.
   if (is_cpu_scalar(other) && on_dl(self) && other.unsafeGetTensorImpl()->is_wrapped_number()) {
     return with_scalar(given, self, value_of(other), promotion);
   }
   if (!on_dl(self) && !on_dl(other)) return false;
   out_ = given;
-  auto iterator = promotion == Promotion::comparison ? at::TensorIterator::comparison_op(out_, self, other)
-                  : promotion == Promotion::floating ? at::TensorIterator::binary_float_op(out_, self, other)
-                                                     : at::TensorIterator::binary_op(out_, self, other);
+  auto iterator =
+      promotion == Promotion::comparison ? at::TensorIterator::comparison_op(out_, self, other)
+      : promotion == Promotion::floating ? at::TensorIterator::binary_float_op(out_, self, other)
+                                         : at::TensorIterator::binary_op(out_, self, other);
   out_ = iterator.output();
   const c10::ScalarType type = iterator.common_dtype();
   if (!on_dl(out_) || !computable(type)) return false;
@@ -101,18 +104,20 @@ bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& 
   return true;
 }
 
-bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
-                                  Promotion promotion) {
+bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& self,
+                                  const at::Scalar& other, Promotion promotion) {
   const auto* impl = self.unsafeGetTensorImpl();
   const c10::ScalarType type = self.scalar_type();
   const bool compares = promotion == Promotion::comparison;
   const auto result = compares ? caffe2::TypeMeta::Make<bool>() : impl->dtype();
-  if (C10_LIKELY(on_dl(self) && keeps_type(type, other) && !promotes(self, promotion) && computable(type))) {
+  if (C10_LIKELY(on_dl(self) && keeps_type(type, other) && !promotes(self, promotion) &&
+                 computable(type))) {
     scalar_ = true;
     value_ = scalar_as(other, type);
     if (C10_LIKELY(impl->is_contiguous() && usable(given, self, result))) {
       start(given, self);
-      if (!given.defined()) out_ = compares ? empty_contiguous_like(self, result) : empty_contiguous_like(self);
+      if (!given.defined())
+        out_ = compares ? empty_contiguous_like(self, result) : empty_contiguous_like(self);
       return true;
     }
     if (!compares) {
@@ -131,9 +136,10 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
   at::Tensor number = c10::scalar_to_tensor(other);
   number.unsafeGetTensorImpl()->set_wrapped_number(true);
   out_ = given;
-  auto iterator = compares                           ? at::TensorIterator::comparison_op(out_, self, number)
-                  : promotion == Promotion::floating ? at::TensorIterator::binary_float_op(out_, self, number)
-                                                     : at::TensorIterator::binary_op(out_, self, number);
+  auto iterator = compares ? at::TensorIterator::comparison_op(out_, self, number)
+                  : promotion == Promotion::floating
+                      ? at::TensorIterator::binary_float_op(out_, self, number)
+                      : at::TensorIterator::binary_op(out_, self, number);
   out_ = iterator.output();
   const c10::ScalarType common = iterator.common_dtype();
   if (!on_dl(out_) || !computable(common) || other.isComplex()) return false;
@@ -145,8 +151,8 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
   return true;
 }
 
-bool ElementwisePlan::ternary_general(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
-                                      const at::Tensor& third) {
+bool ElementwisePlan::ternary_general(const at::Tensor& given, const at::Tensor& first,
+                                      const at::Tensor& second, const at::Tensor& third) {
   if (!on_dl(first) || !on_dl(second) || !on_dl(third)) return false;
   out_ = given;
   auto iterator = at::TensorIteratorConfig()
@@ -169,10 +175,11 @@ bool ElementwisePlan::ternary_general(const at::Tensor& given, const at::Tensor&
   return true;
 }
 
-bool ElementwisePlan::select_general(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
-                                     const at::Tensor& second) {
+bool ElementwisePlan::select_general(const at::Tensor& given, const at::Tensor& condition,
+                                     const at::Tensor& first, const at::Tensor& second) {
   if (!on_dl(condition) || condition.scalar_type() != at::kBool) return false;
-  if (!on_dl(first) && !on_dl(second) && !(is_cpu_scalar(first) && is_cpu_scalar(second))) return false;
+  if (!on_dl(first) && !on_dl(second) && !(is_cpu_scalar(first) && is_cpu_scalar(second)))
+    return false;
   const c10::ScalarType type = at::result_type(first, second);
   if (!computable(type) || (given.defined() && given.scalar_type() != type)) return false;
   const auto move = [&](const at::Tensor& input, at::Tensor& slot) {

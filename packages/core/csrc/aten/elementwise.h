@@ -1,8 +1,8 @@
 // Elementwise operators: which operands the vendor sees, and what the caller gets.
 //
-// Almost every call has operands of one dtype, one shape and no gaps; those take the inline paths below, which
-// look at nothing else. All others go through torch's own TensorIterator, so that promotion, broadcasting,
-// output strides, resizing and overlap checks are torch's by construction.
+// Almost every call has operands of one dtype, one shape and no gaps; those take the inline paths
+// below, which look at nothing else. All others go through torch's own TensorIterator, so that
+// promotion, broadcasting, output strides, resizing and overlap checks are torch's by construction.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,8 +22,8 @@ enum class Promotion {
 // The plan of one call. Pointers refer to the caller's tensors or to the converted ones kept here.
 class ElementwisePlan {
  public:
-  // Each returns false when the call is for the fallback, which also words torch's errors. `given` is the
-  // output of out= and in-place forms, or an undefined tensor.
+  // Each returns false when the call is for the fallback, which also words torch's errors. `given`
+  // is the output of out= and in-place forms, or an undefined tensor.
   bool unary(const at::Tensor& given, const at::Tensor& self, Promotion promotion) {
     if (!promotes(self, promotion)) {
       const auto* impl = self.unsafeGetTensorImpl();
@@ -36,7 +36,8 @@ class ElementwisePlan {
     return unary_general(given, self, promotion);
   }
 
-  bool binary(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other, Promotion promotion) {
+  bool binary(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
+              Promotion promotion) {
     const auto* a = self.unsafeGetTensorImpl();
     const auto* b = other.unsafeGetTensorImpl();
     if (C10_LIKELY(a->device() == b->device() && a->dtype() == b->dtype() && a->is_contiguous() &&
@@ -46,7 +47,8 @@ class ElementwisePlan {
       if (C10_LIKELY(usable(given, self, type) && apart(given, other))) {
         start(given, self);
         other_ = &other;
-        if (!given.defined()) out_ = compares ? empty_contiguous_like(self, type) : empty_contiguous_like(self);
+        if (!given.defined())
+          out_ = compares ? empty_contiguous_like(self, type) : empty_contiguous_like(self);
         return true;
       }
     }
@@ -54,11 +56,14 @@ class ElementwisePlan {
   }
 
   // The second operand is a number: `other_is_scalar()` holds then.
-  bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other, Promotion promotion);
+  bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
+                   Promotion promotion);
 
-  bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second, const at::Tensor& third) {
+  bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
+               const at::Tensor& third) {
     if (C10_LIKELY(dense_alike(first, second, true) && dense_alike(first, third, true) &&
-                   usable(given, first, first.dtype()) && apart(given, second) && apart(given, third))) {
+                   usable(given, first, first.dtype()) && apart(given, second) &&
+                   apart(given, third))) {
       start(given, first);
       other_ = &second;
       third_ = &third;
@@ -117,8 +122,8 @@ class ElementwisePlan {
   static bool dense_alike(const at::Tensor& a, const at::Tensor& b, bool same_type) {
     const auto* x = a.unsafeGetTensorImpl();
     const auto* y = b.unsafeGetTensorImpl();
-    return x->device() == y->device() && (!same_type || x->dtype() == y->dtype()) && x->is_contiguous() &&
-           y->is_contiguous() && x->sizes() == y->sizes();
+    return x->device() == y->device() && (!same_type || x->dtype() == y->dtype()) &&
+           x->is_contiguous() && y->is_contiguous() && x->sizes() == y->sizes();
   }
   void start(const at::Tensor& given, const at::Tensor& self) {
     device_ = self.unsafeGetTensorImpl()->device().index();
@@ -160,7 +165,8 @@ int device_of(const at::Tensor& tensor, const More&... more) {
   return index >= 0 ? index : device_of(more...);
 }
 
-// True when `alpha` may scale operands of `type`; torch's own message is given by the fallback otherwise.
+// True when `alpha` may scale operands of `type`; torch's own message is given by the fallback
+// otherwise.
 inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
   if (C10_LIKELY(c10::isFloatingType(type))) return !alpha.isComplex();
   return c10::isIntegralType(type, false) && alpha.isIntegral(false);

@@ -20,7 +20,9 @@ namespace {
 
 std::atomic<FallbackMode> process_mode{FallbackMode::allow};
 
-bool on_dl(const at::Tensor& tensor) { return tensor.defined() && tensor.device().type() == kDeviceType; }
+bool on_dl(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.device().type() == kDeviceType;
+}
 
 // Calls `f(tensor, argument index)` for every tensor among the arguments, lists included.
 template <typename F>
@@ -41,16 +43,17 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
   }
 }
 
-[[noreturn]] void refuse_mixed(const OperatorInfo& info, const c10::OperatorHandle& op, const at::Tensor& other,
-                               size_t argument, int device) {
-  TORCH_CHECK(false, "Expected all tensors to be on the same device, but found at least two devices, dl:", device,
-              " and ", other.device(), "! (when checking argument ", op.schema().arguments()[argument].name(),
-              " of aten::", info.name, ")");
+[[noreturn]] void refuse_mixed(const OperatorInfo& info, const c10::OperatorHandle& op,
+                               const at::Tensor& other, size_t argument, int device) {
+  TORCH_CHECK(false,
+              "Expected all tensors to be on the same device, but found at least two devices, dl:",
+              device, " and ", other.device(), "! (when checking argument ",
+              op.schema().arguments()[argument].name(), " of aten::", info.name, ")");
 }
 
 // The device of the call. CPU scalars may take part, as may CPU indices where torch allows them.
-int common_device(const OperatorInfo& info, const c10::OperatorHandle& op, const torch::jit::Stack& stack,
-                  size_t begin, size_t count) {
+int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
+                  const torch::jit::Stack& stack, size_t begin, size_t count) {
   int device = -1;
   bool foreign = false;
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
@@ -71,7 +74,8 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op, const
   if (C10_UNLIKELY(foreign)) {
     visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
       if (!tensor.defined() || on_dl(tensor) || (tensor.is_cpu() && tensor.dim() == 0)) return;
-      if (!(tensor.is_cpu() && info.cpu_indices && i > 0)) refuse_mixed(info, op, tensor, i, device);
+      if (!(tensor.is_cpu() && info.cpu_indices && i > 0))
+        refuse_mixed(info, op, tensor, i, device);
     });
   }
   return device;
@@ -87,22 +91,26 @@ std::string describe_arguments(const torch::jit::Stack& stack, size_t begin, siz
   return text.str();
 }
 
-void apply_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, size_t begin, size_t count) {
+void apply_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, size_t begin,
+                size_t count) {
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
   const Device& owner = device(index);
   if (mode == FallbackMode::error) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] aten::", info.name, " does not run natively on dl:", index, " (vendor ",
-                                owner.vendor->name(), ") for ", describe_arguments(stack, begin, count),
-                                ", and CPU fallback is forbidden. Set DL_FALLBACK=allow to run it on the CPU");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, "[dl] aten::", info.name, " does not run natively on dl:", index, " (vendor ",
+        owner.vendor->name(), ") for ", describe_arguments(stack, begin, count),
+        ", and CPU fallback is forbidden. Set DL_FALLBACK=allow to run it on the CPU");
   }
   if (!info.warned.exchange(true)) {
-    TORCH_WARN("[dl] aten::", info.name, " falls back to the CPU on dl:", index, " (vendor ", owner.vendor->name(),
-               "); first seen with ", describe_arguments(stack, begin, count));
+    TORCH_WARN("[dl] aten::", info.name, " falls back to the CPU on dl:", index, " (vendor ",
+               owner.vendor->name(), "); first seen with ",
+               describe_arguments(stack, begin, count));
   }
 }
 
-c10::List<at::Tensor> to_host_list(HostArguments& host, const c10::List<at::Tensor>& list, bool written) {
+c10::List<at::Tensor> to_host_list(HostArguments& host, const c10::List<at::Tensor>& list,
+                                   bool written) {
   c10::List<at::Tensor> result;
   result.reserve(list.size());
   for (size_t k = 0; k < list.size(); ++k) {
@@ -113,7 +121,8 @@ c10::List<at::Tensor> to_host_list(HostArguments& host, const c10::List<at::Tens
 }
 
 c10::List<std::optional<at::Tensor>> to_host_list(HostArguments& host,
-                                                  const c10::List<std::optional<at::Tensor>>& list, bool written) {
+                                                  const c10::List<std::optional<at::Tensor>>& list,
+                                                  bool written) {
   c10::List<std::optional<at::Tensor>> result;
   result.reserve(list.size());
   for (size_t k = 0; k < list.size(); ++k) {
@@ -124,8 +133,8 @@ c10::List<std::optional<at::Tensor>> to_host_list(HostArguments& host,
   return result;
 }
 
-void replace_arguments(HostArguments& host, const OperatorInfo& info, torch::jit::Stack& stack, size_t begin,
-                       size_t count) {
+void replace_arguments(HostArguments& host, const OperatorInfo& info, torch::jit::Stack& stack,
+                       size_t begin, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     c10::IValue& value = stack[begin + i];
     if (value.isTensor()) {
@@ -169,7 +178,8 @@ FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxe
 std::vector<FallbackCount> fallback_counts() {
   std::vector<FallbackCount> result;
   for (const OperatorInfo* info : known_operators()) {
-    if (info->calls.load() > 0) result.push_back({info->name, info->calls.load(), info->nanoseconds.load()});
+    if (info->calls.load() > 0)
+      result.push_back({info->name, info->calls.load(), info->nanoseconds.load()});
   }
   return result;
 }

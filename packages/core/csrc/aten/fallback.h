@@ -24,9 +24,10 @@ struct FallbackCount {
 std::vector<FallbackCount> fallback_counts();
 void reset_fallback_counts();
 
-// The boxed fallback, registered for every operator without a kernel of its own. Tensors on host-accessible
-// devices are aliased, others staged through host memory; both keep aliasing, views, resizes and lists.
-// Throws when operands lie on different devices, and NotImplementedError when fallbacks are forbidden.
+// The boxed fallback, registered for every operator without a kernel of its own. Tensors on
+// host-accessible devices are aliased, others staged through host memory; both keep aliasing,
+// views, resizes and lists. Throws when operands lie on different devices, and NotImplementedError
+// when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // The same for a typed caller. `Signature` is the wrapper's own.
@@ -36,8 +37,9 @@ struct TypedFallback;
 template <typename Return, typename... Args>
 struct TypedFallback<Return(Args...)> {
   static Return call(const c10::OperatorHandle& op, Args... args) {
-    return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(c10::BoxedKernel::makeFromFunction<&fallback>(), op,
-                                                                c10::DispatchKeySet(), std::forward<Args>(args)...);
+    return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
+        c10::BoxedKernel::makeFromFunction<&fallback>(), op, c10::DispatchKeySet(),
+        std::forward<Args>(args)...);
   }
 };
 

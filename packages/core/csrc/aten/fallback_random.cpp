@@ -8,7 +8,8 @@
 namespace dl::core {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood, 2014): nearby (seed, offset) pairs give unrelated CPU seeds.
+// SplitMix64's finaliser (Steele, Lea, Flood, 2014): nearby (seed, offset) pairs give unrelated CPU
+// seeds.
 uint64_t mix(uint64_t seed, uint64_t offset) {
   uint64_t z = seed + (offset + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -26,14 +27,16 @@ uint64_t next_cpu_seed(const at::Generator& generator) {
 
 }  // namespace
 
-FallbackRandom::FallbackRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin, int device) {
+FallbackRandom::FallbackRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin,
+                               int device) {
   if (C10_LIKELY(info.generator_index < 0 && !info.random)) return;
   if (info.generator_index >= 0) {
     c10::IValue& argument = stack[begin + info.generator_index];
     if (argument.isGenerator() && argument.toGenerator().device().is_cpu()) {
       TORCH_CHECK(false, "Expected a 'dl' device type for generator but found 'cpu'");
     }
-    const at::Generator given = argument.isGenerator() ? argument.toGenerator() : default_generator(device);
+    const at::Generator given =
+        argument.isGenerator() ? argument.toGenerator() : default_generator(device);
     argument = at::detail::createCPUGenerator(next_cpu_seed(given));
     return;
   }

@@ -12,9 +12,9 @@
 
 namespace dl::core {
 
-// For the duration of a CPU kernel: the generator argument becomes a CPU generator seeded from the dl
-// generator's (seed, offset), whose offset advances by one. Random operators that take no generator draw from
-// the CPU's default one: its state is replaced and restored.
+// For the duration of a CPU kernel: the generator argument becomes a CPU generator seeded from the
+// dl generator's (seed, offset), whose offset advances by one. Random operators that take no
+// generator draw from the CPU's default one: its state is replaced and restored.
 class FallbackRandom {
  public:
   FallbackRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin, int device);

@@ -29,7 +29,8 @@ diopiError_t generator_get_state(diopiContextHandle_t context, diopiConstGenerat
                                  diopiTensorHandle_t* state) {
   try {
     const auto* prefix = reinterpret_cast<const dl_generator_prefix_t*>(handle);
-    at::Tensor tensor(at::detail::empty_cpu({2 * static_cast<int64_t>(sizeof(uint64_t))}, at::kByte));
+    at::Tensor tensor(
+        at::detail::empty_cpu({2 * static_cast<int64_t>(sizeof(uint64_t))}, at::kByte));
     auto* bytes = static_cast<char*>(tensor.mutable_data_ptr());
     std::memcpy(bytes, &prefix->seed, sizeof(uint64_t));
     std::memcpy(bytes + sizeof(uint64_t), &prefix->offset, sizeof(uint64_t));
@@ -48,7 +49,8 @@ diopiError_t generator_set_state(diopiGeneratorHandle_t handle, diopiConstTensor
   }
   auto* prefix = reinterpret_cast<dl_generator_prefix_t*>(handle);
   std::memcpy(&prefix->seed, tensor->data, sizeof(uint64_t));
-  std::memcpy(&prefix->offset, static_cast<const char*>(tensor->data) + sizeof(uint64_t), sizeof(uint64_t));
+  std::memcpy(&prefix->offset, static_cast<const char*>(tensor->data) + sizeof(uint64_t),
+              sizeof(uint64_t));
   return diopiSuccess;
 }
 

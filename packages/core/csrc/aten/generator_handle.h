@@ -27,8 +27,8 @@ class GeneratorHandle {
 };
 
 // Slots of the handle operations.
-diopiError_t generator_get_state(diopiContextHandle_t context, diopiConstGeneratorHandle_t generator,
-                                 diopiTensorHandle_t* state);
+diopiError_t generator_get_state(diopiContextHandle_t context,
+                                 diopiConstGeneratorHandle_t generator, diopiTensorHandle_t* state);
 diopiError_t generator_set_state(diopiGeneratorHandle_t generator, diopiConstTensorHandle_t state);
 
 }  // namespace dl::core

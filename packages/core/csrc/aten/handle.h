@@ -1,5 +1,5 @@
-// What operators receive: views of torch tensors, scalars and sizes in the contract's form. All live on the
-// stack of the call and own nothing.
+// What operators receive: views of torch tensors, scalars and sizes in the contract's form. All
+// live on the stack of the call and own nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,7 +19,9 @@ class TensorHandle {
   // An input: const access only.
   explicit TensorHandle(const at::Tensor& tensor) { fill(tensor.unsafeGetTensorImpl(), false); }
 
-  diopiConstTensorHandle_t get() const { return reinterpret_cast<diopiConstTensorHandle_t>(&prefix_); }
+  diopiConstTensorHandle_t get() const {
+    return reinterpret_cast<diopiConstTensorHandle_t>(&prefix_);
+  }
 
  protected:
   struct Mutable {};
@@ -65,7 +67,8 @@ class OptionalHandle : public TensorHandle {
   explicit OptionalHandle(const at::Tensor& tensor) : defined_(tensor.defined()) {
     if (defined_) fill(tensor.unsafeGetTensorImpl(), false);
   }
-  explicit OptionalHandle(const std::optional<at::Tensor>& tensor) : defined_(tensor && tensor->defined()) {
+  explicit OptionalHandle(const std::optional<at::Tensor>& tensor)
+      : defined_(tensor && tensor->defined()) {
     if (defined_) fill(tensor->unsafeGetTensorImpl(), false);
   }
   diopiConstTensorHandle_t get() const { return defined_ ? TensorHandle::get() : nullptr; }
@@ -79,10 +82,13 @@ class OptionalOutputHandle : public TensorHandle {
   explicit OptionalOutputHandle(const at::Tensor& tensor) : defined_(tensor.defined()) {
     if (defined_) fill(tensor.unsafeGetTensorImpl(), true);
   }
-  explicit OptionalOutputHandle(const std::optional<at::Tensor>& tensor) : defined_(tensor && tensor->defined()) {
+  explicit OptionalOutputHandle(const std::optional<at::Tensor>& tensor)
+      : defined_(tensor && tensor->defined()) {
     if (defined_) fill(tensor->unsafeGetTensorImpl(), true);
   }
-  diopiTensorHandle_t get() { return defined_ ? reinterpret_cast<diopiTensorHandle_t>(&prefix_) : nullptr; }
+  diopiTensorHandle_t get() {
+    return defined_ ? reinterpret_cast<diopiTensorHandle_t>(&prefix_) : nullptr;
+  }
 
  private:
   bool defined_;

@@ -18,11 +18,12 @@ constexpr c10::DispatchKeySet kCpuKeys{c10::DispatchKey::CPU};
 // Every element size divides it, so offsets stay whole numbers of elements after staging.
 constexpr size_t kAlignment = 16;
 
-// A twin that a CPU kernel grows gets plain host memory; carry_resize() moves it to where it belongs.
+// A twin that a CPU kernel grows gets plain host memory; carry_resize() moves it to where it
+// belongs.
 c10::Storage make_host_storage(at::DataPtr data, size_t bytes) {
-  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                                            static_cast<int64_t>(bytes), std::move(data),
-                                                            c10::GetCPUAllocator(), true));
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), std::move(data),
+      c10::GetCPUAllocator(), true));
 }
 
 // First and last byte that `tensor` can touch.
@@ -52,7 +53,8 @@ size_t HostArguments::twin_of(const at::Tensor& tensor) {
 
 void HostArguments::survey(const at::Tensor& tensor) {
   Twin& twin = twins_[twin_of(tensor)];
-  auto [first, last] = whole_storage_ ? std::pair<size_t, size_t>{0, twin.original.nbytes()} : span(tensor);
+  auto [first, last] =
+      whole_storage_ ? std::pair<size_t, size_t>{0, twin.original.nbytes()} : span(tensor);
   if (first == last) return;
   first = first / kAlignment * kAlignment;
   twin.first = twin.last == 0 ? first : std::min(twin.first, first);
@@ -76,7 +78,8 @@ void HostArguments::make_staged(Twin& twin) {
   const size_t bytes = twin.last - twin.first;
   at::DataPtr memory = c10::GetCPUAllocator()->allocate(bytes);
   if (bytes > 0) {
-    copy_to_host(device_, memory.get(), static_cast<const char*>(twin.original.data()) + twin.first, bytes);
+    copy_to_host(device_, memory.get(), static_cast<const char*>(twin.original.data()) + twin.first,
+                 bytes);
   }
   twin.host = make_host_storage(std::move(memory), bytes);
   twin.data = twin.host.mutable_data();
@@ -121,11 +124,13 @@ void HostArguments::carry_resize(Twin& twin) {
   auto* host = twin.host.unsafeGetStorageImpl();
   if (C10_LIKELY(host->data() == twin.data && host->nbytes() == twin.bytes)) {
     if (staged_ && twin.written && twin.bytes > 0) {
-      copy_to_device(device_, static_cast<char*>(twin.original.mutable_data()) + twin.first, twin.data, twin.bytes);
+      copy_to_device(device_, static_cast<char*>(twin.original.mutable_data()) + twin.first,
+                     twin.data, twin.bytes);
     }
     return;
   }
-  TORCH_CHECK(twin.first == 0, "[dl] a view at an offset cannot be resized by a fallback on dl:", device_,
+  TORCH_CHECK(twin.first == 0,
+              "[dl] a view at an offset cannot be resized by a fallback on dl:", device_,
               "; resize the tensor it views");
   auto* original = twin.original.unsafeGetStorageImpl();
   const size_t bytes = host->nbytes();
@@ -141,7 +146,8 @@ void HostArguments::carry_geometry(const Argument& argument) {
   auto* original = argument.original.unsafeGetTensorImpl();
   const Twin& twin = twins_[argument.twin];
   int64_t shift = 0;
-  if (C10_UNLIKELY(host->unsafe_storage().unsafeGetStorageImpl() != twin.host.unsafeGetStorageImpl())) {
+  if (C10_UNLIKELY(host->unsafe_storage().unsafeGetStorageImpl() !=
+                   twin.host.unsafeGetStorageImpl())) {
     original->set_storage_keep_dtype(to_device_storage(host->unsafe_storage()));
   } else if (twin.first != 0 && host->numel() != 0) {
     shift = static_cast<int64_t>(twin.first / host->itemsize());
@@ -161,7 +167,8 @@ void HostArguments::finish() {
   }
 }
 
-// The device's counterpart of a CPU storage that is no twin: the storage itself, handed over, or a copy.
+// The device's counterpart of a CPU storage that is no twin: the storage itself, handed over, or a
+// copy.
 c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
   auto* impl = host.unsafeGetStorageImpl();
   if (impl->device().type() == kDeviceType) return host;  // handed over for an earlier output
@@ -178,17 +185,18 @@ c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
   }
   at::DataPtr memory = device_allocator()->allocate_on(bytes, device_);
   if (bytes > 0) copy_to_device(device_, memory.get(), impl->data(), bytes);
-  c10::Storage made(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                                          static_cast<int64_t>(bytes), std::move(memory),
-                                                          device_allocator(), true));
+  c10::Storage made(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), std::move(memory),
+      device_allocator(), true));
   copied_.emplace_back(host, made);
   return made;
 }
 
 at::Tensor HostArguments::to_device(const at::Tensor& output) {
   if (!output.defined() || !output.is_cpu()) return output;
-  TORCH_CHECK_NOT_IMPLEMENTED(output.layout() == at::kStrided && output.has_storage(), "[dl] the result has layout ",
-                              output.layout(), ", which dl devices do not support; compute it on the CPU (x.cpu())");
+  TORCH_CHECK_NOT_IMPLEMENTED(output.layout() == at::kStrided && output.has_storage(),
+                              "[dl] the result has layout ", output.layout(),
+                              ", which dl devices do not support; compute it on the CPU (x.cpu())");
   for (const Argument& argument : arguments_) {
     if (argument.host.is_same(output)) return argument.original;
   }

@@ -10,10 +10,10 @@
 
 namespace dl::core {
 
-// Every distinct dl storage among the arguments gets one *twin*: a CPU storage over the same bytes (aliased)
-// or over a copy of them (staged). Tensors that share a storage share its twin, so aliasing between
-// arguments holds. After the call, resizes and replaced storages are carried back, outputs that view a
-// twin become views of the original, and new CPU tensors become dl tensors.
+// Every distinct dl storage among the arguments gets one *twin*: a CPU storage over the same bytes
+// (aliased) or over a copy of them (staged). Tensors that share a storage share its twin, so
+// aliasing between arguments holds. After the call, resizes and replaced storages are carried back,
+// outputs that view a twin become views of the original, and new CPU tensors become dl tensors.
 class HostArguments {
  public:
   // `staged` copies; otherwise the memory is aliased, which needs a host-accessible device.

@@ -11,7 +11,8 @@ namespace {
 
 std::mutex mutex;
 std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>& table() {
-  static auto* map = new std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>;
+  static auto* map =
+      new std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>;
   return *map;
 }
 
@@ -30,7 +31,8 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const auto& argument = schema.arguments()[i];
     info->writes.push_back(argument.alias_info() != nullptr && argument.alias_info()->isWrite());
-    if (argument.type()->str().find("Generator") != std::string::npos) info->generator_index = static_cast<int>(i);
+    if (argument.type()->str().find("Generator") != std::string::npos)
+      info->generator_index = static_cast<int>(i);
   }
   return info;
 }

@@ -1,5 +1,6 @@
-// One function per family of operators: checks that the arguments are ones the contract covers, and describes
-// the outputs. False sends the call to the fallback, where torch's kernels word the errors.
+// One function per family of operators: checks that the arguments are ones the contract covers, and
+// describes the outputs. False sends the call to the fallback, where torch's kernels word the
+// errors.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -20,59 +21,67 @@ using OptionalType = std::optional<at::ScalarType>;
 bool matrix_product(DirectPlan& plan, const Tensor& self, const Tensor& mat2);
 bool batched_product(DirectPlan& plan, const Tensor& self, const Tensor& mat2);
 bool added_product(DirectPlan& plan, const Tensor& self, const Tensor& mat1, const Tensor& mat2);
-bool added_batched_product(DirectPlan& plan, const Tensor& self, const Tensor& batch1, const Tensor& batch2);
+bool added_batched_product(DirectPlan& plan, const Tensor& self, const Tensor& batch1,
+                           const Tensor& batch2);
 
 // Reductions and scans.
-bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim, OptionalType dtype,
-               ReducedType kind);
+bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+               OptionalType dtype, ReducedType kind);
 bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim);
 bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype);
 bool softmax(DirectPlan& plan, const Tensor& self, int64_t dim, bool half_to_float);
-bool softmax_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& output, int64_t dim,
-                      at::ScalarType input_dtype);
+bool softmax_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& output,
+                      int64_t dim, at::ScalarType input_dtype);
 
 // Normalisation.
-bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalized_shape, const OptionalTensor& weight,
-                const OptionalTensor& bias);
+bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalized_shape,
+                const OptionalTensor& weight, const OptionalTensor& bias);
 bool layer_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
                          at::IntArrayRef normalized_shape, const Tensor& mean, const Tensor& rstd,
-                         const OptionalTensor& weight, const OptionalTensor& bias, std::array<bool, 3> mask);
-bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
-                const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training);
-bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input, const OptionalTensor& weight,
-                         const OptionalTensor& running_mean, const OptionalTensor& running_var,
-                         const OptionalTensor& save_mean, const OptionalTensor& save_invstd, bool train,
+                         const OptionalTensor& weight, const OptionalTensor& bias,
                          std::array<bool, 3> mask);
+bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight,
+                const OptionalTensor& bias, const OptionalTensor& running_mean,
+                const OptionalTensor& running_var, bool training);
+bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
+                         const OptionalTensor& weight, const OptionalTensor& running_mean,
+                         const OptionalTensor& running_var, const OptionalTensor& save_mean,
+                         const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask);
 
-// Convolution and pooling. Lists 0 … 2: stride, padding, dilation; 3: bias sizes. Pooling: kernel first.
-bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                 int64_t groups);
-bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input, const Tensor& weight,
-                          at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::IntArrayRef dilation, bool transposed, int64_t groups, std::array<bool, 3> mask);
-bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride,
-                at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode);
-bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self, at::IntArrayRef kernel,
-                         at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                         const Tensor& indices);
+// Convolution and pooling. Lists 0 … 2: stride, padding, dilation; 3: bias sizes. Pooling: kernel
+// first.
+bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
+                 const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                 at::IntArrayRef dilation, bool transposed, int64_t groups);
+bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input,
+                          const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
+                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                          bool transposed, int64_t groups, std::array<bool, 3> mask);
+bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel,
+                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                bool ceil_mode);
+bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
+                         at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                         at::IntArrayRef dilation, const Tensor& indices);
 
 // Indexing.
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse);
-bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
-                        bool scale_grad_by_freq);
+bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices,
+                        int64_t num_weights, bool scale_grad_by_freq);
 bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index);
-bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index, bool sparse_grad);
+bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index,
+            bool sparse_grad);
 bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t dim);
 bool vendor_sized(DirectPlan& plan, const Tensor& self);
 bool vendor_sized_masked(DirectPlan& plan, const Tensor& self, const Tensor& mask);
 bool triangle(DirectPlan& plan, const Tensor& self);
 
 // Losses.
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-              int64_t reduction);
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self, const Tensor& target,
-                       const OptionalTensor& weight, const Tensor& total_weight, int64_t reduction);
+bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
+              const OptionalTensor& weight, int64_t reduction);
+bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
+                       const Tensor& target, const OptionalTensor& weight,
+                       const Tensor& total_weight, int64_t reduction);
 
 // In place.
 bool written(DirectPlan& plan, const Tensor& self);

@@ -23,7 +23,8 @@ bool writable(const Tensor& self) {
 }  // namespace
 
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse) {
-  if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2) return false;
+  if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2)
+    return false;
   if (sparse) return false;
   DimVector sizes(indices.sizes().begin(), indices.sizes().end());
   sizes.push_back(weight.size(1));
@@ -32,9 +33,10 @@ bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bo
   return true;
 }
 
-bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
-                        bool scale_grad_by_freq) {
-  if (!alike(grad_output) || !on_same_device(grad_output, indices) || !is_index(indices)) return false;
+bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices,
+                        int64_t num_weights, bool scale_grad_by_freq) {
+  if (!alike(grad_output) || !on_same_device(grad_output, indices) || !is_index(indices))
+    return false;
   if (scale_grad_by_freq || grad_output.dim() == 0) return false;
   plan.start(grad_output);
   plan.output({num_weights, grad_output.size(-1)}, grad_output.scalar_type());
@@ -42,7 +44,8 @@ bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tenso
 }
 
 bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index) {
-  if (!alike(self) || !on_same_device(self, index) || !is_index(index) || index.dim() > 1) return false;
+  if (!alike(self) || !on_same_device(self, index) || !is_index(index) || index.dim() > 1)
+    return false;
   if (self.dim() == 0 || !valid_dim(self, dim)) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   sizes[wrapped(self, dim)] = index.numel();
@@ -53,7 +56,8 @@ bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tenso
 }
 
 bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index, bool) {
-  if (!alike(self) || !on_same_device(self, index) || index.scalar_type() != at::kLong) return false;
+  if (!alike(self) || !on_same_device(self, index) || index.scalar_type() != at::kLong)
+    return false;
   if (self.dim() == 0 || self.dim() != index.dim() || !valid_dim(self, dim)) return false;
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (i != wrapped(self, dim) && index.size(i) > self.size(i)) return false;
@@ -122,14 +126,18 @@ bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
   return !complex && !narrows && written(plan, self);
 }
 
-bool masked_fill(DirectPlan& plan, const Tensor& self, const Tensor& mask, const at::Scalar& value) {
-  if (!on_same_device(self, mask) || mask.scalar_type() != at::kBool || mask.dim() > self.dim()) return false;
+bool masked_fill(DirectPlan& plan, const Tensor& self, const Tensor& mask,
+                 const at::Scalar& value) {
+  if (!on_same_device(self, mask) || mask.scalar_type() != at::kBool || mask.dim() > self.dim())
+    return false;
   for (int64_t i = 1; i <= mask.dim(); ++i) {
     if (mask.size(-i) != 1 && mask.size(-i) != self.size(-i)) return false;
   }
   return filled(plan, self, value);
 }
 
-bool random_floating(DirectPlan& plan, const Tensor& self) { return floating(self) && written(plan, self); }
+bool random_floating(DirectPlan& plan, const Tensor& self) {
+  return floating(self) && written(plan, self);
+}
 
 }  // namespace dl::core::plans

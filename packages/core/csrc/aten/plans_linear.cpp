@@ -25,18 +25,20 @@ bool expands_to(const Tensor& tensor, at::IntArrayRef sizes) {
   return true;
 }
 
-bool planar(const Tensor& input, const Tensor& weight, at::IntArrayRef stride, at::IntArrayRef padding,
-            at::IntArrayRef dilation, bool transposed, int64_t groups) {
+bool planar(const Tensor& input, const Tensor& weight, at::IntArrayRef stride,
+            at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, int64_t groups) {
   return !transposed && input.dim() == 4 && weight.dim() == 4 && floating(input) && groups > 0 &&
-         weight.size(1) * groups == input.size(1) && weight.size(0) % groups == 0 && all_positive(stride) &&
-         all_positive(dilation) && std::all_of(padding.begin(), padding.end(), [](int64_t p) { return p >= 0; }) &&
+         weight.size(1) * groups == input.size(1) && weight.size(0) % groups == 0 &&
+         all_positive(stride) && all_positive(dilation) &&
+         std::all_of(padding.begin(), padding.end(), [](int64_t p) { return p >= 0; }) &&
          input.numel() > 0 && weight.numel() > 0;
 }
 
 }  // namespace
 
 bool matrix_product(DirectPlan& plan, const Tensor& self, const Tensor& mat2) {
-  if (!alike(self, mat2) || self.dim() != 2 || mat2.dim() != 2 || self.size(1) != mat2.size(0)) return false;
+  if (!alike(self, mat2) || self.dim() != 2 || mat2.dim() != 2 || self.size(1) != mat2.size(0))
+    return false;
   plan.start(self);
   plan.output({self.size(0), mat2.size(1)}, self.scalar_type());
   return true;
@@ -55,18 +57,21 @@ bool added_product(DirectPlan& plan, const Tensor& self, const Tensor& mat1, con
   return floating(mat1) && expands_to(self, {mat1.size(0), mat2.size(1)});
 }
 
-bool added_batched_product(DirectPlan& plan, const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
+bool added_batched_product(DirectPlan& plan, const Tensor& self, const Tensor& batch1,
+                           const Tensor& batch2) {
   if (!alike(batch1, self) || !batched_product(plan, batch1, batch2)) return false;
   return floating(batch1) && expands_to(self, {batch1.size(0), batch1.size(1), batch2.size(2)});
 }
 
-bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                 at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
-                 int64_t groups) {
+bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
+                 const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
+                 at::IntArrayRef dilation, bool transposed, int64_t groups) {
   if (!alike(input, weight, bias)) return false;
-  const DimVector steps = pair_of(stride, {}), pads = pair_of(padding, {}), spread = pair_of(dilation, {});
+  const DimVector steps = pair_of(stride, {}), pads = pair_of(padding, {}),
+                  spread = pair_of(dilation, {});
   if (!planar(input, weight, steps, pads, spread, transposed, groups)) return false;
-  if (bias && bias->defined() && (bias->dim() != 1 || bias->size(0) != weight.size(0))) return false;
+  if (bias && bias->defined() && (bias->dim() != 1 || bias->size(0) != weight.size(0)))
+    return false;
   DimVector sizes = {input.size(0), weight.size(0), 0, 0};
   for (int i = 0; i < 2; ++i) {
     const int64_t window = spread[i] * (weight.size(2 + i) - 1) + 1;
@@ -82,11 +87,13 @@ bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight, co
   return true;
 }
 
-bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input, const Tensor& weight,
-                          at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::IntArrayRef dilation, bool transposed, int64_t groups, std::array<bool, 3> mask) {
+bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input,
+                          const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
+                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                          bool transposed, int64_t groups, std::array<bool, 3> mask) {
   if (!alike(grad_output, input, weight)) return false;
-  const DimVector steps = pair_of(stride, {}), pads = pair_of(padding, {}), spread = pair_of(dilation, {});
+  const DimVector steps = pair_of(stride, {}), pads = pair_of(padding, {}),
+                  spread = pair_of(dilation, {});
   if (!planar(input, weight, steps, pads, spread, transposed, groups)) return false;
   plan.start(input);
   const DimVector bias = {weight.size(0)};
@@ -105,8 +112,9 @@ bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Ten
   return true;
 }
 
-bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride,
-                at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
+bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel,
+                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                bool ceil_mode) {
   if (!alike(self) || self.dim() != 4 || self.numel() == 0 || !floating(self)) return false;
   const DimVector window = pair_of(kernel, {}), steps = pair_of(stride, kernel);
   const DimVector pads = pair_of(padding, {}), spread = pair_of(dilation, {});
@@ -114,8 +122,8 @@ bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel, at
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (int i = 0; i < 2; ++i) {
     if (pads[i] < 0 || pads[i] * 2 > (window[i] - 1) * spread[i] + 1) return false;
-    sizes[2 + i] = at::native::pooling_output_shape<int64_t>(self.size(2 + i), window[i], pads[i], steps[i],
-                                                             spread[i], ceil_mode);
+    sizes[2 + i] = at::native::pooling_output_shape<int64_t>(self.size(2 + i), window[i], pads[i],
+                                                             steps[i], spread[i], ceil_mode);
     if (sizes[2 + i] < 1) return false;
   }
   plan.start(self);
@@ -128,10 +136,11 @@ bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel, at
   return true;
 }
 
-bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self, at::IntArrayRef kernel,
-                         at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                         const Tensor& indices) {
-  if (!alike(self, grad_output) || self.dim() != 4 || indices.scalar_type() != at::kLong) return false;
+bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
+                         at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                         at::IntArrayRef dilation, const Tensor& indices) {
+  if (!alike(self, grad_output) || self.dim() != 4 || indices.scalar_type() != at::kLong)
+    return false;
   if (!on_same_device(self, indices) || indices.sizes() != grad_output.sizes()) return false;
   plan.start(self);
   plan.output(self.sizes(), self.scalar_type());

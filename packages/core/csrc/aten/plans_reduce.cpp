@@ -12,7 +12,9 @@ bool valid_dim(const Tensor& self, int64_t dim) {
   return dim >= -rank && dim < rank;
 }
 
-int64_t wrapped(const Tensor& self, int64_t dim) { return dim < 0 ? dim + std::max<int64_t>(self.dim(), 1) : dim; }
+int64_t wrapped(const Tensor& self, int64_t dim) {
+  return dim < 0 ? dim + std::max<int64_t>(self.dim(), 1) : dim;
+}
 
 at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType kind) {
   if (dtype) return *dtype;
@@ -22,12 +24,15 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
 
 }  // namespace
 
-bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim, OptionalType dtype,
-               ReducedType kind) {
+bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+               OptionalType dtype, ReducedType kind) {
   if (!alike(self)) return false;
   const at::ScalarType type = reduced_type(self, dtype, kind);
-  // A vendor reduces in the input's dtype; another result dtype is left to torch, except integer sums.
-  if (type != self.scalar_type() && !(type == at::kLong && c10::isIntegralType(self.scalar_type(), true))) return false;
+  // A vendor reduces in the input's dtype; another result dtype is left to torch, except integer
+  // sums.
+  if (type != self.scalar_type() &&
+      !(type == at::kLong && c10::isIntegralType(self.scalar_type(), true)))
+    return false;
   if (kind == ReducedType::floating && !floating(self)) return false;
   if (self.numel() == 0 && kind == ReducedType::same) return false;
   std::bitset<at::dim_bitset_size> reduced;
@@ -78,27 +83,30 @@ bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype)
 }
 
 bool softmax(DirectPlan& plan, const Tensor& self, int64_t dim, bool half_to_float) {
-  if (!alike(self) || !floating(self) || half_to_float || !valid_dim(self, dim) || self.dim() == 0) return false;
+  if (!alike(self) || !floating(self) || half_to_float || !valid_dim(self, dim) || self.dim() == 0)
+    return false;
   plan.start(self);
   plan.output(self.sizes(), self.scalar_type());
   plan.set_dim(wrapped(self, dim));
   return true;
 }
 
-bool softmax_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& output, int64_t dim,
-                      at::ScalarType input_dtype) {
+bool softmax_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& output,
+                      int64_t dim, at::ScalarType input_dtype) {
   if (!alike(grad_output, output) || input_dtype != grad_output.scalar_type()) return false;
   if (grad_output.sizes() != output.sizes()) return false;
   return softmax(plan, output, dim, false);
 }
 
-bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalized_shape, const OptionalTensor& weight,
-                const OptionalTensor& bias) {
+bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalized_shape,
+                const OptionalTensor& weight, const OptionalTensor& bias) {
   if (!alike(input, weight, bias) || !floating(input)) return false;
   const int64_t axis = input.dim() - static_cast<int64_t>(normalized_shape.size());
-  if (axis < 0 || normalized_shape.empty() || input.sizes().slice(axis) != normalized_shape) return false;
+  if (axis < 0 || normalized_shape.empty() || input.sizes().slice(axis) != normalized_shape)
+    return false;
   for (const OptionalTensor* parameter : {&weight, &bias}) {
-    if (*parameter && (*parameter)->defined() && (*parameter)->sizes() != normalized_shape) return false;
+    if (*parameter && (*parameter)->defined() && (*parameter)->sizes() != normalized_shape)
+      return false;
   }
   DimVector statistics(input.sizes().begin(), input.sizes().end());
   for (int64_t i = axis; i < input.dim(); ++i) statistics[i] = 1;
@@ -111,10 +119,12 @@ bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalize
 
 bool layer_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
                          at::IntArrayRef normalized_shape, const Tensor& mean, const Tensor& rstd,
-                         const OptionalTensor& weight, const OptionalTensor& bias, std::array<bool, 3> mask) {
+                         const OptionalTensor& weight, const OptionalTensor& bias,
+                         std::array<bool, 3> mask) {
   if (!alike(input, grad_out, mean, rstd, weight, bias) || !floating(input)) return false;
   plan.start(input);
-  const bool wanted[3] = {mask[0], mask[1] && weight && weight->defined(), mask[2] && bias && bias->defined()};
+  const bool wanted[3] = {mask[0], mask[1] && weight && weight->defined(),
+                          mask[2] && bias && bias->defined()};
   for (int i = 0; i < 3; ++i) {
     if (wanted[i]) {
       plan.output(i == 0 ? input.sizes() : normalized_shape, input.scalar_type());
@@ -125,11 +135,13 @@ bool layer_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
   return true;
 }
 
-bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
-                const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training) {
+bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight,
+                const OptionalTensor& bias, const OptionalTensor& running_mean,
+                const OptionalTensor& running_var, bool training) {
   if (!alike(input, weight, bias, running_mean, running_var) || !floating(input)) return false;
   if (input.dim() < 2 || input.numel() == 0) return false;
-  const bool tracked = running_mean && running_mean->defined() && running_var && running_var->defined();
+  const bool tracked =
+      running_mean && running_mean->defined() && running_var && running_var->defined();
   if (!training && !tracked) return false;
   const DimVector channels = {input.size(1)}, none = {0};
   plan.start(input);
@@ -139,11 +151,12 @@ bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& wei
   return true;
 }
 
-bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input, const OptionalTensor& weight,
-                         const OptionalTensor& running_mean, const OptionalTensor& running_var,
-                         const OptionalTensor& save_mean, const OptionalTensor& save_invstd, bool train,
-                         std::array<bool, 3> mask) {
-  if (!alike(input, grad_out, weight, running_mean, running_var, save_mean, save_invstd)) return false;
+bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
+                         const OptionalTensor& weight, const OptionalTensor& running_mean,
+                         const OptionalTensor& running_var, const OptionalTensor& save_mean,
+                         const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask) {
+  if (!alike(input, grad_out, weight, running_mean, running_var, save_mean, save_invstd))
+    return false;
   if (input.dim() < 2 || input.numel() == 0 || !floating(input)) return false;
   const bool saved = save_mean && save_mean->defined() && save_mean->numel() == input.size(1);
   if (train && !saved) return false;
@@ -159,25 +172,30 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
   return true;
 }
 
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-              int64_t reduction) {
+bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
+              const OptionalTensor& weight, int64_t reduction) {
   if (!alike(self, weight) || !floating(self) || self.dim() != 2 || target.dim() != 1) return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong || self.size(0) != target.size(0)) {
+  if (!on_same_device(self, target) || target.scalar_type() != at::kLong ||
+      self.size(0) != target.size(0)) {
     return false;
   }
   if (weight && weight->defined() && weight->numel() != self.size(1)) return false;
   if (self.numel() == 0) return false;
   plan.start(self);
   plan.set_reduction(reduction);
-  plan.output(reduction == 0 ? at::IntArrayRef(target.sizes()) : at::IntArrayRef(), self.scalar_type());
+  plan.output(reduction == 0 ? at::IntArrayRef(target.sizes()) : at::IntArrayRef(),
+              self.scalar_type());
   plan.output({}, self.scalar_type());
   return true;
 }
 
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self, const Tensor& target,
-                       const OptionalTensor& weight, const Tensor& total_weight, int64_t reduction) {
-  if (!alike(self, grad_output, weight, total_weight) || self.dim() != 2 || target.dim() != 1) return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong || self.numel() == 0) return false;
+bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
+                       const Tensor& target, const OptionalTensor& weight,
+                       const Tensor& total_weight, int64_t reduction) {
+  if (!alike(self, grad_output, weight, total_weight) || self.dim() != 2 || target.dim() != 1)
+    return false;
+  if (!on_same_device(self, target) || target.scalar_type() != at::kLong || self.numel() == 0)
+    return false;
   plan.start(self);
   plan.set_reduction(reduction);
   plan.output(self.sizes(), self.scalar_type());

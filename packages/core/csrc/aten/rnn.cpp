@@ -1,8 +1,8 @@
-// Recurrent cells. torch takes its fused path for out-of-tree devices, for which no CPU kernel exists; here the
-// cells are built from pointwise operators.
+// Recurrent cells. torch takes its fused path for out-of-tree devices, for which no CPU kernel
+// exists; here the cells are built from pointwise operators.
 //
-// Workspaces hold what backward needs: LSTM the activated gates i, f, g, o; GRU the reset and update gates, the new
-// gate, the previous state and the hidden part of the new gate.
+// Workspaces hold what backward needs: LSTM the activated gates i, f, g, o; GRU the reset and
+// update gates, the new gate, the previous state and the hidden part of the new gate.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -24,10 +24,12 @@ at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
 
 // Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997), gates in torch's order.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input_gates,
-                                                         const at::Tensor& hidden_gates, const at::Tensor& cx,
+                                                         const at::Tensor& hidden_gates,
+                                                         const at::Tensor& cx,
                                                          const OptionalTensor& input_bias,
                                                          const OptionalTensor& hidden_bias) {
-  const at::Tensor gates = with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias);
+  const at::Tensor gates =
+      with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias);
   const auto parts = gates.chunk(4, 1);
   const at::Tensor i = at::sigmoid(parts[0]), f = at::sigmoid(parts[1]);
   const at::Tensor g = at::tanh(parts[2]), o = at::sigmoid(parts[3]);
@@ -35,10 +37,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
   return {o * at::tanh(cy), cy, at::cat({i, f, g, o}, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const OptionalTensor& grad_hy,
-                                                                  const OptionalTensor& grad_cy, const at::Tensor& cx,
-                                                                  const at::Tensor& cy, const at::Tensor& workspace,
-                                                                  bool has_bias) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
+    const OptionalTensor& grad_hy, const OptionalTensor& grad_cy, const at::Tensor& cx,
+    const at::Tensor& cy, const at::Tensor& workspace, bool has_bias) {
   const bool has_hy = grad_hy && grad_hy->defined(), has_cy = grad_cy && grad_cy->defined();
   if (!has_hy && !has_cy) return {};
   const auto parts = workspace.chunk(4, 1);
@@ -59,9 +60,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(const Optional
   return {gates, grad_cell * f, has_bias ? gates.sum(0) : at::Tensor()};
 }
 
-// Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), torch's variant.
-std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
-                                            const at::Tensor& hx, const OptionalTensor& input_bias,
+// Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), torch's
+// variant.
+std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
+                                            const at::Tensor& hidden_gates, const at::Tensor& hx,
+                                            const OptionalTensor& input_bias,
                                             const OptionalTensor& hidden_bias) {
   const auto from_input = with_bias(input_gates, input_bias).chunk(3, 1);
   const auto from_hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
@@ -71,11 +74,11 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates, const
   return {(hx - fresh) * update + fresh, at::cat({reset, update, fresh, hx, from_hidden[2]}, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_backward(const at::Tensor& grad_hy,
-                                                                                         const at::Tensor& workspace,
-                                                                                         bool has_bias) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_backward(
+    const at::Tensor& grad_hy, const at::Tensor& workspace, bool has_bias) {
   const auto parts = workspace.chunk(5, 1);
-  const at::Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &hx = parts[3], &hidden_new = parts[4];
+  const at::Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &hx = parts[3],
+                   &hidden_new = parts[4];
   const at::Tensor grad_fresh = grad_hy * (1 - update) * (1 - fresh * fresh);
   const at::Tensor grad_update = grad_hy * (hx - fresh) * update * (1 - update);
   const at::Tensor grad_reset = grad_fresh * hidden_new * reset * (1 - reset);

@@ -13,7 +13,8 @@ namespace dl::core {
 namespace {
 
 // As at::native::resize_, whose own memory copy would touch device memory from the host.
-const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic, std::optional<at::MemoryFormat> format) {
+const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
+                         std::optional<at::MemoryFormat> format) {
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);
   auto* impl = self.unsafeGetTensorImpl();
   if (self.sizes() == sizes && !format) return self;
@@ -21,32 +22,37 @@ const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic, s
   if (numel > 0) {
     const size_t bytes = (impl->storage_offset() + numel) * impl->itemsize();
     const c10::Storage& storage = impl->unsafe_storage();
-    if (bytes > storage.nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+    if (bytes > storage.nbytes())
+      at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
   }
   impl->set_sizes_contiguous(sizes);
   if (format && *format != at::MemoryFormat::Preserve) impl->empty_tensor_restride(*format);
   return self;
 }
 
-at::Tensor& set_source_storage(at::Tensor& self, at::Storage source) { return at::native::set_(self, source); }
+at::Tensor& set_source_storage(at::Tensor& self, at::Storage source) {
+  return at::native::set_(self, source);
+}
 
 at::Tensor& set_source_tensor(at::Tensor& self, const at::Tensor& source) {
   return at::native::set_tensor_(self, source);
 }
 
 at::Tensor& set_storage_offset(at::Tensor& self, at::Storage source, c10::SymInt symbolic_offset,
-                               c10::SymIntArrayRef symbolic_sizes, c10::SymIntArrayRef symbolic_strides) {
+                               c10::SymIntArrayRef symbolic_sizes,
+                               c10::SymIntArrayRef symbolic_strides) {
   const int64_t offset = symbolic_offset.guard_int(__FILE__, __LINE__);
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic_sizes);
   const auto strides = C10_AS_INTARRAYREF_SLOW(symbolic_strides);
   at::native::checkSetStorage(self, source, offset, sizes, strides);
   auto* impl = self.unsafeGetTensorImpl();
   const bool contiguous = strides.empty() && !sizes.empty();
-  const size_t bytes = contiguous
-                           ? at::detail::computeStorageNbytesContiguous(sizes, impl->itemsize(), offset)
-                           : at::detail::computeStorageNbytes(sizes, strides, impl->itemsize(), offset);
+  const size_t bytes =
+      contiguous ? at::detail::computeStorageNbytesContiguous(sizes, impl->itemsize(), offset)
+                 : at::detail::computeStorageNbytes(sizes, strides, impl->itemsize(), offset);
   const c10::Storage& storage = impl->unsafe_storage();
-  if (bytes > storage.nbytes()) at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+  if (bytes > storage.nbytes())
+    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
   impl->set_storage_offset(offset);
   if (contiguous) {
     impl->set_sizes_contiguous(sizes);
@@ -59,7 +65,8 @@ at::Tensor& set_storage_offset(at::Tensor& self, at::Storage source, c10::SymInt
 at::Tensor& set_empty(at::Tensor& self) {
   const int index = self.get_device();
   c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), 0, device_allocator()->allocate_on(0, index), device_allocator(), true));
+      c10::StorageImpl::use_byte_size_t(), 0, device_allocator()->allocate_on(0, index),
+      device_allocator(), true));
   auto* impl = self.unsafeGetTensorImpl();
   impl->set_storage_offset(0);
   impl->set_sizes_contiguous({0});

@@ -1,4 +1,5 @@
-// Views: pure geometry, so torch's own kernels serve; they only need to be registered for the device.
+// Views: pure geometry, so torch's own kernels serve; they only need to be registered for the
+// device.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
@@ -15,15 +16,18 @@ at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef sizes) {
   return at::native::view(self, C10_AS_INTARRAYREF_SLOW(sizes));
 }
 
-at::Tensor reshape_alias(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides) {
-  return at::native::_reshape_alias(self, C10_AS_INTARRAYREF_SLOW(sizes), C10_AS_INTARRAYREF_SLOW(strides));
+at::Tensor reshape_alias(const at::Tensor& self, c10::SymIntArrayRef sizes,
+                         c10::SymIntArrayRef strides) {
+  return at::native::_reshape_alias(self, C10_AS_INTARRAYREF_SLOW(sizes),
+                                    C10_AS_INTARRAYREF_SLOW(strides));
 }
 
-at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
-                      std::optional<c10::SymInt> offset) {
-  const auto plain = offset ? std::optional<int64_t>(offset->guard_int(__FILE__, __LINE__)) : std::nullopt;
-  return at::native::as_strided_tensorimpl(self, C10_AS_INTARRAYREF_SLOW(sizes), C10_AS_INTARRAYREF_SLOW(strides),
-                                           plain);
+at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes,
+                      c10::SymIntArrayRef strides, std::optional<c10::SymInt> offset) {
+  const auto plain =
+      offset ? std::optional<int64_t>(offset->guard_int(__FILE__, __LINE__)) : std::nullopt;
+  return at::native::as_strided_tensorimpl(self, C10_AS_INTARRAYREF_SLOW(sizes),
+                                           C10_AS_INTARRAYREF_SLOW(strides), plain);
 }
 
 }  // namespace

@@ -34,7 +34,9 @@ class HandleList {
     for (const OptionalHandle& handle : handles_) pointers_.push_back(handle.get());
   }
   // The contract's array type is not const-qualified, though operators only read it.
-  diopiConstTensorHandle_t* data() const { return const_cast<diopiConstTensorHandle_t*>(pointers_.data()); }
+  diopiConstTensorHandle_t* data() const {
+    return const_cast<diopiConstTensorHandle_t*>(pointers_.data());
+  }
   int64_t size() const { return static_cast<int64_t>(pointers_.size()); }
 
  private:

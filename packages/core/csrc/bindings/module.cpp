@@ -1,8 +1,8 @@
 // The compiled part of dl-core as Python sees it: dl_core._C.
+#include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
-#include <pybind11/stl.h>
 
 #include "aten/call.h"
 #include "aten/dtype.h"
@@ -63,14 +63,16 @@ py::dict counter(uint64_t calls, uint64_t nanoseconds) {
 
 py::dict fallback_stats() {
   py::dict result;
-  for (const auto& entry : fallback_counts()) result[entry.overload.c_str()] = counter(entry.calls, entry.nanoseconds);
+  for (const auto& entry : fallback_counts())
+    result[entry.overload.c_str()] = counter(entry.calls, entry.nanoseconds);
   return result;
 }
 
 py::dict native_stats() {
   py::dict result;
   for (const Site* site : sites()) {
-    if (site->calls.load() > 0) result[site->overload] = counter(site->calls.load(), site->nanoseconds.load());
+    if (site->calls.load() > 0)
+      result[site->overload] = counter(site->calls.load(), site->nanoseconds.load());
   }
   return result;
 }
@@ -118,7 +120,8 @@ py::list native_operators(int index) {
 size_t disable_native(const std::vector<std::string>& overloads) {
   size_t known = 0;
   for (Site* site : sites()) {
-    const bool listed = std::find(overloads.begin(), overloads.end(), site->overload) != overloads.end();
+    const bool listed =
+        std::find(overloads.begin(), overloads.end(), site->overload) != overloads.end();
     site->disabled = listed;
     known += listed;
   }
@@ -129,7 +132,8 @@ size_t disable_native(const std::vector<std::string>& overloads) {
 
 PYBIND11_MODULE(_C, m) {
   m.attr("TORCH_VERSION") = TORCH_VERSION;
-  m.def("activate", &activate, "Register the device type with torch. Done once, when a vendor was found.");
+  m.def("activate", &activate,
+        "Register the device type with torch. Done once, when a vendor was found.");
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
   m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
         "Load a vendor library; returns its facts. Raises RuntimeError with the cause.");
@@ -156,10 +160,13 @@ PYBIND11_MODULE(_C, m) {
       },
       py::arg("index"), "As exchange_device; a negative index changes nothing.");
   m.def("device_info", &info, py::arg("index"));
-  m.def("default_generator", [](int index) { return at::Generator(default_generator(index)); }, py::arg("index"));
+  m.def(
+      "default_generator", [](int index) { return at::Generator(default_generator(index)); },
+      py::arg("index"));
   m.def("is_in_bad_fork", &in_bad_fork);
 
-  m.def("fallback_stats", &fallback_stats, "Per overload: count, and nanoseconds while operators are profiled.");
+  m.def("fallback_stats", &fallback_stats,
+        "Per overload: count, and nanoseconds while operators are profiled.");
   m.def("reset_fallback_stats", &reset_fallback_counts);
   m.def("set_fallback_mode", &set_mode, py::arg("mode"));
   m.def("fallback_mode", &get_mode);

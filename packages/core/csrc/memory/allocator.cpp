@@ -66,19 +66,22 @@ void join_other_streams(Block* block) noexcept {
   const Device& owner = device_unchecked(block->device);
   if (!owner.synchronous) {
     try {
-      void* own = native_stream(c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, block->device),
-                                            block->stream));
+      void* own = native_stream(
+          c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, block->device), block->stream));
       for (const c10::Stream& stream : block->other_streams) {
         void* event = nullptr;
-        owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, uint64_t{0}, &event);
+        owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local,
+                           uint64_t{0}, &event);
         owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local, event,
                            native_stream(stream));
-        owner.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event", owner.local, own, event);
+        owner.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event", owner.local,
+                           own, event);
         owner.vendor->call(&dl_vendor_table_t::event_destroy, "event_destroy", owner.local, event);
       }
     } catch (...) {
       // Without working events only a full wait keeps the memory safe.
-      owner.vendor->call_noexcept(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
+      owner.vendor->call_noexcept(&dl_vendor_table_t::device_synchronize, "device_synchronize",
+                                  owner.local);
     }
   }
   block->other_streams.clear();
@@ -165,7 +168,8 @@ class Allocator final : public DeviceAllocator {
     DeviceState& state = state_of(block->device);
     const std::lock_guard<std::mutex> guard(state.mutex);
     auto& streams = block->other_streams;
-    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end())
+      streams.push_back(stream);
   }
 
   DeviceStats getDeviceStats(c10::DeviceIndex index) override {
@@ -197,7 +201,8 @@ class Allocator final : public DeviceAllocator {
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex index) override {
     const Device& owner = device(index);
     uint64_t free_bytes = 0, total_bytes = 0;
-    owner.vendor->call(&dl_vendor_table_t::memory_info, "memory_info", owner.local, &free_bytes, &total_bytes);
+    owner.vendor->call(&dl_vendor_table_t::memory_info, "memory_info", owner.local, &free_bytes,
+                       &total_bytes);
     return {free_bytes, total_bytes};
   }
 
@@ -219,7 +224,8 @@ class Allocator final : public DeviceAllocator {
     state.allocations.stat.increase(1);
   }
 
-  Block* take_new(DeviceState& state, const Device& owner, int index, int64_t stream, int size, size_t bytes) {
+  Block* take_new(DeviceState& state, const Device& owner, int index, int64_t stream, int size,
+                  size_t bytes) {
     note_device_use();
     const size_t rounded = class_bytes(size);
     void* memory = nullptr;
@@ -257,7 +263,8 @@ class Allocator final : public DeviceAllocator {
     return memory;
   }
 
-  [[noreturn]] void fail(DeviceState& state, const Device& owner, int index, size_t bytes, const char* reason) {
+  [[noreturn]] void fail(DeviceState& state, const Device& owner, int index, size_t bytes,
+                         const char* reason) {
     int64_t allocated = 0, reserved = 0;
     {
       const std::lock_guard<std::mutex> guard(state.mutex);
@@ -270,10 +277,12 @@ class Allocator final : public DeviceAllocator {
       const auto [free_bytes, total_bytes] = getMemoryInfo(static_cast<c10::DeviceIndex>(index));
       memory = std::to_string(free_bytes) + " of " + std::to_string(total_bytes) + " bytes free";
     }
-    TORCH_CHECK_WITH(OutOfMemoryError, false, "[dl] out of memory: tried to allocate ", bytes, " bytes on dl:", index,
-                     " (", owner.description(), ", ", memory, "; ", allocated, " bytes in use by tensors, ", reserved,
-                     " reserved). Free tensors, use a smaller batch, or call torch.accelerator.empty_cache(). ",
-                     reason);
+    TORCH_CHECK_WITH(
+        OutOfMemoryError, false, "[dl] out of memory: tried to allocate ", bytes,
+        " bytes on dl:", index, " (", owner.description(), ", ", memory, "; ", allocated,
+        " bytes in use by tensors, ", reserved,
+        " reserved). Free tensors, use a smaller batch, or call torch.accelerator.empty_cache(). ",
+        reason);
   }
 
   // Frees every cached block. The device is idle then, so nothing enqueued can still use one.
@@ -303,7 +312,8 @@ class Allocator final : public DeviceAllocator {
         const std::lock_guard<std::mutex> guard(segments_mutex);
         segments().erase(reinterpret_cast<uintptr_t>(block->memory));
       }
-      owner.vendor->call_noexcept(&dl_vendor_table_t::memory_free, "memory_free", owner.local, block->memory);
+      owner.vendor->call_noexcept(&dl_vendor_table_t::memory_free, "memory_free", owner.local,
+                                  block->memory);
       delete block;
     }
   }
@@ -313,8 +323,8 @@ class Allocator final : public DeviceAllocator {
     device(index);
     DeviceState& state = state_of(index);
     const std::lock_guard<std::mutex> guard(state.mutex);
-    for (Counter* counter :
-         {&state.allocated, &state.reserved, &state.requested, &state.allocations, &state.segments}) {
+    for (Counter* counter : {&state.allocated, &state.reserved, &state.requested,
+                             &state.allocations, &state.segments}) {
       f(*counter);
     }
   }

@@ -76,7 +76,8 @@ class PinnedAllocator final : public at::HostAllocator {
     const Device& owner = device(stream.device_index());
     if (owner.synchronous) return true;
     PendingUse use{stream.device_index(), nullptr};
-    owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, uint64_t{0}, &use.event);
+    owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, uint64_t{0},
+                       &use.event);
     owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local, use.event,
                        native_stream(stream));
     block->uses.push_back(use);
@@ -112,7 +113,9 @@ class PinnedAllocator final : public at::HostAllocator {
 
  private:
   static void release(void* context) {
-    if (context != nullptr) static_cast<PinnedAllocator*>(pinned_allocator())->give_back(static_cast<HostBlock*>(context));
+    if (context != nullptr)
+      static_cast<PinnedAllocator*>(pinned_allocator())
+          ->give_back(static_cast<HostBlock*>(context));
   }
 
   void give_back(HostBlock* block) {
@@ -146,7 +149,8 @@ class PinnedAllocator final : public at::HostAllocator {
     const Vendor* owner = device(current_device()).vendor;
     void* memory = nullptr;
     if (owner->slots().host_allocate != nullptr) {
-      owner->call(&dl_vendor_table_t::host_allocate, "host_allocate", static_cast<uint64_t>(bytes), &memory);
+      owner->call(&dl_vendor_table_t::host_allocate, "host_allocate", static_cast<uint64_t>(bytes),
+                  &memory);
     } else {
       owner = nullptr;
       TORCH_CHECK_WITH(OutOfMemoryError, posix_memalign(&memory, c10::gAlignment, bytes) == 0,
@@ -182,7 +186,8 @@ class PinnedAllocator final : public at::HostAllocator {
   }
 
   std::array<c10::CachingAllocator::Stat*, 4> counters() {
-    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations, &stats_.allocated_bytes};
+    return {&stats_.active_requests, &stats_.active_bytes, &stats_.allocations,
+            &stats_.allocated_bytes};
   }
 
   std::mutex mutex_;

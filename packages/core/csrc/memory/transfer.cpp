@@ -11,8 +11,9 @@ void copy(int index, void* destination, const void* source, size_t bytes, dl_cop
   if (bytes == 0) return;
   check_not_forked();
   const Device& owner = device(index);
-  owner.vendor->call(&dl_vendor_table_t::memory_copy, "memory_copy", owner.local, destination, source,
-                     static_cast<uint64_t>(bytes), static_cast<int32_t>(kind), current_native_stream(index));
+  owner.vendor->call(&dl_vendor_table_t::memory_copy, "memory_copy", owner.local, destination,
+                     source, static_cast<uint64_t>(bytes), static_cast<int32_t>(kind),
+                     current_native_stream(index));
 }
 
 }  // namespace

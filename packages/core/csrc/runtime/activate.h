@@ -1,5 +1,5 @@
-// The one-time registrations that make torch see the device. Called when the first vendor is found, so that
-// an installation without vendors leaves torch untouched.
+// The one-time registrations that make torch see the device. Called when the first vendor is found,
+// so that an installation without vendors leaves torch untouched.
 #pragma once
 
 namespace dl::core {

@@ -49,14 +49,15 @@ const Vendor& vendor(size_t index) {
 
 void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
   TORCH_CHECK(visible_count == 0, "[dl] the visible devices are already fixed for this process");
-  TORCH_CHECK(list.size() <= kMaxDevices, "[dl] ", list.size(), " devices found, at most ", kMaxDevices,
-              " can be visible: name fewer vendors in DL_VENDORS");
+  TORCH_CHECK(list.size() <= kMaxDevices, "[dl] ", list.size(), " devices found, at most ",
+              kMaxDevices, " can be visible: name fewer vendors in DL_VENDORS");
   int count = 0;
   for (const auto& [index, local] : list) {
     const Vendor& owner = vendor(index);
     TORCH_CHECK(local >= 0 && local < owner.device_count(), "[dl] vendor ", owner.name(), " has ",
                 owner.device_count(), " devices, none has number ", local);
-    devices[count++] = {&owner, local, owner.has(DL_CAP_HOST_ACCESSIBLE), owner.has(DL_CAP_SYNCHRONOUS),
+    devices[count++] = {&owner, local, owner.has(DL_CAP_HOST_ACCESSIBLE),
+                        owner.has(DL_CAP_SYNCHRONOUS),
                         owner.has(DL_CAP_HOST_ACCESSIBLE | DL_CAP_ANY_HOST_POINTER)};
   }
   visible_count = count;
@@ -65,9 +66,10 @@ void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
 int device_count() noexcept { return visible_count; }
 
 const Device& device(int index) {
-  TORCH_CHECK(index >= 0 && index < visible_count, "[dl] invalid device ordinal ", index, ": there ",
-              visible_count == 1 ? "is 1 device" : "are " + std::to_string(visible_count) + " devices",
-              " (`dl devices` lists them)");
+  TORCH_CHECK(
+      index >= 0 && index < visible_count, "[dl] invalid device ordinal ", index, ": there ",
+      visible_count == 1 ? "is 1 device" : "are " + std::to_string(visible_count) + " devices",
+      " (`dl devices` lists them)");
   return devices[index];
 }
 

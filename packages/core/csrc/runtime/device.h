@@ -50,7 +50,9 @@ int device_or_current(int index);
 // Restores the thread's current device.
 class DeviceScope {
  public:
-  explicit DeviceScope(int index) : previous_(current_device()) { set_current_device_unchecked(index); }
+  explicit DeviceScope(int index) : previous_(current_device()) {
+    set_current_device_unchecked(index);
+  }
   ~DeviceScope() { set_current_device_unchecked(previous_); }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;

@@ -18,7 +18,8 @@ constexpr size_t kStateBytes = 2 * sizeof(uint64_t);
 }  // namespace
 
 Generator::Generator(c10::DeviceIndex device, uint64_t seed)
-    : c10::GeneratorImpl(c10::Device(kDeviceType, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+    : c10::GeneratorImpl(c10::Device(kDeviceType, device),
+                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
       seed_(seed) {}
 
 void Generator::set_current_seed(uint64_t seed) {

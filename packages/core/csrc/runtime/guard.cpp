@@ -38,7 +38,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device target) const noexcept override {
     if (target.has_index()) set_current_device_unchecked(target.index());
   }
-  c10::DeviceIndex deviceCount() const noexcept override { return static_cast<c10::DeviceIndex>(device_count()); }
+  c10::DeviceIndex deviceCount() const noexcept override {
+    return static_cast<c10::DeviceIndex>(device_count());
+  }
   c10::DeviceCapability getDeviceCapability(c10::Device target) const override {
     c10::DeviceCapability capability;
     const auto properties = device(device_or_current(target.index())).properties();
@@ -59,7 +61,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     return pooled_stream(device_or_current(target.index()), high_priority);
   }
   c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
-  void* getStreamNativeHandle(const c10::Stream stream) const override { return native_stream(stream); }
+  void* getStreamNativeHandle(const c10::Stream stream) const override {
+    return native_stream(stream);
+  }
   bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
   void synchronizeStream(const c10::Stream& stream) const override { synchronize_stream(stream); }
   void synchronizeDevice(const c10::DeviceIndex index) const override {
@@ -72,20 +76,22 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   void record(void** event, const c10::Stream& stream, const c10::DeviceIndex index,
               const c10::EventFlag flag) const override {
     check_not_forked();
-    TORCH_CHECK(index == -1 || index == stream.device_index(), "[dl] an event of dl:", static_cast<int>(index),
+    TORCH_CHECK(index == -1 || index == stream.device_index(),
+                "[dl] an event of dl:", static_cast<int>(index),
                 " cannot be recorded on a stream of dl:", static_cast<int>(stream.device_index()));
     const Device& owner = device(stream.device_index());
     if (*event == nullptr) {
       auto made = std::make_unique<Event>(Event{stream.device_index(), nullptr});
       const uint64_t flags = flag == c10::EventFlag::BACKEND_DEFAULT ? DL_EVENT_TIMING : 0;
-      owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, flags, &made->handle);
+      owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, flags,
+                         &made->handle);
       *event = made.release();
     }
     auto* recorded = static_cast<Event*>(*event);
     TORCH_CHECK(recorded->device == stream.device_index(), "[dl] an event of dl:", recorded->device,
                 " cannot be recorded on a stream of dl:", static_cast<int>(stream.device_index()));
-    owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local, recorded->handle,
-                       native_stream(stream));
+    owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local,
+                       recorded->handle, native_stream(stream));
   }
   void block(void* event, const c10::Stream& stream) const override {
     if (event == nullptr) return;
@@ -94,11 +100,12 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const Device& owner = owner_of(recorded);
     if (owner.synchronous) return;
     if (owner.vendor == waiting.vendor) {
-      waiting.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event", waiting.local,
-                           native_stream(stream), recorded->handle);
+      waiting.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event",
+                           waiting.local, native_stream(stream), recorded->handle);
     } else {
       // Vendors know nothing of each other's events; the host waits in between.
-      owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local, recorded->handle);
+      owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
+                         recorded->handle);
     }
   }
   bool queryEvent(void* event) const override {
@@ -106,39 +113,45 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const auto* recorded = static_cast<Event*>(event);
     const Device& owner = owner_of(recorded);
     int32_t finished = 0;
-    owner.vendor->call(&dl_vendor_table_t::event_query, "event_query", owner.local, recorded->handle, &finished);
+    owner.vendor->call(&dl_vendor_table_t::event_query, "event_query", owner.local,
+                       recorded->handle, &finished);
     return finished != 0;
   }
   void synchronizeEvent(void* event) const override {
     if (event == nullptr) return;
     const auto* recorded = static_cast<Event*>(event);
     const Device& owner = owner_of(recorded);
-    owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local, recorded->handle);
+    owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
+                       recorded->handle);
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     if (event == nullptr) return;
     const std::unique_ptr<Event> owned(static_cast<Event*>(event));
     if (in_bad_fork()) return;
     const Device& owner = owner_of(owned.get());
-    owner.vendor->call_noexcept(&dl_vendor_table_t::event_destroy, "event_destroy", owner.local, owned->handle);
+    owner.vendor->call_noexcept(&dl_vendor_table_t::event_destroy, "event_destroy", owner.local,
+                                owned->handle);
   }
   double elapsedTime(void* start, void* end, const c10::DeviceIndex) const override {
     TORCH_CHECK(start != nullptr && end != nullptr,
                 "[dl] both events must be recorded before elapsed_time can be read");
     const auto* first = static_cast<Event*>(start);
     const auto* last = static_cast<Event*>(end);
-    TORCH_CHECK(first->device == last->device, "[dl] elapsed_time needs two events of one device, got dl:",
-                first->device, " and dl:", last->device);
+    TORCH_CHECK(first->device == last->device,
+                "[dl] elapsed_time needs two events of one device, got dl:", first->device,
+                " and dl:", last->device);
     const Device& owner = owner_of(first);
     double milliseconds = 0;
-    owner.vendor->call(&dl_vendor_table_t::event_elapsed, "event_elapsed", owner.local, first->handle, last->handle,
-                       &milliseconds);
+    owner.vendor->call(&dl_vendor_table_t::event_elapsed, "event_elapsed", owner.local,
+                       first->handle, last->handle, &milliseconds);
     return milliseconds;
   }
 };
 
 }  // namespace
 
-void register_guard() { static c10::impl::DeviceGuardImplRegistrar registrar(kDeviceType, new Guard); }
+void register_guard() {
+  static c10::impl::DeviceGuardImplRegistrar registrar(kDeviceType, new Guard);
+}
 
 }  // namespace dl::core

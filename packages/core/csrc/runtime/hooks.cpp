@@ -1,6 +1,6 @@
 // What torch.accelerator, Generator(device), pin_memory and storage resizing ask of the backend.
-#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/core/CachingHostAllocator.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
@@ -21,10 +21,16 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   void init() const override {}
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return device_count() > 0; }
-  bool hasPrimaryContext(c10::DeviceIndex index) const override { return index >= 0 && index < device_count(); }
-  c10::DeviceIndex deviceCount() const override { return static_cast<c10::DeviceIndex>(device_count()); }
+  bool hasPrimaryContext(c10::DeviceIndex index) const override {
+    return index >= 0 && index < device_count();
+  }
+  c10::DeviceIndex deviceCount() const override {
+    return static_cast<c10::DeviceIndex>(device_count());
+  }
   void setCurrentDevice(c10::DeviceIndex index) const override { set_current_device(index); }
-  c10::DeviceIndex getCurrentDevice() const override { return static_cast<c10::DeviceIndex>(current_device()); }
+  c10::DeviceIndex getCurrentDevice() const override {
+    return static_cast<c10::DeviceIndex>(current_device());
+  }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex index) const override {
     const int previous = current_device();
     set_current_device(index);
@@ -44,7 +50,9 @@ class Hooks final : public at::PrivateUse1HooksInterface {
     return {kDeviceType, static_cast<c10::DeviceIndex>(index)};
   }
 
-  const at::Generator& getDefaultGenerator(c10::DeviceIndex index) const override { return default_generator(index); }
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex index) const override {
+    return default_generator(index);
+  }
   at::Generator getNewGenerator(c10::DeviceIndex index) const override {
     const int resolved = device_or_current(index);
     device(resolved);

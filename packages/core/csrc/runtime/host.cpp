@@ -32,16 +32,20 @@ void log(const dl_host_t*, int32_t level, const char* message) {
   }
 }
 
-int32_t parallel_for(const dl_host_t*, int64_t begin, int64_t end, int64_t grain, dl_range_fn body, void* arg) {
+int32_t parallel_for(const dl_host_t*, int64_t begin, int64_t end, int64_t grain, dl_range_fn body,
+                     void* arg) {
   if (C10_UNLIKELY(bad_fork.load(std::memory_order_relaxed))) return DL_UNAVAILABLE;
   at::parallel_for(begin, end, grain, [&](int64_t first, int64_t last) { body(arg, first, last); });
   return DL_OK;
 }
 
-int32_t num_threads(const dl_host_t*) { return at::in_parallel_region() ? 1 : at::get_num_threads(); }
+int32_t num_threads(const dl_host_t*) {
+  return at::in_parallel_region() ? 1 : at::get_num_threads();
+}
 
 const dl_host_t kHost = {
-    sizeof(dl_host_t), nullptr, "torch", TORCH_VERSION, allocate, deallocate, log, parallel_for, num_threads,
+    sizeof(dl_host_t), nullptr, "torch",      TORCH_VERSION, allocate,
+    deallocate,        log,     parallel_for, num_threads,
 };
 
 }  // namespace
@@ -52,9 +56,11 @@ bool in_bad_fork() { return bad_fork.load(std::memory_order_relaxed); }
 
 void check_not_forked() {
   TORCH_CHECK(!in_bad_fork(),
-              "[dl] this process was forked after its parent had used a dl device, which cannot work: threads and "
+              "[dl] this process was forked after its parent had used a dl device, which cannot "
+              "work: threads and "
               "driver state do not survive a fork. Use the 'spawn' start method "
-              "(torch.multiprocessing.set_start_method('spawn')), or fork before the first use of the device");
+              "(torch.multiprocessing.set_start_method('spawn')), or fork before the first use of "
+              "the device");
 }
 
 void note_device_use() {

@@ -7,8 +7,8 @@ namespace dl::core {
 
 const dl_host_t* host_table();
 
-// True in a child process whose parent had used a dl device: thread pools and driver state do not survive
-// a fork.
+// True in a child process whose parent had used a dl device: thread pools and driver state do not
+// survive a fork.
 bool in_bad_fork();
 // Throws in such a child, naming the cure.
 void check_not_forked();

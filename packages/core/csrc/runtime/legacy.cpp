@@ -28,7 +28,7 @@ struct LegacyVendor : dl_vendor {
 LegacyVendor& self(dl_vendor_t* vendor) { return *static_cast<LegacyVendor*>(vendor); }
 
 dl_status_t* out_of_memory() {
-  static dl_status_t status = {sizeof(dl_status_t), DL_OUT_OF_MEMORY,  0,
+  static dl_status_t status = {sizeof(dl_status_t),  DL_OUT_OF_MEMORY, 0,
                                "out of host memory", "posix_memalign", [](dl_status_t*) {}};
   return &status;
 }
@@ -51,16 +51,18 @@ void fill_slots(dl_vendor_table_t& slots) {
     std::free(memory);
     return nullptr;
   };
-  slots.memory_copy = [](dl_vendor_t*, int32_t, void* destination, const void* source, uint64_t bytes, int32_t,
-                         void*) -> dl_status_t* {
+  slots.memory_copy = [](dl_vendor_t*, int32_t, void* destination, const void* source,
+                         uint64_t bytes, int32_t, void*) -> dl_status_t* {
     std::memmove(destination, source, bytes);
     return nullptr;
   };
-  slots.memory_set = [](dl_vendor_t*, int32_t, void* memory, int32_t value, uint64_t bytes, void*) -> dl_status_t* {
+  slots.memory_set = [](dl_vendor_t*, int32_t, void* memory, int32_t value, uint64_t bytes,
+                        void*) -> dl_status_t* {
     std::memset(memory, value, bytes);
     return nullptr;
   };
-  slots.operators = [](dl_vendor_t* vendor, const dl_operator_t** list, uint64_t* count) -> dl_status_t* {
+  slots.operators = [](dl_vendor_t* vendor, const dl_operator_t** list,
+                       uint64_t* count) -> dl_status_t* {
     *list = self(vendor).operators.data();
     *count = self(vendor).operators.size();
     return nullptr;
@@ -77,10 +79,12 @@ void set_legacy_runtime(std::string path) { runtime_path = std::move(path); }
 void preload_legacy_runtime() {
   static std::once_flag once;
   std::call_once(once, [] {
-    TORCH_CHECK(!runtime_path.empty(), "[dl] no libdiopirt.so.1 for legacy libraries: reinstall dl-diopi-proto");
+    TORCH_CHECK(!runtime_path.empty(),
+                "[dl] no libdiopirt.so.1 for legacy libraries: reinstall dl-diopi-proto");
     void* handle = dlopen(runtime_path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     TORCH_CHECK(handle != nullptr, "[dl] cannot load ", runtime_path, ": ", dlerror());
-    set_current_context = reinterpret_cast<SetContext>(dlsym(handle, "diopirt_set_current_context"));
+    set_current_context =
+        reinterpret_cast<SetContext>(dlsym(handle, "diopirt_set_current_context"));
   });
 }
 
@@ -93,10 +97,12 @@ dl_vendor_t* make_legacy_instance(void* handle, const std::string& name) {
   // A legacy library carries no fingerprints: its wrapper plugin vouches for the signatures.
   for (size_t i = 0; i < kOpCount; ++i) {
     if (void* symbol = dlsym(handle, kOpNames[i])) {
-      vendor->operators.push_back({kOpNames[i], kOpFingerprints[i], reinterpret_cast<dl_function_t>(symbol), 0});
+      vendor->operators.push_back(
+          {kOpNames[i], kOpFingerprints[i], reinterpret_cast<dl_function_t>(symbol), 0});
     }
   }
-  vendor->last_error = reinterpret_cast<const char* (*)()>(dlsym(handle, "diopiGetLastErrorString"));
+  vendor->last_error =
+      reinterpret_cast<const char* (*)()>(dlsym(handle, "diopiGetLastErrorString"));
   vendor->table = &vendor->slots;
   return vendor;
 }

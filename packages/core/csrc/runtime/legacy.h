@@ -7,7 +7,8 @@
 
 namespace dl::core {
 
-// Makes libdiopirt.so.1 visible to legacy libraries. `set_legacy_runtime` names the file beforehand.
+// Makes libdiopirt.so.1 visible to legacy libraries. `set_legacy_runtime` names the file
+// beforehand.
 void set_legacy_runtime(std::string path);
 void preload_legacy_runtime();
 
@@ -15,7 +16,8 @@ void preload_legacy_runtime();
 // Lives as long as the process.
 dl_vendor_t* make_legacy_instance(void* handle, const std::string& name);
 
-// Functions without a context argument use the thread's current context; a no-op without legacy libraries.
+// Functions without a context argument use the thread's current context; a no-op without legacy
+// libraries.
 class LegacyContextScope {
  public:
   explicit LegacyContextScope(diopiContextHandle_t context);

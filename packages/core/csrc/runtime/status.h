@@ -7,8 +7,9 @@
 
 namespace dl::core {
 
-// Throws when `status` is an error: c10::OutOfMemoryError for DL_OUT_OF_MEMORY, c10::Error otherwise. The
-// message names `what` (the slot), the vendor and the vendor's own words. Releases the status.
+// Throws when `status` is an error: c10::OutOfMemoryError for DL_OUT_OF_MEMORY, c10::Error
+// otherwise. The message names `what` (the slot), the vendor and the vendor's own words. Releases
+// the status.
 void check_status(dl_status_t* status, const char* what, const std::string& vendor);
 
 // For destructors and noexcept paths: logs instead of throwing.

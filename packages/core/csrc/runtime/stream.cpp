@@ -33,17 +33,20 @@ DeviceStreams& streams(int device) {
 thread_local std::array<int64_t, kMaxDevices> current_ids{};
 
 c10::Stream make(int device, int64_t id) {
-  return c10::Stream(c10::Stream::UNSAFE, c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(device)), id);
+  return c10::Stream(c10::Stream::UNSAFE,
+                     c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(device)), id);
 }
 
 int64_t create_locked(DeviceStreams& state, int index, int priority) {
   const int64_t id = state.count.load();
-  TORCH_CHECK(id < static_cast<int64_t>(state.handles.size()), "[dl] ", id, " streams were created on dl:", index,
+  TORCH_CHECK(id < static_cast<int64_t>(state.handles.size()), "[dl] ", id,
+              " streams were created on dl:", index,
               "; reuse streams instead of creating one per task");
   const Device& owner = device(index);
   // A vendor without streams does everything in order on its default stream: any stream will do.
   if (owner.vendor->slots().stream_create != nullptr) {
-    owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local, priority, &state.handles[id]);
+    owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local, priority,
+                       &state.handles[id]);
   }
   state.count.store(id + 1, std::memory_order_release);
   return id;
@@ -79,14 +82,16 @@ c10::Stream pooled_stream(int index, bool high_priority) {
   const std::lock_guard<std::mutex> guard(state.mutex);
   auto& pool = state.pools[high_priority];
   const size_t slot = state.next[high_priority]++ % kPoolSize;
-  if (slot >= pool.size()) pool.push_back(create_locked(state, index, high_priority ? kHighPriority : 0));
+  if (slot >= pool.size())
+    pool.push_back(create_locked(state, index, high_priority ? kHighPriority : 0));
   return make(index, pool[slot]);
 }
 
 void* native_stream(c10::Stream stream) {
   const DeviceStreams& state = streams(stream.device_index());
-  TORCH_CHECK(stream.id() >= 0 && stream.id() < state.count.load(std::memory_order_acquire), "[dl] stream ",
-              stream.id(), " of dl:", static_cast<int>(stream.device_index()), " does not exist");
+  TORCH_CHECK(stream.id() >= 0 && stream.id() < state.count.load(std::memory_order_acquire),
+              "[dl] stream ", stream.id(), " of dl:", static_cast<int>(stream.device_index()),
+              " does not exist");
   return state.handles[stream.id()];
 }
 
@@ -107,7 +112,8 @@ bool query_stream(c10::Stream stream) {
   const Device& owner = device(stream.device_index());
   if (owner.synchronous) return true;
   int32_t finished = 0;
-  owner.vendor->call(&dl_vendor_table_t::stream_query, "stream_query", owner.local, native_stream(stream), &finished);
+  owner.vendor->call(&dl_vendor_table_t::stream_query, "stream_query", owner.local,
+                     native_stream(stream), &finished);
   return finished != 0;
 }
 

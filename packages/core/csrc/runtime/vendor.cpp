@@ -36,15 +36,17 @@ void Vendor::open(bool legacy) {
   } else {
     const auto entry = reinterpret_cast<dl_vendor_entry_v1_t>(dlsym(handle_, "dl_vendor_v1"));
     TORCH_CHECK(entry != nullptr, "[dl] ", library_, " (vendor ", name_,
-                ") exports no dl_vendor_v1: it was built for another vendor ABI. Install a version of its wheel "
+                ") exports no dl_vendor_v1: it was built for another vendor ABI. Install a version "
+                "of its wheel "
                 "that matches this dl-core, or declare it as a legacy library");
     status = entry(host_table(), &instance_);
   }
   check_status(status, "dl_vendor_v1", name_);
-  TORCH_CHECK(instance_ != nullptr && instance_->table != nullptr, "[dl] dl_vendor_v1 of vendor ", name_,
-              " returned no instance");
-  TORCH_CHECK(instance_->table->struct_size >= offsetof(dl_vendor_table_t, present), "[dl] vendor ", name_,
-              " returned a table of ", instance_->table->struct_size, " bytes, too short to be one");
+  TORCH_CHECK(instance_ != nullptr && instance_->table != nullptr, "[dl] dl_vendor_v1 of vendor ",
+              name_, " returned no instance");
+  TORCH_CHECK(instance_->table->struct_size >= offsetof(dl_vendor_table_t, present), "[dl] vendor ",
+              name_, " returned a table of ", instance_->table->struct_size,
+              " bytes, too short to be one");
 }
 
 void Vendor::bind_operators() {
@@ -73,7 +75,8 @@ const char* Vendor::last_error() const {
 }
 
 void Vendor::unsupported(const char* what) const {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] vendor ", name_, " ", version_, " does not offer ", what);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] vendor ", name_, " ", version_, " does not offer ",
+                              what);
 }
 
 }  // namespace dl::core

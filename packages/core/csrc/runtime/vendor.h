@@ -11,7 +11,6 @@
 #include "dl/vendor.h"
 #include "runtime/status.h"
 
-
 namespace dl::core {
 
 // Loads a library with RTLD_LOCAL and creates an instance. Never unloaded: vendors may own threads.
@@ -41,14 +40,15 @@ class Vendor {
 
   // Calls a slot, turning NULL slots and error objects into exceptions.
   template <typename Slot, typename... Args>
-  void call(Slot dl_vendor_table_t::*slot, const char* what, Args... args) const {
+  void call(Slot dl_vendor_table_t::* slot, const char* what, Args... args) const {
     const auto function = slots_.*slot;
     if (C10_UNLIKELY(function == nullptr)) unsupported(what);
     check_status(function(instance_, args...), what, name_);
   }
   // As call, for destructors.
   template <typename Slot, typename... Args>
-  void call_noexcept(Slot dl_vendor_table_t::*slot, const char* what, Args... args) const noexcept {
+  void call_noexcept(Slot dl_vendor_table_t::* slot, const char* what,
+                     Args... args) const noexcept {
     const auto function = slots_.*slot;
     if (function != nullptr) warn_status(function(instance_, args...), what, name_);
   }

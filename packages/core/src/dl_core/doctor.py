@@ -107,14 +107,13 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
             VisibleDevice(f"dl:{position}", name, index, names[name, index])
             for position, (name, index) in enumerate(choice.devices)
         ],
-        reasons=[*ready.plan.reasons, *choice.reasons],
+        reasons=[*ready.plan.reasons, *choice.reasons, *_autoload_off(environ, torch)],
         problems=[
             *ready.problems,
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
             *choice.problems,
             *([obstacle] if obstacle else []),
             *_misspelt(environ),
-            *_autoload_off(environ, torch),
         ],
     )
 

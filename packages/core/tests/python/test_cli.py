@@ -132,6 +132,33 @@ def test_doctor_shows_devices_operators_and_reasons(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("two_vendors")
+def test_autoload_turned_off_is_a_reason_and_no_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = installed.TorchBuild("2.13.0", None, None)
+    monkeypatch.setattr(installed, "torch_build", lambda: torch)
+    monkeypatch.setattr(installed, "has_compiled_part", lambda: True)
+    monkeypatch.setattr(installed, "built_for", lambda: "2.13.0")
+    assert cli.main(["doctor"]) == 0
+    assert "dl_core.init()" not in capsys.readouterr().out
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    assert cli.main(["doctor"]) == 0
+    assert "call dl_core.init()" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("two_vendors")
+def test_doctor_tells_a_compiled_part_for_another_torch(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = installed.TorchBuild("2.14.0", None, None)
+    monkeypatch.setattr(installed, "torch_build", lambda: torch)
+    monkeypatch.setattr(installed, "has_compiled_part", lambda: True)
+    monkeypatch.setattr(installed, "built_for", lambda: "2.13.0+cpu")
+    assert cli.main(["doctor"]) == 1
+    assert "built for torch 2.13.0+cpu and torch 2.14.0 is running" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("two_vendors")
 def test_devices_lists_what_torch_will_see(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

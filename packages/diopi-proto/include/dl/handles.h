@@ -1,8 +1,8 @@
 /* What a host puts behind the three handles that operators receive.
  *
- * Each handle points to a struct that begins with the prefix below; the host may append fields of its
- * own after it. Vendors treat handles as opaque and use the getters of diopi/diopirt.h, which are inline
- * functions that read the prefix: a vendor library needs no library of ours at load.
+ * Each handle points to a struct that begins with the prefix below; the host may append fields of
+ * its own after it. Vendors treat handles as opaque and use the getters of diopi/diopirt.h, which
+ * are inline functions that read the prefix: a vendor library needs no library of ours at load.
  *
  * The layout is frozen and append-only (tests/abi). A reader accepts any version >= the one it was
  * compiled for; fields are never moved, repurposed or removed. */
@@ -20,21 +20,24 @@ DL_EXTERN_C_BEGIN
 #define DL_GENERATOR_MAGIC 0x47696c64u /* "dliG" */
 #define DL_PREFIX_VERSION 1u
 
-/* What the host does for a running operator. Every function may be called only by the thread that runs
- * the operator, and only until the operator returns. NULL slots mean "not supported". */
+/* What the host does for a running operator. Every function may be called only by the thread that
+ * runs the operator, and only until the operator returns. NULL slots mean "not supported". */
 typedef struct dl_handle_ops {
   uint64_t struct_size;
   /* Allocate a tensor that lives until the context dies; its memory is reused only in stream order.
    * `stride` NULL means contiguous. Strides count elements. */
-  diopiError_t (*require_tensor)(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, const diopiSize_t* size,
-                                 const diopiSize_t* stride, diopiDtype_t dtype, diopiDevice_t device);
+  diopiError_t (*require_tensor)(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
+                                 const diopiSize_t* size, const diopiSize_t* stride,
+                                 diopiDtype_t dtype, diopiDevice_t device);
   /* As require_tensor: a one-dimensional uint8 tensor of `num_bytes` elements. */
-  diopiError_t (*require_buffer)(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor, int64_t num_bytes,
-                                 diopiDevice_t device);
+  diopiError_t (*require_buffer)(diopiContextHandle_t ctx, diopiTensorHandle_t* tensor,
+                                 int64_t num_bytes, diopiDevice_t device);
   /* The opaque state as a one-dimensional uint8 host tensor owned by `ctx`. */
-  diopiError_t (*generator_get_state)(diopiContextHandle_t ctx, diopiConstGeneratorHandle_t generator,
+  diopiError_t (*generator_get_state)(diopiContextHandle_t ctx,
+                                      diopiConstGeneratorHandle_t generator,
                                       diopiTensorHandle_t* state);
-  diopiError_t (*generator_set_state)(diopiGeneratorHandle_t generator, diopiConstTensorHandle_t state);
+  diopiError_t (*generator_set_state)(diopiGeneratorHandle_t generator,
+                                      diopiConstTensorHandle_t state);
   /* Named ranges for profilers. `record` is the host's, opaque to the vendor. */
   diopiError_t (*record_start)(diopiContextHandle_t ctx, const char* name, void** record);
   diopiError_t (*record_end)(diopiContextHandle_t ctx, void** record);
@@ -48,14 +51,14 @@ typedef struct dl_tensor_prefix {
   void* storage;          /* start of the memory block that the tensor views */
   int64_t storage_offset; /* elements */
   int64_t storage_bytes;
-  const int64_t* sizes; /* ndim values; these and the strides live as long as the handle */
+  const int64_t* sizes;   /* ndim values; these and the strides live as long as the handle */
   const int64_t* strides; /* ndim values, in elements; may be 0 (broadcast), never negative */
   int64_t ndim;
   int64_t numel;
-  int32_t dtype;        /* diopiDtype_t */
-  int32_t device;       /* diopiDevice_t */
-  int32_t device_index; /* the vendor's own numbering */
-  uint32_t flags;       /* DL_TENSOR_* */
+  int32_t dtype;                               /* diopiDtype_t */
+  int32_t device;                              /* diopiDevice_t */
+  int32_t device_index;                        /* the vendor's own numbering */
+  uint32_t flags;                              /* DL_TENSOR_* */
   const struct dl_tensor_prefix* crow_indices; /* the CSR parts; NULL unless DL_TENSOR_SPARSE_CSR */
   const struct dl_tensor_prefix* col_indices;
   const struct dl_tensor_prefix* values;
@@ -69,16 +72,18 @@ typedef struct dl_context_prefix {
   uint32_t magic;
   uint32_t version;
   const dl_handle_ops_t* ops;
-  void* stream;         /* the vendor's own stream, as its stream_create returned it; NULL = default stream */
+  void*
+      stream; /* the vendor's own stream, as its stream_create returned it; NULL = default stream */
   int32_t device_index; /* the vendor's own numbering */
   uint32_t flags;       /* zero */
   const dl_host_t* host;
   struct dl_vendor* vendor; /* the instance that serves the call; NULL for legacy libraries */
 } dl_context_prefix_t;
 
-/* Philox4x32-10 with key = seed. `offset` counts 128-bit counter steps already consumed: an operator that
- * draws n steps reads seed and offset, uses counters offset … offset+n-1 and stores offset+n. The same
- * seed and offset give the same numbers on every vendor. The host holds the generator for the call. */
+/* Philox4x32-10 with key = seed. `offset` counts 128-bit counter steps already consumed: an
+ * operator that draws n steps reads seed and offset, uses counters offset … offset+n-1 and stores
+ * offset+n. The same seed and offset give the same numbers on every vendor. The host holds the
+ * generator for the call. */
 typedef struct dl_generator_prefix {
   uint32_t magic;
   uint32_t version;

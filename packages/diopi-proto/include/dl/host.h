@@ -13,11 +13,12 @@ typedef enum {
   DL_LOG_ERROR = 3,
 } dl_log_level_t;
 
-/* Runs `body(arg, begin, end)` over a part of the range. May be called from several threads at once. */
+/* Runs `body(arg, begin, end)` over a part of the range. May be called from several threads at
+ * once. */
 typedef void (*dl_range_fn)(void* arg, int64_t begin, int64_t end);
 
-/* Valid from before dl_vendor_v1 is called until after the instance is destroyed. All functions may be
- * called from any thread, at any time. NULL slots mean "not supported". */
+/* Valid from before dl_vendor_v1 is called until after the instance is destroyed. All functions may
+ * be called from any thread, at any time. NULL slots mean "not supported". */
 typedef struct dl_host {
   uint64_t struct_size;
   dl_extension_t* extensions;
@@ -30,11 +31,12 @@ typedef struct dl_host {
 
   void (*log)(const struct dl_host* host, int32_t level, const char* message);
 
-  /* Splits [begin, end) into pieces of at least `grain` and runs `body` on all of them, on the calling
-   * thread too; returns when all have run. Nested calls run on the calling thread alone. `body` must not
-   * throw. Returns 0, or a dl_code_t when the pool is unusable (after a fork): nothing has run then. */
-  int32_t (*parallel_for)(const struct dl_host* host, int64_t begin, int64_t end, int64_t grain, dl_range_fn body,
-                          void* arg);
+  /* Splits [begin, end) into pieces of at least `grain` and runs `body` on all of them, on the
+   * calling thread too; returns when all have run. Nested calls run on the calling thread alone.
+   * `body` must not throw. Returns 0, or a dl_code_t when the pool is unusable (after a fork):
+   * nothing has run then. */
+  int32_t (*parallel_for)(const struct dl_host* host, int64_t begin, int64_t end, int64_t grain,
+                          dl_range_fn body, void* arg);
   /* How many threads parallel_for would use now, at least 1. */
   int32_t (*num_threads)(const struct dl_host* host);
 } dl_host_t;

@@ -1,19 +1,21 @@
-/* The vendor table: everything that a host asks of a vendor library, apart from the operators' bodies.
+/* The vendor table: everything that a host asks of a vendor library, apart from the operators'
+ * bodies.
  *
- * A library exports one symbol, dl_vendor_v1. It creates an *instance*; every slot takes it. A library keeps
- * nothing of a host in statics, so several hosts can hold instances of it in one process.
+ * A library exports one symbol, dl_vendor_v1. It creates an *instance*; every slot takes it. A
+ * library keeps nothing of a host in statics, so several hosts can hold instances of it in one
+ * process.
  *
- * Versioning. Structs begin with struct_size as their writer compiled it, fields are only ever appended, and a
- * reader tests DL_HAS_FIELD before it touches one that was added after the first release. Minors are never
- * compared; an incompatible change needs dl_vendor_v2. Unknown flag bits are zero and must be ignored
- * by readers. A NULL slot means "not supported".
+ * Versioning. Structs begin with struct_size as their writer compiled it, fields are only ever
+ * appended, and a reader tests DL_HAS_FIELD before it touches one that was added after the first
+ * release. Minors are never compared; an incompatible change needs dl_vendor_v2. Unknown flag bits
+ * are zero and must be ignored by readers. A NULL slot means "not supported".
  *
- * Threads. Every slot may be called from any thread; calls on one stream or event are ordered by the caller.
- * Errors of asynchronous work may surface from a later call on the same device, at the latest from a
- * synchronisation. No exception, abort or longjmp crosses this boundary.
+ * Threads. Every slot may be called from any thread; calls on one stream or event are ordered by
+ * the caller. Errors of asynchronous work may surface from a later call on the same device, at the
+ * latest from a synchronisation. No exception, abort or longjmp crosses this boundary.
  *
- * Fork. Creating an instance and `present` touch no driver. A child process may call nothing else on an
- * instance that its parent used. */
+ * Fork. Creating an instance and `present` touch no driver. A child process may call nothing else
+ * on an instance that its parent used. */
 #ifndef DL_VENDOR_H_
 #define DL_VENDOR_H_
 
@@ -25,10 +27,12 @@
 DL_EXTERN_C_BEGIN
 
 /* Capabilities: bits of dl_vendor_table_t.capabilities. */
-#define DL_CAP_HOST_ACCESSIBLE (UINT64_C(1) << 0)  /* the host may read and write device memory */
-#define DL_CAP_SYNCHRONOUS (UINT64_C(1) << 1)      /* work is finished when the enqueueing call returns */
-#define DL_CAP_ANY_HOST_POINTER (UINT64_C(1) << 2) /* operators accept any host address as device memory */
-#define DL_CAP_REFERENCE (UINT64_C(1) << 3)        /* a CPU reference, not an accelerator */
+#define DL_CAP_HOST_ACCESSIBLE (UINT64_C(1) << 0) /* the host may read and write device memory */
+#define DL_CAP_SYNCHRONOUS \
+  (UINT64_C(1) << 1) /* work is finished when the enqueueing call returns */
+#define DL_CAP_ANY_HOST_POINTER \
+  (UINT64_C(1) << 2)                        /* operators accept any host address as device memory */
+#define DL_CAP_REFERENCE (UINT64_C(1) << 3) /* a CPU reference, not an accelerator */
 
 /* Extension types. */
 #define DL_EXT_COMMUNICATOR UINT64_C(1)
@@ -85,29 +89,35 @@ typedef struct dl_vendor_table {
 
   /* Devices are numbered 0 … count-1. No driver or no device is count 0, not an error. */
   dl_status_t* (*device_count)(dl_vendor_t* vendor, int32_t* count);
-  dl_status_t* (*device_properties)(dl_vendor_t* vendor, int32_t device, dl_device_properties_t* properties);
+  dl_status_t* (*device_properties)(dl_vendor_t* vendor, int32_t device,
+                                    dl_device_properties_t* properties);
   dl_status_t* (*device_synchronize)(dl_vendor_t* vendor, int32_t device);
 
-  /* Device memory, at least 64-byte aligned. bytes > 0. A failure is DL_OUT_OF_MEMORY. The caller frees only
-   * memory that no enqueued work uses. */
-  dl_status_t* (*memory_allocate)(dl_vendor_t* vendor, int32_t device, uint64_t bytes, void** memory);
+  /* Device memory, at least 64-byte aligned. bytes > 0. A failure is DL_OUT_OF_MEMORY. The caller
+   * frees only memory that no enqueued work uses. */
+  dl_status_t* (*memory_allocate)(dl_vendor_t* vendor, int32_t device, uint64_t bytes,
+                                  void** memory);
   dl_status_t* (*memory_free)(dl_vendor_t* vendor, int32_t device, void* memory);
-  dl_status_t* (*memory_info)(dl_vendor_t* vendor, int32_t device, uint64_t* free_bytes, uint64_t* total_bytes);
+  dl_status_t* (*memory_info)(dl_vendor_t* vendor, int32_t device, uint64_t* free_bytes,
+                              uint64_t* total_bytes);
   /* Page-locked host memory for asynchronous copies. */
   dl_status_t* (*host_allocate)(dl_vendor_t* vendor, uint64_t bytes, void** memory);
   dl_status_t* (*host_free)(dl_vendor_t* vendor, void* memory);
-  /* Enqueued on `stream`. The host side may be pageable: then the call returns when the host memory is free
-   * to be reused or valid to be read, unless the memory came from host_allocate. */
-  dl_status_t* (*memory_copy)(dl_vendor_t* vendor, int32_t device, void* destination, const void* source,
-                              uint64_t bytes, int32_t kind, void* stream);
-  dl_status_t* (*memory_set)(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value, uint64_t bytes,
-                             void* stream);
+  /* Enqueued on `stream`. The host side may be pageable: then the call returns when the host memory
+   * is free to be reused or valid to be read, unless the memory came from host_allocate. */
+  dl_status_t* (*memory_copy)(dl_vendor_t* vendor, int32_t device, void* destination,
+                              const void* source, uint64_t bytes, int32_t kind, void* stream);
+  dl_status_t* (*memory_set)(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value,
+                             uint64_t bytes, void* stream);
 
-  /* Streams. NULL is every device's default stream and needs no creation. Higher priority is a lower number. */
-  dl_status_t* (*stream_create)(dl_vendor_t* vendor, int32_t device, int32_t priority, void** stream);
+  /* Streams. NULL is every device's default stream and needs no creation. Higher priority is a
+   * lower number. */
+  dl_status_t* (*stream_create)(dl_vendor_t* vendor, int32_t device, int32_t priority,
+                                void** stream);
   dl_status_t* (*stream_destroy)(dl_vendor_t* vendor, int32_t device, void* stream);
   dl_status_t* (*stream_synchronize)(dl_vendor_t* vendor, int32_t device, void* stream);
-  dl_status_t* (*stream_query)(dl_vendor_t* vendor, int32_t device, void* stream, int32_t* finished);
+  dl_status_t* (*stream_query)(dl_vendor_t* vendor, int32_t device, void* stream,
+                               int32_t* finished);
   dl_status_t* (*stream_wait_event)(dl_vendor_t* vendor, int32_t device, void* stream, void* event);
 
   /* Events. An event that was never recorded counts as finished. */
@@ -117,11 +127,13 @@ typedef struct dl_vendor_table {
   dl_status_t* (*event_synchronize)(dl_vendor_t* vendor, int32_t device, void* event);
   dl_status_t* (*event_query)(dl_vendor_t* vendor, int32_t device, void* event, int32_t* finished);
   /* Milliseconds between two finished events created with DL_EVENT_TIMING. */
-  dl_status_t* (*event_elapsed)(dl_vendor_t* vendor, int32_t device, void* start, void* end, double* milliseconds);
+  dl_status_t* (*event_elapsed)(dl_vendor_t* vendor, int32_t device, void* start, void* end,
+                                double* milliseconds);
 
   /* The operators of this library: an array that lives as long as the instance. */
   dl_status_t* (*operators)(dl_vendor_t* vendor, const dl_operator_t** operators, uint64_t* count);
-  /* Why the last operator on this thread failed; valid until the thread's next call. May return NULL. */
+  /* Why the last operator on this thread failed; valid until the thread's next call. May return
+   * NULL. */
   const char* (*last_error)(dl_vendor_t* vendor);
   /* append new slots here, never reorder */
 } dl_vendor_table_t;
@@ -131,7 +143,8 @@ struct dl_vendor {
   const dl_vendor_table_t* table;
 };
 
-/* The one exported symbol. `host` outlives the instance. Touches no driver. On failure *out stays untouched. */
+/* The one exported symbol. `host` outlives the instance. Touches no driver. On failure *out stays
+ * untouched. */
 typedef dl_status_t* (*dl_vendor_entry_v1_t)(const dl_host_t* host, dl_vendor_t** out);
 DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out);
 
