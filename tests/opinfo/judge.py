@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from diopi_proto.tolerance import OpClass, compare
 
 Reference = Callable[[], Any]

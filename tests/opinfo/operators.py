@@ -19,8 +19,37 @@ UNINITIALISED = frozenset(
 )
 """Their values are whatever the memory held: only dtype, shape and strides are compared."""
 
-ANY_STRIDES = frozenset({"argwhere", "nonzero"})
-"""The vendor allocates their results; torch documents no strides, and its own devices differ."""
+ANY_STRIDES = frozenset({"argwhere", "nonzero", "scaled_dot_product_attention"})
+"""Torch documents no strides of their results, and its own devices differ."""
+
+CPU_ARGUMENTS = frozenset({"tensor_split"})
+"""Torch wants the tensors among their further arguments on the CPU, whatever the device."""
+
+DENSE_TARGETS_ONLY = frozenset({"linalg.lu", "lu_unpack", "nn.functional.gelu", "tril", "triu"})
+"""Where out= has strides of its own, torch's CPU kernels (2.13) are no reference: that of gelu does
+not write to it, the others write out of bounds."""
+
+INDEPENDENT = frozenset(
+    {
+        "bernoulli",
+        "cauchy",
+        "exponential",
+        "geometric",
+        "log_normal",
+        "nn.functional.alpha_dropout",
+        "nn.functional.dropout",
+        "normal",
+        "normal.in_place",
+        "normal.number_mean",
+        "rand_like",
+        "randint",
+        "randint_like",
+        "randn",
+        "randn_like",
+        "uniform",
+    }
+)
+"""Random operators that draw for each element. Others share draws among elements."""
 
 # Sums of products of the inputs: the magnitude is the same operator on absolute values.
 _LINEAR = {
@@ -61,6 +90,9 @@ _LINEAR = {
 _SUMMING = frozenset(
     {
         "cdist",
+        "linalg.pinv",
+        "linalg.pinv.hermitian",
+        "linalg.pinv.singular",
         "log_softmax",
         "logcumsumexp",
         "nn.functional.batch_norm",
@@ -98,6 +130,8 @@ class Judgement:
     linear: bool = False
     any_strides: bool = False
     uninitialised: bool = False
+    cpu_arguments: bool = False
+    independent: bool = False
 
     @classmethod
     def of(cls, op: Any) -> Judgement:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from diopi_proto.tolerance.distribution import FALSE_ALARM
 
 from .relocate import Relocation
@@ -19,10 +20,13 @@ DRAWS = 40
 """Calls whose results are pooled: enough to tell a standard deviation of 1 from one of 1.2."""
 
 
-def compare_random(run: Callable[..., Any], original: Any, got: Any) -> str | None:
+def compare_random(
+    run: Callable[..., Any], original: Any, got: Any, independent: bool
+) -> str | None:
     """What is wrong with ``got``, the outcome of a random operator on dl; None if nothing is.
 
     :param run: ``run(arguments, seed=...)`` gives an outcome.
+    :param independent: every element has a draw of its own; otherwise, one for each row is sure.
     """
     device = str(next(t.device for t in got.leaves() if isinstance(t, torch.Tensor)))
     again = _draw(run, original, device, seed=SEED)
@@ -36,9 +40,11 @@ def compare_random(run: Callable[..., Any], original: Any, got: Any) -> str | No
     if all(_same(pooled[device][0], draw) for draw in pooled[device][1:]):
         return "every seed gives the same numbers"
     for output in range(len(first)):
-        problem = _distribution_problem(
-            *(torch.stack([draw[output] for draw in pooled[where]]) for where in (device, "cpu"))
+        left, right = (
+            torch.stack([draw[output] for draw in pooled[where]]) for where in (device, "cpu")
         )
+        rows = left.shape[1] if left.dim() > 1 else 1
+        problem = _distribution_problem(left, right, left.numel() if independent else DRAWS * rows)
         if problem is not None:
             return f"output {output}: {problem}"
     return None
@@ -54,11 +60,12 @@ def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
     return all(torch.equal(a, b) for a, b in zip(left, right, strict=True))
 
 
-def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor) -> str | None:
+def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> str | None:
     """Two-sample Kolmogorov-Smirnov over all elements of all draws.
 
     Each empirical distribution function is within Massart's bound of the true one (see
-    ``diopi_proto.tolerance.distribution``), so two of one distribution are within the sum.
+    ``diopi_proto.tolerance.distribution``), so two of one distribution are within the sum. The
+    bound is for ``draws`` independent elements.
     """
     left, right = (np.sort(_reals(each)) for each in (got, cpu))
     if np.isnan(left).any() != np.isnan(right).any():
@@ -68,7 +75,7 @@ def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor) -> str | None:
     points = np.concatenate([left, right])
     steps = [np.searchsorted(each, points, side="right") / each.size for each in (left, right)]
     distance = float(np.max(np.abs(steps[0] - steps[1])))
-    allowed = 2 * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * left.size))
+    allowed = 2 * math.sqrt(math.log(2 / FALSE_ALARM) / (2 * draws))
     if distance > allowed:
         return f"distributed unlike the CPU's: distance {distance:.2e}, allowed {allowed:.2e}"
     return None

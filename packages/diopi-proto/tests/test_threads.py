@@ -7,12 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pytest
 
 from diopi_proto import ArgumentError, Generator, OperatorError, Vendor, load_vendor
 from diopi_proto.host import context
+from diopi_proto.host.hosttable import HostTable
 
 Compile = Callable[..., Path]
 THREADS = 4
@@ -79,6 +81,28 @@ def test_a_shared_generator_gives_every_number_once(vendor: Vendor) -> None:
         drawn = sorted(chain.from_iterable(pool.map(draw, range(THREADS))))
     assert drawn == list(range(THREADS * 50 * 3))
     assert generator.offset == THREADS * 50 * 3
+
+
+def test_a_call_holds_its_generator(library: Path) -> None:
+    generator = Generator()
+    taken: list[bool] = []
+
+    def take() -> bool:
+        got = generator.lock.acquire(blocking=False)
+        if got:
+            generator.lock.release()
+        return got
+
+    class Watching(HostTable):
+        def _write_log(self, host: Any, level: int, message: Any) -> None:
+            with ThreadPoolExecutor(1) as pool:
+                taken.append(pool.submit(take).result())
+
+    with load_vendor(library, host=Watching()) as vendor:
+        taken.clear()
+        vendor.op.UniformInp(vendor.empty((1,)), 0.0, 1.0, generator)
+        assert taken == [False]
+        assert take()
 
 
 def test_vendors_are_opened_and_closed_by_many_threads(library: Path, counters: type) -> None:

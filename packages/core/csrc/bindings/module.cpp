@@ -137,6 +137,10 @@ PYBIND11_MODULE(_C, m) {
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
   m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
         "Load a vendor library; returns its facts. Raises RuntimeError with the cause.");
+  m.def(
+      "vendor_handle",
+      [](size_t index) { return reinterpret_cast<uintptr_t>(vendor(index).instance()); },
+      py::arg("index"), "Address of a loaded vendor's instance, for tools that use its extensions.");
   m.def("set_visible_devices", &set_visible_devices, py::arg("devices"),
         "Fix dl:0, dl:1, ... as (vendor index, vendor's own device number) pairs.");
 

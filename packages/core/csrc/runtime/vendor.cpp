@@ -27,7 +27,7 @@ Vendor::Vendor(std::string name, std::string library, bool legacy)
 
 void Vendor::open(bool legacy) {
   if (legacy) preload_legacy_runtime();
-  handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   TORCH_CHECK(handle_ != nullptr, "[dl] cannot load vendor ", name_, ": ", dlerror(),
               ". Reinstall its wheel, or run `dl doctor` for details");
   dl_status_t* status = nullptr;

@@ -3,8 +3,6 @@
 #ifndef DL_KERNELS_DENSE_H_
 #define DL_KERNELS_DENSE_H_
 
-#include <optional>
-
 #include "dl_kernels/config.h"
 #include "dl_kernels/copy.h"
 #include "dl_kernels/dtype_dispatch.h"
@@ -55,13 +53,13 @@ class DenseInput {
       status_ = diopiNoImplement;
       return;
     }
-    T* copy = storage_.emplace(Launch(ctx), tensor.numel).data();
+    T* copy = storage_.reserve(Launch(ctx), tensor.numel);
     data_ = copy;
     int64_t strides[kMaxDims];
     status_ = copy_elements(ctx, op, detail::array_like(copy, tensor, strides), tensor);
   }
 
-  std::optional<Workspace<T>> storage_;
+  Workspace<T> storage_;
   const T* data_ = nullptr;
   diopiError_t status_ = diopiSuccess;
 };
@@ -78,7 +76,7 @@ class DenseOutput {
     } else if (tensor_.ndim > kMaxDims) {
       status_ = diopiNoImplement;
     } else {
-      data_ = storage_.emplace(Launch(ctx), tensor_.numel).data();
+      data_ = storage_.reserve(Launch(ctx), tensor_.numel);
     }
   }
 
@@ -86,7 +84,7 @@ class DenseOutput {
   T* data() const { return data_; }
 
   diopiError_t finish() const {
-    if (!storage_.has_value()) return diopiSuccess;
+    if (storage_.data() == nullptr) return diopiSuccess;
     int64_t strides[kMaxDims];
     return copy_elements(ctx_, op_, tensor_, detail::array_like(data_, tensor_, strides));
   }
@@ -95,7 +93,7 @@ class DenseOutput {
   diopiContextHandle_t ctx_;
   const char* op_;
   TensorRef tensor_{};
-  std::optional<Workspace<T>> storage_;
+  Workspace<T> storage_;
   T* data_ = nullptr;
   diopiError_t status_ = diopiSuccess;
 };

@@ -2,9 +2,10 @@
 
 namespace dl::cpu {
 
-#define DL_CPU_FAMILIES(X)                                                                          \
-  X(activation) X(arithmetic) X(comparison) X(concat) X(copy) X(embedding) X(layer_norm) X(logical) \
-  X(matmul) X(nll_loss) X(reduction) X(select) X(softmax) X(unary)
+#define DL_CPU_FAMILIES(X)                                                                         \
+  X(activation) X(arg_reduction) X(arithmetic) X(batch_norm) X(compaction) X(comparison) X(concat) \
+  X(convolution) X(copy) X(creation) X(embedding) X(indexing) X(layer_norm) X(logical) X(matmul)   \
+  X(nll_loss) X(optimizer) X(pooling) X(random) X(reduction) X(scan) X(select) X(softmax) X(unary)
 
 #define DL_CPU_DECLARE(name) Family name##_operators();
 DL_CPU_FAMILIES(DL_CPU_DECLARE)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import Driver
-
-# A guard against a hang, far above what any of these processes needs.
-TIMEOUT_SECONDS = 120
+from driver import TIMEOUT_SECONDS, Driver
 
 
 @pytest.fixture
@@ -27,7 +25,11 @@ def run_python() -> Callable[[str], subprocess.CompletedProcess[str]]:
     def run(code: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", code],
-            cwd=Path(__file__).parent,
+            # What can be imported here, this folder included, can be imported there.
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path),
+            },
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,

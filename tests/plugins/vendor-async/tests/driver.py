@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -11,6 +12,9 @@ import numpy as np
 from diopi_proto import ffi
 from dl_vendor_async_test.control import Control
 from dl_vendor_async_test.plugin import dl_vendor
+
+# A guard against a hang, far above what anything here needs.
+TIMEOUT_SECONDS = 120
 
 INVALID_ARGUMENT, OUT_OF_MEMORY, UNAVAILABLE = 2, 3, 5
 TO_DEVICE, TO_HOST, ON_DEVICE = 0, 1, 2
@@ -193,6 +197,13 @@ class Driver:
     def elapsed(self, start: int, end: int, device: int = 0) -> float:
         handles = ffi.cast("void*", start), ffi.cast("void*", end)
         return float(self.get("event_elapsed", "double", device, *handles))
+
+    def wait_until_one_started(self, device: int = 0) -> None:
+        """Return once the device has started an item; it may be waiting for an event since."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while self.control.counters(device).items_started == 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"device {device} has started nothing")
 
     def tensor(self, array: np.ndarray, strides: Sequence[int] | None = None) -> Tensor:
         """A copy on device 0; `strides` (elements) see the same memory otherwise than the array."""

@@ -46,8 +46,7 @@ def test_item_that_waits_for_an_event_is_started_and_not_executed(driver):
     driver.control.hold(0, stream)
     driver.record(event, stream)
     driver.wait(0, event)
-    while driver.control.counters().items_started == 0:
-        pass
+    driver.wait_until_one_started()
     assert driver.control.counters() == Counters(2, 1, 0, 0, 0)
     driver.control.release(0, stream)
     driver.synchronize()

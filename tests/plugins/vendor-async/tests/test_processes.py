@@ -115,8 +115,7 @@ def test_destroying_drops_work_and_waits_for_nobody(owner):
         for device in (0, 1):
             driver.wait(0, event, device)
             driver.set(driver.allocate(8, device), 1, 8, device=device)
-            while driver.control.counters(device).items_started == 0:
-                pass
+            driver.wait_until_one_started(device)
 
 
 def test_instances_are_apart(driver, monkeypatch):

@@ -4,7 +4,6 @@
 #define DL_KERNELS_CPU_BLOCK_H_
 
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 
 #include "dl_kernels/config.h"
@@ -92,8 +91,8 @@ void rows_with_buffer(const Launch& launch, int64_t count, int64_t width, int64_
     constexpr int64_t kSmall = 1024;
     alignas(64) T small[kSmall];
     T* buffer = small;
-    std::optional<Workspace<T>> large;
-    if (count_in_buffer > kSmall) buffer = large.emplace(launch, count_in_buffer).data();
+    Workspace<T> large;
+    if (count_in_buffer > kSmall) buffer = large.reserve(launch, count_in_buffer);
     const Block block;
     for (int64_t row = begin; row < end; ++row) kernel(block, row, buffer);
   });

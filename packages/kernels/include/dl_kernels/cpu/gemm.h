@@ -42,9 +42,9 @@ void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns
 }
 
 // One row of C by dot products: for vectors, and where packing would cost more than it saves.
-template <class T, class C>
+template <class T, class O, class C>
 void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-               C beta, Matrix<T> c) {
+               C beta, Matrix<O> c) {
   launch.parallel_for(m * n, grain_for(k), [&](int64_t begin, int64_t end) {
     const Block block;
     for (int64_t item = begin; item < end; ++item) {
@@ -61,9 +61,9 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
 }
 
 // Few rows of C, where the rows of B are dense: C collects multiples of them.
-template <class T, class C>
+template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-               C beta, Matrix<T> c) {
+               C beta, Matrix<O> c) {
   constexpr int64_t kWidth = 512;
   const int64_t strips = (n + kWidth - 1) / kWidth;
   launch.parallel_for(m * strips, grain_for(k * kWidth), [&](int64_t begin, int64_t end) {
@@ -84,15 +84,15 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
 }
 
 // Everything else. Partial sums over the depth stay in `sums` where C cannot hold them exactly enough.
-template <class T, class C>
+template <class T, class O, class C>
 void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-                 C beta, Matrix<T> c) {
+                 C beta, Matrix<O> c) {
   using Tile = GemmTile<C>;
   constexpr int64_t kRows = Tile::kRows, kColumns = Tile::kColumns;
   // A block of A should fill about half of a second-level cache of 512 KiB.
   constexpr int64_t kHeight = (262144 / (kDepth * static_cast<int64_t>(sizeof(C)))) / kRows * kRows;
   constexpr int64_t kWidth = 2048 / kColumns * kColumns;
-  const bool direct = !kIsHalf<T> || k <= kDepth;
+  const bool direct = !kIsHalf<O> || k <= kDepth;
   const Workspace<C> sums(launch, direct ? 0 : m * n);
   const int64_t depth = k < kDepth ? k : kDepth;
   const int64_t panels = (n + kColumns - 1) / kColumns;
@@ -130,7 +130,7 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
           for (int64_t i = 0; i < rows; i += kRows) {
             Tile::multiply(slice, packed_a.data() + i * slice, packed_b.data() + j * slice, acc);
             const int64_t height_left = rows - i < kRows ? rows - i : kRows;
-            T* to = c.data + (i0 + i) * c.row + j * c.column;
+            O* to = c.data + (i0 + i) * c.row + j * c.column;
             if (direct) {
               write_tile(to, c.row, c.column, height_left, columns, acc, kColumns, alpha, first ? beta : C(1));
               continue;
@@ -147,25 +147,25 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
 
 }  // namespace detail
 
-// C must not overlap A or B. k may be 0.
-template <class T, class C = compute_t<T>>
+// C must not overlap A or B. k may be 0. T is the element type of A and B, O that of C.
+template <class T, class O = T, class C = compute_t<T>>
 void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b, C beta,
-          Matrix<T> c) {
+          Matrix<O> c) {
   if (m == 0 || n == 0) return;
   if (c.column != 1 && c.row == 1) {
     // The transposed product writes along rows.
-    gemm<T, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+    gemm<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
     return;
   }
   const bool dense_dots = (a.column == 1 || k == 1) && (b.row == 1 || k == 1);
   if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
-    detail::gemm_dots<T, C>(launch, m, n, k, alpha, a, b, beta, c);
+    detail::gemm_dots<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   } else if (m < 4 && b.column == 1) {
-    detail::gemm_rows<T, C>(launch, m, n, k, alpha, a, b, beta, c);
+    detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   } else if (n < 4 && a.row == 1) {
-    detail::gemm_rows<T, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+    detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   } else {
-    detail::gemm_packed<T, C>(launch, m, n, k, alpha, a, b, beta, c);
+    detail::gemm_packed<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   }
 }
 

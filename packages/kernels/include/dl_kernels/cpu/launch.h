@@ -70,20 +70,26 @@ DL_FN int64_t grain_for(int64_t work) {
 template <class T>
 class Workspace {
  public:
-  Workspace(const Launch&, int64_t count) {
-    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
-    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    data_ = static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
-    if (data_ == nullptr) throw std::bad_alloc();
-  }
+  Workspace() = default;
+  Workspace(const Launch& launch, int64_t count) { reserve(launch, count); }
   ~Workspace() { std::free(data_); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
+  // Once, if the default constructor was used.
+  T* reserve(const Launch&, int64_t count) {
+    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    data_ = static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
+    if (data_ == nullptr) throw std::bad_alloc();
+    return data_;
+  }
+
+  // Null before `reserve`.
   T* data() const { return data_; }
 
  private:
-  T* data_;
+  T* data_ = nullptr;
 };
 
 DL_KERNELS_END

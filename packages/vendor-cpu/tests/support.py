@@ -1,0 +1,86 @@
+"""Inputs in every dtype and layout, and the comparison of results with references in longdouble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from diopi_proto import Tensor, Vendor
+from diopi_proto.tolerance import OpClass, bfloat16_to_float32, compare, float32_to_bfloat16
+
+Array = npt.NDArray[Any]
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+INTS = ("int8", "uint8", "int16", "int32", "int64")
+NUMBERS = FLOATS + INTS
+REALS = (*NUMBERS, "bool")
+LAYOUTS = ("dense", "transposed", "sliced")
+
+Exact = np.longdouble
+"""What references are computed in: wider than any dtype of the vendor."""
+
+
+def stored(array: npt.ArrayLike, dtype: str) -> Array:
+    """The array rounded to the dtype, as numpy stores it: bfloat16 as bits."""
+    values = np.asarray(array)
+    if dtype == "bfloat16":
+        return float32_to_bfloat16(values.astype(np.float32))
+    return values.astype(dtype)
+
+
+def exact(array: Array, dtype: str) -> Array:
+    """What stored elements mean: longdouble for floats, integers and bools as they are."""
+    if dtype == "bfloat16":
+        return bfloat16_to_float32(array).astype(Exact)
+    return array.astype(Exact) if dtype in FLOATS else array
+
+
+def laid_out(array: Array, layout: str) -> Array:
+    """The same elements with other strides."""
+    if layout == "dense" or array.ndim == 0:
+        return np.ascontiguousarray(array).reshape(array.shape)
+    if layout == "transposed":
+        return np.ascontiguousarray(array.T).T
+    wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+    wide[..., ::2] = array
+    return wide[..., ::2]
+
+
+def place(vendor: Vendor, array: npt.ArrayLike, dtype: str, layout: str = "dense") -> tuple[Tensor, Array]:
+    """A tensor with the elements rounded to the dtype, and what these elements mean."""
+    bits = stored(array, dtype)
+    return vendor.tensor(laid_out(bits, layout), dtype=dtype), exact(bits, dtype)
+
+
+def out_like(vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str = "dense") -> Tensor:
+    """An output full of a value that no test expects."""
+    poison = np.full(shape, 77, np.float64)
+    return place(vendor, poison, dtype, layout)[0]
+
+
+def numbers(
+    shape: tuple[int, ...], dtype: str, seed: int, low: float = -3.0, high: float = 3.0
+) -> Array:
+    """Random elements of the dtype in a range; unsigned ones from 0, bools half of each."""
+    random = np.random.default_rng(seed)
+    if dtype == "bool":
+        return random.random(shape) < 0.5
+    if dtype in INTS:
+        return random.integers(0 if dtype == "uint8" else int(low), int(high) + 1, shape)
+    return random.uniform(low, high, shape)
+
+
+def check(result: Tensor, reference: npt.ArrayLike, op_class: OpClass, name: str, **terms: Any) -> None:
+    """Fail unless every element is within the bound of the operator's class."""
+    want = np.asarray(reference)
+    dtype = result.dtype.name
+    if dtype in FLOATS:
+        want = want.astype(Exact)
+    elif dtype == "bool":
+        want = want.astype(bool)
+    else:
+        want = want.astype(dtype)
+    outcome = compare(result.numpy(), want, dtype=dtype, op_class=op_class, **terms)
+    assert outcome.ok, outcome.report(f"{name}[{dtype}]")
+    assert outcome.total == want.size

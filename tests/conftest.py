@@ -1,0 +1,74 @@
+"""What all tests of several wheels share: which of them run. Imports no torch: see core/, opinfo/.
+
+``DL_TEST_SAMPLE`` is the share of the sampled tests that runs, 0 to 1; 1 also runs those marked
+``full``. ``DL_TEST_SEED`` picks which, by default the number of the day, so that the sample rotates.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+
+import pytest
+
+DEFAULT_SHARE = 0.05
+
+MARKERS = (
+    "sampled: one of many alike, of which a share runs (DL_TEST_SAMPLE)",
+    "full: runs only with DL_TEST_SAMPLE=1",
+    "vendor(name): runs where that vendor serves dl:0",
+    "devices(count): runs where there are so many dl devices",
+)
+
+
+class Sample:
+    """The tests this run has picked."""
+
+    def __init__(self) -> None:
+        self.share = float(os.environ.get("DL_TEST_SAMPLE") or DEFAULT_SHARE)
+        if not 0 <= self.share <= 1:
+            raise pytest.UsageError(f"DL_TEST_SAMPLE={self.share} is not between 0 and 1")
+        today = datetime.datetime.now(datetime.timezone.utc).date().toordinal()
+        self.seed = os.environ.get("DL_TEST_SEED") or str(today)
+
+    def takes(self, item: pytest.Item) -> bool:
+        if item.get_closest_marker("full") and self.share < 1:
+            return False
+        if item.get_closest_marker("sampled") is None:
+            return True
+        digest = hashlib.sha256(f"{self.seed} {item.nodeid}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") < self.share * 2**64
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_report_header() -> str:
+    sample = Sample()
+    return f"sample: share {sample.share:g}, DL_TEST_SEED={sample.seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect, visibly, rather than skip: what is not for this run is no result of it."""
+    sample = Sample()
+    kept = [item for item in items if sample.takes(item) and _fits_devices(item)]
+    if len(kept) < len(items):
+        keep = set(kept)
+        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+        items[:] = kept
+
+
+def _fits_devices(item: pytest.Item) -> bool:
+    vendor, devices = item.get_closest_marker("vendor"), item.get_closest_marker("devices")
+    if vendor is None and devices is None:
+        return True
+    import torch
+
+    if not hasattr(torch, "dl"):
+        return True  # to fail there, with the reason
+    if vendor is not None and torch.dl.get_device_properties(0).vendor not in vendor.args:
+        return False
+    return devices is None or torch.dl.device_count() >= devices.args[0]

@@ -1,0 +1,154 @@
+"""One training step, run on any device and in any precision: what it computes, by name.
+
+Every run starts from the same numbers: weights and batches are float32 values, which float64 holds
+exactly. What a run returns is on the CPU, keyed by what it is: ``loss``, ``output``, ``gradient of
+NAME`` as the optimizer takes it, ``updated NAME`` for weights and buffers. ``rule.py`` judges it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+Batch = dict[str, torch.Tensor]
+Results = dict[str, torch.Tensor]
+Forward = Callable[[nn.Module, Batch], tuple[torch.Tensor, torch.Tensor]]
+MakeOptimizer = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+
+CPU = torch.device("cpu")
+
+
+def sgd(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, weight_decay=5e-4)
+
+
+def adamw(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(parameters, lr=1e-3)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model with float32 weights, a batch on the CPU, and how to make one step of them.
+
+    :ivar forward: ``(model, batch) -> (loss, output)``.
+    :ivar terms: the length of the sum that makes one element of a weight's gradient, which is how
+        often the weight is used: rows of the batch times positions.
+    :ivar clip: largest norm of all gradients together, None for no limit.
+    """
+
+    model: nn.Module
+    batch: Batch
+    forward: Forward
+    terms: int
+    make_optimizer: MakeOptimizer = sgd
+    clip: float | None = None
+
+    def run(
+        self,
+        device: torch.device = CPU,
+        dtype: torch.dtype = torch.float32,
+        autocast: torch.dtype | None = None,
+    ) -> Results:
+        """Make the step on ``device``; the model of this object stays as it is.
+
+        :param dtype: of weights and floating inputs.
+        :param autocast: the dtype of an autocast around the forward pass.
+        """
+        model = copy.deepcopy(self.model).to(device=device, dtype=dtype).train()
+        batch = {
+            name: value.to(device, dtype if value.is_floating_point() else None)
+            for name, value in self.batch.items()
+        }
+        parameters = list(model.parameters())
+        optimizer = self.make_optimizer(parameters)
+        with torch.autocast(device.type, dtype=autocast, enabled=autocast is not None):
+            loss, output = self.forward(model, batch)
+        loss.backward()
+        results = {"loss": loss, "output": output}
+        if self.clip is not None:
+            results["norm of gradients"] = nn.utils.clip_grad_norm_(parameters, self.clip)
+        for name, weight in model.named_parameters():
+            if weight.grad is not None:
+                results[f"gradient of {name}"] = weight.grad.clone()
+        optimizer.step()
+        results |= {f"updated {name}": value for name, value in model.state_dict().items()}
+        return {name: value.detach().cpu() for name, value in results.items()}
+
+    def reference(self) -> Results:
+        """The step in float64 on the CPU."""
+        with KeepFloat64():
+            return self.run(dtype=torch.float64)
+
+    def update(self, gradients: Results) -> Results:
+        """What the optimizer makes of ``gradients`` in float64: ``updated NAME`` for each weight.
+
+        Names of weights that share their memory each get an entry.
+        """
+        model = copy.deepcopy(self.model).double()
+        for name, weight in model.named_parameters():
+            gradient = gradients.get(f"gradient of {name}")
+            weight.grad = None if gradient is None else gradient.double()
+        self.make_optimizer(list(model.parameters())).step()
+        named = model.named_parameters(remove_duplicate=False)
+        return {f"updated {name}": weight.detach() for name, weight in named}
+
+    def weights(self) -> Results:
+        """The weights before the step, float64, under the keys of :meth:`update`."""
+        named = self.model.named_parameters(remove_duplicate=False)
+        return {f"updated {name}": weight.detach().double() for name, weight in named}
+
+    def cpu_variants(self, autocast: torch.dtype | None = None) -> dict[str, Results]:
+        """The step on the CPU with and without oneDNN, with one thread and with two."""
+        variants = {}
+        for onednn in (True, False):
+            for threads in (1, 2):
+                with cpu_settings(onednn, threads):
+                    name = f"oneDNN {'on' if onednn else 'off'}, {threads} threads"
+                    variants[name] = self.run(autocast=autocast)
+        return variants
+
+    def changed(self, **changes: Any) -> Step:
+        """The same step but for ``changes``; a changed model or batch leaves this one alone."""
+        return replace(self, **changes)
+
+
+@contextlib.contextmanager
+def cpu_settings(onednn: bool, threads: int) -> Iterator[None]:
+    """NNPACK is left out: its convolutions are ten times less exact than all others."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with (
+            torch.backends.mkldnn.flags(enabled=onednn),
+            torch.backends.nnpack.flags(enabled=False),
+        ):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class KeepFloat64(TorchDispatchMode):
+    """Leave float64 tensors float64 where a model asks for float32.
+
+    Models widen to float32 where 16 bits would not do (norms, rotary embeddings, losses). That
+    would narrow the reference.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if (
+            func is torch.ops.aten._to_copy.default
+            and args[0].dtype == torch.float64
+            and kwargs.get("dtype") == torch.float32
+        ):
+            kwargs["dtype"] = torch.float64
+        return func(*args, **kwargs)

@@ -1,0 +1,59 @@
+"""The steps of the three example models, from the examples' own models and data."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from .one_step import Batch, Step, adamw, sgd
+
+# The examples are programs that import each other by name.
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+import train_cnn
+import train_decoder
+import train_encoder
+from common import standard_library_text, windows
+
+
+def classify(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    logits = model(batch["inputs"])
+    return functional.cross_entropy(logits, batch["labels"]), logits
+
+
+def predict_tokens(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    found = model(**batch)
+    return found.loss, found.logits
+
+
+def cnn_step(width: int = 16, rows: int = 32) -> Step:
+    torch.manual_seed(0)
+    train_set, _, _ = train_cnn.load_data()
+    inputs, labels = train_set[:rows]
+    batch = {"inputs": inputs, "labels": labels}
+    pixels = inputs[0].numel()
+    return Step(train_cnn.ResNet18(width, 0.0), batch, classify, rows * pixels, sgd)
+
+
+def encoder_step(rows: int = 8, length: int = 64) -> Step:
+    torch.manual_seed(0)
+    model = train_encoder.build_model(length, dropout=0.0)
+    tokens = next(windows(standard_library_text(), (rows, length), seed=0))
+    inputs, labels = train_encoder.mask_bytes(tokens, torch.Generator().manual_seed(0))
+    batch = {"input_ids": inputs, "labels": labels}
+    return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
+
+
+def decoder_step(rows: int = 8, length: int = 64) -> Step:
+    torch.manual_seed(0)
+    model = train_decoder.build_model(length, dropout=0.0)
+    tokens = next(windows(standard_library_text(), (rows, length), seed=0))
+    batch = {"input_ids": tokens, "labels": tokens}
+    return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
+
+
+STEPS = {"cnn": cnn_step, "encoder": encoder_step, "decoder": decoder_step}

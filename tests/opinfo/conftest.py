@@ -1,0 +1,90 @@
+"""Sweeps run on dl:0, whoever serves it; their counts end in the summary."""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+import torch
+
+from .known_failures import Key, cause_of, load
+from .sweep import Report
+
+SECONDS_PER_OPERATOR = 120
+SECONDS_TO_END = 30
+"""After these the process ends: code that does not return to Python cannot be interrupted."""
+
+_counts: dict[tuple[str, str], Counter[str]] = {}
+
+
+def pytest_configure() -> None:
+    # Sums depend on how they are split, and small ones gain nothing from threads.
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def vendor() -> str:
+    """The vendor of dl:0."""
+    if not hasattr(torch, "dl") or not torch.dl.is_available():
+        pytest.fail("there is no dl device: install dl-core and a vendor; `dl doctor` says more")
+    return str(torch.dl.get_device_properties(0).vendor)
+
+
+@pytest.fixture(scope="session")
+def known(vendor: str) -> dict[Key, str]:
+    return load(vendor)
+
+
+@pytest.fixture(autouse=True)
+def _time_limit() -> Iterator[None]:
+    def stop(_: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"no end after {SECONDS_PER_OPERATOR} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS_PER_OPERATOR)
+    faulthandler.dump_traceback_later(SECONDS_PER_OPERATOR + SECONDS_TO_END, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+class Verdict:
+    """Holds reports against the list of known failures, and counts them."""
+
+    def __init__(self, vendor: str, known: dict[Key, str]) -> None:
+        self.vendor = vendor
+        self.known = known
+
+    def judge(self, report: Report, name: str, mode: str, dtype: torch.dtype) -> None:
+        """Fail on a problem that is not listed, and on a listed one that is gone."""
+        short = str(dtype).removeprefix("torch.")
+        counts = _counts.setdefault((f"{mode} {short}", self.vendor), Counter())
+        counts["all"] += 1
+        counts["right"] += not report.problems
+        counts["samples"] += report.samples
+        cause = cause_of(self.known, name, mode, short)
+        if cause is None:
+            assert not report.problems, report.text()
+            return
+        assert report.problems, (
+            f"{name} | {mode} | {short} passes now: take it off known_failures_{self.vendor}.txt "
+            f"(it was there for: {cause})"
+        )
+
+
+@pytest.fixture
+def verdict(vendor: str, known: dict[Key, str]) -> Verdict:
+    return Verdict(vendor, known)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for (what, vendor), counts in sorted(_counts.items()):
+        terminalreporter.write_line(
+            f"OpInfo {what} on {vendor}: {counts['right']} of {counts['all']} right "
+            f"({counts['samples']} samples)"
+        )

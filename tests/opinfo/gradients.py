@@ -1,0 +1,58 @@
+"""Gradients of one OpInfo operator on dl against the CPU's and float64's."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from diopi_proto.tolerance import OpClass
+
+from .operators import Judgement, full_name
+from .sweep import Arguments, Report, compare_calls, tensors_of
+
+
+def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
+    """Gradients of every sample with respect to every argument that can have one."""
+    report = Report(f"{full_name(op)} {dtype} backward")
+    # A gradient sums what arrives along all paths.
+    judgement = replace(Judgement.of(op), op_class=OpClass.REDUCTION, linear=False)
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        samples = list(op.sample_inputs("cpu", dtype, requires_grad=True))
+    for at, sample in enumerate(samples):
+        original = (sample.input, tuple(sample.args), dict(sample.kwargs))
+        if not any(tensor.requires_grad for tensor in tensors_of(original)):
+            continue
+        call = _gradients_of(op, sample.output_process_fn_grad)
+        problem, refused = compare_calls(call, call, original, judgement, device)
+        report.samples += 1
+        report.refused += refused
+        report.add(at, original, problem)
+    return report
+
+
+def _gradients_of(op: Any, process: Any) -> Any:
+    def call(arguments: Arguments) -> Any:
+        first, args, kwargs = arguments
+        inputs = [tensor for tensor in tensors_of(arguments) if tensor.requires_grad]
+        leaves = tree_flatten(process(op(first, *args, **kwargs)))[0]
+        outputs = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+        if not outputs:
+            return None
+        return torch.autograd.grad(
+            outputs, inputs, [cotangent(output) for output in outputs], allow_unused=True
+        )
+
+    return call
+
+
+def cotangent(output: torch.Tensor) -> torch.Tensor:
+    """Different for each element, so that gradients that are mixed up show; exact in any dtype."""
+    count = output.numel()
+    values = (torch.arange(count) % 7 + 1).reshape(output.shape) / 4
+    return values.to(output.dtype).to(output.device)

@@ -1,0 +1,47 @@
+"""The lists are strict, so reading them has to be, too."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from .conftest import Verdict
+from .known_failures import KnownFailuresError, cause_of, parse
+from .sweep import Report
+
+LISTED = {("mm", "forward", "float32"): "the vendor adds in another order"}
+
+
+def test_lines_give_their_cause() -> None:
+    known = parse("# why\n\nmm | forward | * | rounds twice\n", "list")
+    assert cause_of(known, "mm", "forward", "int64") == "rounds twice"
+    assert cause_of(known, "mm", "out", "int64") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mm | forward | float32",
+        "mm | forward | float32 | ",
+        "mm | sideways | float32 | cause",
+        "mm | out | float32 | cause\nmm | out | float32 | another",
+    ],
+)
+def test_a_line_that_does_not_fit_is_refused(text: str) -> None:
+    with pytest.raises(KnownFailuresError, match="list:"):
+        parse(text, "list")
+
+
+def test_a_listed_operator_that_passes_fails_the_run() -> None:
+    with pytest.raises(AssertionError, match="take it off"):
+        Verdict("other", LISTED).judge(Report("mm"), "mm", "forward", torch.float32)
+
+
+def test_a_listed_operator_that_fails_is_accepted() -> None:
+    report = Report("mm", problems=["wrong"])
+    Verdict("other", LISTED).judge(report, "mm", "forward", torch.float32)
+
+
+def test_an_operator_that_fails_and_is_not_listed_fails_the_run() -> None:
+    with pytest.raises(AssertionError, match="wrong"):
+        Verdict("other", {}).judge(Report("mm", problems=["wrong"]), "mm", "forward", torch.float32)
