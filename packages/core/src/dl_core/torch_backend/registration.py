@@ -10,7 +10,7 @@ from torch.utils import backend_registration
 
 import diopi_proto
 from dl_core import installed, selection
-from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend import DEVICE, trial
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
@@ -65,6 +65,7 @@ def register(
         try:
             if vendor.legacy:
                 _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
+            trial.check(vendor, config.probe_timeout)
             info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
             problems.append(_broken(records[name], name, error))
