@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,11 +126,14 @@ def cpu_settings(onednn: bool, threads: int) -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        with (
-            torch.backends.mkldnn.flags(enabled=onednn),
-            torch.backends.nnpack.flags(enabled=False),
-        ):
-            yield
+        with warnings.catch_warnings():
+            # The context manager sets what it was not asked to, and torch warns of it.
+            warnings.filterwarnings("ignore", "TF32 acceleration on top of oneDNN")
+            with (
+                torch.backends.mkldnn.flags(enabled=onednn),
+                torch.backends.nnpack.flags(enabled=False),
+            ):
+                yield
     finally:
         torch.set_num_threads(before)
 

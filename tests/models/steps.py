@@ -1,4 +1,4 @@
-"""The steps of the three example models, from the examples' own models and data."""
+"""The steps of the three example models, with the examples' own models and data."""
 
 from __future__ import annotations
 
@@ -30,16 +30,20 @@ def predict_tokens(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.
     return found.loss, found.logits
 
 
-def cnn_step(width: int = 16, rows: int = 32) -> Step:
-    torch.manual_seed(0)
+def cnn(width: int = 8, rows: int = 24) -> Step:
+    """So few numbers that no ReLU is near its threshold, see ``decisions.py``.
+
+    Of the first hundred seeds this one keeps farthest away, compared with its errors.
+    """
+    torch.manual_seed(60)
+    model = train_cnn.ResNet18(width, dropout=0.0)
     train_set, _, _ = train_cnn.load_data()
     inputs, labels = train_set[:rows]
     batch = {"inputs": inputs, "labels": labels}
-    pixels = inputs[0].numel()
-    return Step(train_cnn.ResNet18(width, 0.0), batch, classify, rows * pixels, sgd)
+    return Step(model, batch, classify, rows * inputs[0].numel(), sgd)
 
 
-def encoder_step(rows: int = 8, length: int = 64) -> Step:
+def encoder(rows: int = 4, length: int = 64) -> Step:
     torch.manual_seed(0)
     model = train_encoder.build_model(length, dropout=0.0)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))
@@ -48,7 +52,7 @@ def encoder_step(rows: int = 8, length: int = 64) -> Step:
     return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
 
 
-def decoder_step(rows: int = 8, length: int = 64) -> Step:
+def decoder(rows: int = 4, length: int = 64) -> Step:
     torch.manual_seed(0)
     model = train_decoder.build_model(length, dropout=0.0)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))
@@ -56,4 +60,6 @@ def decoder_step(rows: int = 8, length: int = 64) -> Step:
     return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
 
 
-STEPS = {"cnn": cnn_step, "encoder": encoder_step, "decoder": decoder_step}
+STEPS = {"cnn": cnn, "encoder": encoder, "decoder": decoder}
+FULL_STEPS = {"encoder": (16, 128), "decoder": (16, 128)}
+"""Rows and length of the batches that the examples train on."""

@@ -12,14 +12,17 @@ from torch.utils._pytree import tree_flatten
 from diopi_proto.tolerance import OpClass
 
 from .operators import Judgement, full_name
-from .sweep import Arguments, Report, compare_calls, tensors_of
+from .relocate import Relocation
+from .sweep import Arguments, Report, compare_calls, run, tensors_of
+
+COTANGENTS = "cotangents"
 
 
 def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
     """Gradients of every sample with respect to every argument that can have one."""
     report = Report(f"{full_name(op)} {dtype} backward")
     # A gradient sums what arrives along all paths.
-    judgement = replace(Judgement.of(op), op_class=OpClass.REDUCTION, linear=False)
+    judgement = replace(Judgement.of(op), op_class=OpClass.REDUCTION)
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -28,7 +31,13 @@ def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
         original = (sample.input, tuple(sample.args), dict(sample.kwargs))
         if not any(tensor.requires_grad for tensor in tensors_of(original)):
             continue
-        call = _gradients_of(op, sample.output_process_fn_grad)
+        process = sample.output_process_fn_grad
+        outputs = run(lambda a: _outputs(op, process, a), Relocation()(original)).result
+        if not outputs:
+            continue
+        # The cotangents are arguments too: what the gradients sum up depends on them.
+        original[2][COTANGENTS] = [cotangent(output) for output in outputs]
+        call = _gradients_of(op, process)
         problem, refused = compare_calls(call, call, original, judgement, device)
         report.samples += 1
         report.refused += refused
@@ -36,23 +45,25 @@ def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
     return report
 
 
+def _outputs(op: Any, process: Any, arguments: Arguments) -> list[torch.Tensor]:
+    """The results that gradients flow from."""
+    first, args, kwargs = arguments
+    leaves = tree_flatten(process(op(first, *args, **kwargs)))[0]
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+
+
 def _gradients_of(op: Any, process: Any) -> Any:
     def call(arguments: Arguments) -> Any:
         first, args, kwargs = arguments
         inputs = [tensor for tensor in tensors_of(arguments) if tensor.requires_grad]
-        leaves = tree_flatten(process(op(first, *args, **kwargs)))[0]
-        outputs = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-        if not outputs:
-            return None
-        return torch.autograd.grad(
-            outputs, inputs, [cotangent(output) for output in outputs], allow_unused=True
-        )
+        wanted = {k: v for k, v in kwargs.items() if k != COTANGENTS}
+        outputs = _outputs(op, process, (first, args, wanted))
+        return torch.autograd.grad(outputs, inputs, kwargs[COTANGENTS], allow_unused=True)
 
     return call
 
 
 def cotangent(output: torch.Tensor) -> torch.Tensor:
     """Different for each element, so that gradients that are mixed up show; exact in any dtype."""
-    count = output.numel()
-    values = (torch.arange(count) % 7 + 1).reshape(output.shape) / 4
-    return values.to(output.dtype).to(output.device)
+    values = (torch.arange(output.numel()) % 7 + 1).reshape(output.shape) / 4
+    return values.to(output.dtype)

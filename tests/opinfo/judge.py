@@ -80,6 +80,7 @@ def value_problem(
     :param reference: float64 or complex128; None where there is none, then the CPU's result has to
         be met exactly.
     :param terms: reduction length, for the classes that have one.
+    :param magnitude: see :mod:`.conditioning`; where the reference is not finite, it says nothing.
     """
     host, peer = to_host(got), to_host(cpu)
     if same_values(host, peer):
@@ -92,7 +93,9 @@ def value_problem(
     want = to_host(reference).numpy()
     if want.shape != tuple(host.shape):
         return f"the reference has shape {want.shape}, the result {tuple(host.shape)}"
-    wide = to_host(magnitude).numpy() if magnitude is not None else None
+    wide = None
+    if magnitude is not None:
+        wide = np.nan_to_num(magnitude.numpy(), nan=0.0, posinf=0.0)
     outcome = compare(
         _array(host),
         want,

@@ -22,6 +22,10 @@ UNINITIALISED = frozenset(
 ANY_STRIDES = frozenset({"argwhere", "nonzero", "scaled_dot_product_attention"})
 """Torch documents no strides of their results, and its own devices differ."""
 
+VARYING = frozenset({"lstsq"})
+"""Rounded differently from call to call by torch's CPU: no sign of randomness. (LAPACK's gelsy
+starts from pivots that torch leaves uninitialised.)"""
+
 CPU_ARGUMENTS = frozenset({"tensor_split"})
 """Torch wants the tensors among their further arguments on the CPU, whatever the device."""
 
@@ -51,8 +55,8 @@ INDEPENDENT = frozenset(
 )
 """Random operators that draw for each element. Others share draws among elements."""
 
-# Sums of products of the inputs: the magnitude is the same operator on absolute values.
-_LINEAR = {
+# Sums of products, and plain sums.
+_CLASSES = {
     "__rmatmul__": OpClass.MATMUL,
     "addbmm": OpClass.MATMUL,
     "addmm": OpClass.MATMUL,
@@ -123,22 +127,26 @@ class Judgement:
 
     :ivar op_class: whose rounding bound applies; None: that of a reduction for results smaller than
         the arguments, else that of an elementary function.
-    :ivar linear: ``op(|arguments|)`` is the magnitude of what ``op(arguments)`` adds up.
     """
 
     op_class: OpClass | None = None
-    linear: bool = False
     any_strides: bool = False
     uninitialised: bool = False
     cpu_arguments: bool = False
     independent: bool = False
+    varies: bool = False
 
     @classmethod
     def of(cls, op: Any) -> Judgement:
-        name, linear = op.name.split(".")[-1], _LINEAR.get(full_name(op))
+        name = op.name.split(".")[-1]
         summing = OpClass.REDUCTION if full_name(op) in _SUMMING else None
         return cls(
-            linear or summing, linear is not None, name in ANY_STRIDES, name in UNINITIALISED
+            op_class=_CLASSES.get(full_name(op), summing),
+            any_strides=name in ANY_STRIDES,
+            uninitialised=name in UNINITIALISED,
+            cpu_arguments=name in CPU_ARGUMENTS,
+            independent=full_name(op) in INDEPENDENT,
+            varies=name in VARYING,
         )
 
     def class_of(self, result: int, arguments: int) -> OpClass:

@@ -35,6 +35,10 @@ class Relocation:
         """Copy every tensor of ``tree``; devices and dtypes among the arguments follow."""
         return tree_map(self._leaf, tree)
 
+    def storages(self) -> list[torch.Tensor]:
+        """All memory of the copy, each storage as a flat tensor."""
+        return list(self._storages.values())
+
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self._tensor(value)

@@ -17,6 +17,7 @@ import torch
 import torch.testing._internal.common_methods_invocations as opinfo_definitions
 from torch.utils._pytree import tree_flatten
 
+from .conditioning import magnitudes
 from .judge import metadata_problem, same_values, to_host, value_problem
 from .operators import Judgement, full_name
 from .random_results import SEED, compare_random
@@ -205,12 +206,10 @@ def values_problem(
     pairs = list(zip(got.leaves(), cpu.leaves(), strict=True))
     if all(_equal(have, want) for have, want in pairs):
         return None
-    if is_random(call, original, cpu):
+    if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)
     references = run(reference_call, Relocation(dtypes=WIDER)(original)).leaves()
-    magnitudes: list[Any] = []
-    if judgement.linear:
-        magnitudes = run(reference_call, absolute(Relocation(dtypes=WIDER)(original))).leaves()
+    scales = magnitudes(partial(run, reference_call), original, references)
     terms = max((tensor.numel() for tensor in tensors_of(original)), default=1)
     for at, (have, want) in enumerate(pairs):
         if not isinstance(want, torch.Tensor):
@@ -223,7 +222,7 @@ def values_problem(
             references[at] if at < len(references) else None,
             judgement.class_of(want.numel(), terms),
             terms,
-            magnitudes[at].abs() if at < len(magnitudes) else None,
+            scales[at] if at < len(scales) else None,
         )
         if problem is not None:
             return f"output {at}: {problem}"
@@ -237,16 +236,7 @@ def is_random(call: Call, original: Arguments, cpu: Outcome) -> bool:
         other = run(call, Relocation()(original), seed=seed).leaves()
         return all(_equal(have, want) for have, want in zip(other, cpu.leaves(), strict=True))
 
-    # A result that varies by itself (uninitialised LAPACK workspaces) is no random one.
     return repeats(SEED) and not all(repeats(SEED + other) for other in range(1, OTHER_SEEDS + 1))
-
-
-def absolute(arguments: Arguments) -> Arguments:
-    """The same with absolute values, in place of the copy it is given."""
-    for tensor in tensors_of(arguments):
-        if tensor.is_floating_point() or tensor.is_complex():
-            tensor.copy_(tensor.abs())
-    return arguments
 
 
 def _equal(have: Any, want: Any) -> bool:

@@ -151,7 +151,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
-  at::Tensor host = at::empty({}, self.options().device(at::kCPU));
+  at::Tensor host = at::empty(self.sizes(), self.options().device(at::kCPU));
   copy_from(self, host, false);
   return at::native::_local_scalar_dense_cpu(host);
 }

@@ -9,7 +9,8 @@ namespace dl::core {
 bool DirectPlan::make_outputs(GivenOutputs given) {
   if (given.size() == 0) {
     for (const Spec& spec : specs_) {
-      made_.push_back(spec.wanted ? empty_on(device_, spec.sizes, spec.type) : at::Tensor());
+      made_.push_back(spec.wanted ? empty_on(device_, spec.sizes, spec.type, spec.format)
+                                  : at::Tensor());
     }
     return true;
   }
@@ -22,7 +23,12 @@ bool DirectPlan::make_outputs(GivenOutputs given) {
   }
   i = 0;
   for (const at::Tensor* tensor : given) {
-    at::native::resize_output(*tensor, specs_[i++].sizes);
+    const Spec& spec = specs_[i++];
+    // As torch: an output that had to be resized takes the format, one that fits keeps its own.
+    if (at::native::resize_output(*tensor, spec.sizes) &&
+        spec.format != c10::MemoryFormat::Contiguous) {
+      tensor->unsafeGetTensorImpl()->empty_tensor_restride(spec.format);
+    }
     made_.push_back(*tensor);
   }
   return true;

@@ -19,11 +19,14 @@ class DirectPlan {
  public:
   // Called by plan functions, in order of the outputs.
   void start(const at::Tensor& leading) { device_ = leading.get_device(); }
-  void output(c10::IntArrayRef sizes, c10::ScalarType type) {
-    specs_.push_back({DimVector(sizes.begin(), sizes.end()), type, true});
+  void output(c10::IntArrayRef sizes, c10::ScalarType type,
+              c10::MemoryFormat format = c10::MemoryFormat::Contiguous) {
+    specs_.push_back({DimVector(sizes.begin(), sizes.end()), type, format, true});
   }
   // An output that the caller did not ask for: NULL in the call, undefined in the result.
-  void absent_output() { specs_.push_back({{}, c10::ScalarType::Undefined, false}); }
+  void absent_output() {
+    specs_.push_back({{}, c10::ScalarType::Undefined, c10::MemoryFormat::Contiguous, false});
+  }
   // A number normalised to [0, ndim), or a list, for the call.
   void set_dim(int64_t dim) {
     dim_ = dim;
@@ -59,6 +62,7 @@ class DirectPlan {
   struct Spec {
     DimVector sizes;
     c10::ScalarType type;
+    c10::MemoryFormat format;
     bool wanted;
   };
 

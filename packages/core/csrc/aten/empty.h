@@ -7,7 +7,8 @@ namespace dl::core {
 
 inline constexpr c10::DispatchKeySet kDlKeys{c10::DispatchKey::PrivateUse1};
 
-at::Tensor empty_on(int device, c10::IntArrayRef sizes, c10::ScalarType type);
+at::Tensor empty_on(int device, c10::IntArrayRef sizes, c10::ScalarType type,
+                    std::optional<c10::MemoryFormat> format = std::nullopt);
 at::Tensor empty_strided_on(int device, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                             c10::ScalarType type);
 // Contiguous, with the sizes, dtype and device of `tensor`.

@@ -72,6 +72,7 @@ bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t 
   const Tensor* first = nullptr;
   DimVector sizes;
   int64_t at = 0;
+  c10::MemoryFormat format = c10::MemoryFormat::Contiguous;
   for (const Tensor& tensor : tensors) {
     if (is_skipped(tensor)) return false;
     if (first == nullptr) {
@@ -79,6 +80,7 @@ bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t 
       if (!alike(tensor) || tensor.dim() == 0 || !valid_dim(tensor, dim)) return false;
       at = wrapped(tensor, dim);
       sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+      format = tensor.suggest_memory_format();
       continue;
     }
     if (!alike(*first, tensor) || tensor.dim() != first->dim()) return false;
@@ -86,11 +88,12 @@ bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t 
       if (i != at && tensor.size(i) != first->size(i)) return false;
     }
     sizes[at] += tensor.size(at);
+    if (tensor.suggest_memory_format() != format) format = c10::MemoryFormat::Contiguous;
   }
   if (first == nullptr) return false;
   plan.start(*first);
   plan.set_dim(at);
-  plan.output(sizes, first->scalar_type());
+  plan.output(sizes, first->scalar_type(), format);
   return true;
 }
 

@@ -25,6 +25,12 @@ bool expands_to(const Tensor& tensor, at::IntArrayRef sizes) {
   return true;
 }
 
+// Channels-last as soon as one operand is, as torch's convolutions do.
+c10::MemoryFormat common_format(const Tensor& input, const Tensor& weight) {
+  const c10::MemoryFormat format = input.suggest_memory_format();
+  return format == c10::MemoryFormat::Contiguous ? weight.suggest_memory_format() : format;
+}
+
 bool planar(const Tensor& input, const Tensor& weight, at::IntArrayRef stride,
             at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, int64_t groups) {
   return !transposed && input.dim() == 4 && weight.dim() == 4 && floating(input) && groups > 0 &&
@@ -80,7 +86,7 @@ bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
     sizes[2 + i] = room / steps[i] + 1;
   }
   plan.start(input);
-  plan.output(sizes, input.scalar_type());
+  plan.output(sizes, input.scalar_type(), common_format(input, weight));
   plan.add_list(steps);
   plan.add_list(pads);
   plan.add_list(spread);
@@ -96,11 +102,12 @@ bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Ten
                   spread = pair_of(dilation, {});
   if (!planar(input, weight, steps, pads, spread, transposed, groups)) return false;
   plan.start(input);
+  const c10::MemoryFormat format = common_format(input, weight);
   const DimVector bias = {weight.size(0)};
   const at::IntArrayRef shapes[3] = {input.sizes(), weight.sizes(), bias};
   for (int i = 0; i < 3; ++i) {
     if (mask[i]) {
-      plan.output(shapes[i], input.scalar_type());
+      plan.output(shapes[i], input.scalar_type(), i < 2 ? format : c10::MemoryFormat::Contiguous);
     } else {
       plan.absent_output();
     }
@@ -127,8 +134,9 @@ bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel,
     if (sizes[2 + i] < 1) return false;
   }
   plan.start(self);
-  plan.output(sizes, self.scalar_type());
-  plan.output(sizes, at::kLong);
+  const c10::MemoryFormat format = self.suggest_memory_format();
+  plan.output(sizes, self.scalar_type(), format);
+  plan.output(sizes, at::kLong, format);
   plan.add_list(window);
   plan.add_list(steps);
   plan.add_list(pads);
@@ -143,7 +151,7 @@ bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tens
     return false;
   if (!on_same_device(self, indices) || indices.sizes() != grad_output.sizes()) return false;
   plan.start(self);
-  plan.output(self.sizes(), self.scalar_type());
+  plan.output(self.sizes(), self.scalar_type(), self.suggest_memory_format());
   plan.add_list(pair_of(kernel, {}));
   plan.add_list(pair_of(stride, kernel));
   plan.add_list(pair_of(padding, {}));

@@ -145,7 +145,7 @@ bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& wei
   if (!training && !tracked) return false;
   const DimVector channels = {input.size(1)}, none = {0};
   plan.start(input);
-  plan.output(input.sizes(), input.scalar_type());
+  plan.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
   plan.output(training ? channels : none, input.scalar_type());
   plan.output(training ? channels : none, input.scalar_type());
   return true;
@@ -164,7 +164,8 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
   const DimVector channels = {input.size(1)};
   for (int i = 0; i < 3; ++i) {
     if (mask[i]) {
-      plan.output(i == 0 ? input.sizes() : at::IntArrayRef(channels), input.scalar_type());
+      plan.output(i == 0 ? input.sizes() : at::IntArrayRef(channels), input.scalar_type(),
+                  i == 0 ? input.suggest_memory_format() : c10::MemoryFormat::Contiguous);
     } else {
       plan.absent_output();
     }

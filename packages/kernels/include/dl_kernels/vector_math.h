@@ -137,6 +137,28 @@ DL_FN float erf(float x) {
 #endif
 }
 
+// Sine and cosine in double, which leaves a float result rounded almost correctly. For |x| < kTrigonometricLimit: beyond
+// it the multiple of π/2 is no longer exact.
+inline constexpr float kTrigonometricLimit = 0x1p22f;
+
+// sin(x + quarter · π/2).
+DL_FN float sine(float x, int64_t quarter) {
+  const double wide = static_cast<double>(x);
+  // Adding 1.5·2^52 rounds to an integer and leaves it in the low bits.
+  const double shifted = wide * 0.63661977236758134308 + 6755399441055744.0;
+  const int64_t n = bit_cast<int64_t>(shifted) + quarter;
+  const double rounded = shifted - 6755399441055744.0;
+  double r = wide - rounded * 0x1.921fb54400000p+0;  // the product is exact
+  r = r - rounded * 0x1.0b4611a626331p-34;
+  const double t = r * r;
+  // Taylor's series: on |r| <= π/4 the first term left out is below 2^-38 of the result.
+  const double s = r + r * t * (-1.0 / 6 + t * (1.0 / 120 + t * (-1.0 / 5040 + t * (1.0 / 362880 - t / 39916800))));
+  const double c =
+      1.0 + t * (-0.5 + t * (1.0 / 24 + t * (-1.0 / 720 + t * (1.0 / 40320 + t * (-1.0 / 3628800 + t / 479001600)))));
+  const double value = (n & 1) != 0 ? c : s;
+  return static_cast<float>((n & 2) != 0 ? -value : value);
+}
+
 DL_FN double exp(double x) { return ::exp(x); }
 DL_FN double log(double x) { return ::log(x); }
 DL_FN double tanh(double x) { return ::tanh(x); }

@@ -1,5 +1,6 @@
-// CPU loops behind elementwise.h: unit strides and single-element operands vectorise directly, other strides by way of
-// small buffers. How rows are visited (walk.h) is compiled once for all functors, the loop over one row once per functor.
+// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays of compute types, and one for a
+// single-element second operand; other strides and half types pass through small buffers. How rows are visited (walk.h)
+// is compiled once for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -17,59 +18,74 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-template <class T>
-DL_FN compute_t<T> load(const void* data, int64_t i) {
-  return cast<compute_t<T>>(static_cast<const T*>(data)[i]);
-}
+// A functor may be vectorisable on a part of its domain only: then it has `in_range(x)` and, for any x, `anywhere(x)`.
+template <class F, class = void>
+struct HasRange : std::false_type {};
+template <class F>
+struct HasRange<F, std::void_t<decltype(&F::in_range)>> : std::true_type {};
 
-template <class O, class... I, class F, size_t... K>
-DL_FN void unit_row(const F& f, int64_t n, void* const* data, std::index_sequence<K...>) {
+template <class O, class... C, class F, size_t... K>
+__attribute__((noinline)) void dense_row(const F& f, int64_t n, void* const* data, std::index_sequence<K...>) {
   O* out = static_cast<O*>(data[0]);
+  if constexpr (HasRange<F>::value) {
+    const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<C...>>*>(data[1]);
+    int outside = 0;
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < n; ++i) outside |= f.in_range(in[i]) ? 0 : 1;
+    if (outside != 0) {
+      for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f.anywhere(in[i]));
+      return;
+    }
+  }
   DL_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(load<I>(data[K + 1], i)...));
+  for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(static_cast<const C*>(data[K + 1])[i]...));
 }
 
 template <class O, class A, class B, class F>
-DL_FN bool scalar_operand_row(const F& f, int64_t n, void* const* data, const int64_t* steps) {
+__attribute__((noinline)) void dense_row_with_scalar(const F& f, int64_t n, void* const* data) {
   O* out = static_cast<O*>(data[0]);
-  if (steps[1] == 1 && steps[2] == 0) {
-    const A* a = static_cast<const A*>(data[1]);
-    const compute_t<B> b = load<B>(data[2], 0);
-    DL_VECTOR_LOOP
-    for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(cast<compute_t<A>>(a[i]), b));
-    return true;
-  }
-  return false;
+  const A* a = static_cast<const A*>(data[1]);
+  const B b = *static_cast<const B*>(data[2]);
+  DL_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(a[i], b));
 }
 
 template <class T>
-DL_FN void* staged(T* buffer, void* data, int64_t step, int64_t at, int64_t n) {
+DL_FN void* staged(compute_t<T>* buffer, void* data, int64_t step, int64_t at, int64_t n) {
   T* from = static_cast<T*>(data) + at * step;
-  if (step == 1) return from;
+  if (step == 1 && !kIsHalf<T>) return from;
   // A repeated value stays in its buffer from the first chunk on.
-  if (step != 0 || at == 0) gather<T>(buffer, from, step, n);
+  if (step != 0 || at == 0) gather(buffer, static_cast<const T*>(from), step, n);
   return buffer;
 }
 
 // Functor on one line of the iteration space.
 template <class O, class... I, class F, size_t... K>
 DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps, std::index_sequence<K...> indexes) {
-  if constexpr (sizeof...(I) == 2) {
-    if (steps[0] == 1 && scalar_operand_row<O, I...>(f, n, data, steps)) return;
+  using C = compute_t<O>;
+  constexpr bool kDirect = !kIsHalf<O> && !(kIsHalf<I> || ...);
+  if constexpr (kDirect) {
+    if (((steps[K + 1] == 1) & ... & (steps[0] == 1))) {
+      dense_row<C, compute_t<I>...>(f, n, data, indexes);
+      return;
+    }
+    if constexpr (sizeof...(I) == 2) {
+      if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0) {
+        dense_row_with_scalar<C, compute_t<I>...>(f, n, data);
+        return;
+      }
+    }
   }
-  if (((steps[K + 1] == 1) & ... & (steps[0] == 1))) {
-    unit_row<O, I...>(f, n, data, indexes);
-    return;
-  }
-  alignas(64) O out_buffer[kChunk];
-  std::tuple<std::array<I, kChunk>...> buffers;
+  alignas(64) C out_buffer[kChunk];
+  std::tuple<std::array<compute_t<I>, kChunk>...> buffers;
   for (int64_t at = 0; at < n; at += kChunk) {
     const int64_t count = n - at < kChunk ? n - at : kChunk;
     O* out = static_cast<O*>(data[0]) + at * steps[0];
-    void* const chunk[] = {steps[0] == 1 ? out : out_buffer,
+    const bool direct = steps[0] == 1 && !kIsHalf<O>;
+    void* const chunk[] = {direct ? static_cast<void*>(out) : out_buffer,
                            staged<I>(std::get<K>(buffers).data(), data[K + 1], steps[K + 1], at, count)...};
-    unit_row<O, I...>(f, count, chunk, indexes);
-    if (steps[0] != 1) scatter<O>(out, steps[0], out_buffer, count);
+    dense_row<C, compute_t<I>...>(f, count, chunk, indexes);
+    if (!direct) scatter(out, steps[0], static_cast<const C*>(out_buffer), count);
   }
 }
 

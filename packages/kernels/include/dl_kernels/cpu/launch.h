@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -91,6 +92,15 @@ class Workspace {
  private:
   T* data_ = nullptr;
 };
+
+// Overlap is allowed only where both addresses are the same.
+inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t bytes) {
+  if (to == from) return;
+  launch.parallel_for(bytes, 4 * kParallelGrain, [=](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
 
 DL_KERNELS_END
 

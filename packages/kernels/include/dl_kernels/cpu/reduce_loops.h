@@ -34,27 +34,31 @@ inline constexpr int64_t kRange = 1 << 16;   // elements reduced by one thread a
 inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
 inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
 
-template <class I, class R>
-__attribute__((noinline)) typename R::Acc reduce_piece(const R& r, const I* from, int64_t n) {
+template <class C, class R>
+__attribute__((noinline)) typename R::Acc reduce_piece(const R& r, const C* from, int64_t n) {
   return Block().reduce(
-      n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
-      [&](int64_t i) { return r.map(cast<compute_t<I>>(from[i])); });
+      n, r.start, [&](auto a, auto b) { return r.combine(a, b); }, [&](int64_t i) { return r.map(from[i]); });
 }
 
 template <class I, class R>
 typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n) {
+  using C = compute_t<I>;
   using Wide = typename R::Wide;
   Wide total = r.start;
-  I buffer[kChunk];
-  const int64_t piece = step == 1 ? kPiece : kChunk;
-  for (int64_t begin = 0; begin < n; begin += piece) {
-    const int64_t count = n - begin < piece ? n - begin : piece;
-    const I* at = from + begin;
-    if (step != 1) {
-      gather(buffer, from + begin * step, step, count);
-      at = buffer;
+  if constexpr (!kIsHalf<I>) {
+    if (step == 1) {
+      for (int64_t begin = 0; begin < n; begin += kPiece) {
+        const int64_t count = n - begin < kPiece ? n - begin : kPiece;
+        total = r.combine(total, static_cast<Wide>(reduce_piece(r, from + begin, count)));
+      }
+      return total;
     }
-    total = r.combine(total, static_cast<Wide>(reduce_piece(r, at, count)));
+  }
+  alignas(64) C buffer[kChunk];
+  for (int64_t begin = 0; begin < n; begin += kChunk) {
+    const int64_t count = n - begin < kChunk ? n - begin : kChunk;
+    gather(buffer, from + begin * step, step, count);
+    total = r.combine(total, static_cast<Wide>(reduce_piece(r, static_cast<const C*>(buffer), count)));
   }
   return total;
 }

@@ -1,0 +1,88 @@
+"""Optimiser steps and gradient scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from diopi_proto import Vendor
+from diopi_proto.tolerance import OpClass
+from support import FLOATS, Array, check, numbers, place
+
+LR, BETA1, BETA2, EPS, DECAY = 0.01, 0.9, 0.99, 1e-6, 0.1
+
+
+def step_of(
+    p: Array, g: Array, m: Array, v: Array, top: Array, step: int, *, amsgrad: bool, coupled: bool, lr: Any
+) -> tuple[Array, Array, Array, Array]:
+    one = np.longdouble
+    g = g + one(DECAY) * p if coupled else g
+    p = p if coupled else p * (1 - one(lr) * one(DECAY))
+    m = one(BETA1) * m + (1 - one(BETA1)) * g
+    v = one(BETA2) * v + (1 - one(BETA2)) * g * g
+    top = np.maximum(top, v)
+    used = top if amsgrad else v
+    root = np.sqrt(used) / np.sqrt(1 - one(BETA2) ** step) + one(EPS)
+    return p - one(lr) / (1 - one(BETA1) ** step) * m / root, m, v, top
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("name", ["FusedAdamW", "AdamW", "Adam"])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "sliced"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_adam_steps(vendor: Vendor, dtype: str, layout: str, name: str, amsgrad: bool) -> None:
+    shape = (7, 33)
+    placed = [
+        place(vendor, numbers(shape, dtype, 171 + i, low, 1), dtype, layout)
+        for i, low in enumerate((-1, -1, -1, 0.1, 0.1))
+    ]
+    (p, g, m, v, top), values = zip(*placed, strict=True)
+    want = step_of(*values, 3, amsgrad=amsgrad, coupled=name == "Adam", lr=LR)
+    if name == "FusedAdamW":
+        steps = [vendor.tensor(np.array(3, np.float32))]
+        largest = [top] if amsgrad else None
+        vendor.op.FusedAdamW(
+            [p], [g], [m], [v], largest, steps, LR, BETA1, BETA2, EPS, DECAY, amsgrad, False
+        )
+    else:
+        vendor.op[f"diopi{name}"](p, g, m, v, top if amsgrad else None, LR, BETA1, BETA2, EPS, DECAY, 3, amsgrad)
+    updated = (p, m, v, top) if amsgrad else (p, m, v)
+    # The float parameters of the scalar forms are float32 however precise the tensors are.
+    loose = dtype == "float64" and name != "FusedAdamW"
+    for tensor, reference in zip(updated, want, strict=False):
+        if loose:
+            assert np.allclose(tensor.numpy(), reference.astype(np.float64), rtol=1e-6, atol=1e-7)
+        else:
+            check(tensor, reference, OpClass.REDUCTION, name, reduction_length=16, magnitude=np.abs(reference) + 1)
+
+
+def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
+    tensors = [[vendor.tensor(np.zeros(3, np.float32))] for _ in range(4)]
+    tensors[1] = [vendor.tensor(np.ones(3, np.float32))]
+    steps = [vendor.tensor(np.array(1, np.float32))]
+    vendor.op.FusedAdamW(*tensors, None, steps, LR, BETA1, BETA2, EPS, 0.0, False, True)
+    assert (tensors[0][0].numpy() > 0).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_unscaling_finds_what_is_not_finite(vendor: Vendor, dtype: str) -> None:
+    good, x = place(vendor, numbers((5, 40), dtype, 181), dtype, "transposed")
+    found, scale = vendor.tensor(np.zeros((), np.float32)), vendor.tensor(np.array(0.5, np.float32))
+    vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp([good], found, scale)
+    check(good, x / 2, OpClass.EXACT, "unscale")
+    assert found.numpy() == 0
+    for value in (np.nan, np.inf, -np.inf):
+        found = vendor.tensor(np.zeros((), np.float32))
+        source = np.ones(100)
+        source[57] = value
+        vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp([good, place(vendor, source, dtype)[0]], found, scale)
+        assert found.numpy() == 1
+
+
+def test_scale_grows_and_backs_off(vendor: Vendor) -> None:
+    scale, tracker = vendor.tensor(np.array([8.0], np.float32)), vendor.tensor(np.array([0], np.int32))
+    clean, overflow = vendor.tensor(np.zeros(1, np.float32)), vendor.tensor(np.ones(1, np.float32))
+    for want_scale, want_count, flag in ((8, 1, clean), (16, 0, clean), (16, 1, clean), (4, 0, overflow)):
+        vendor.op.AmpUpdateScaleInp(scale, tracker, flag, 2.0, 0.25, 2)
+        assert (scale.numpy()[0], tracker.numpy()[0]) == (want_scale, want_count)
