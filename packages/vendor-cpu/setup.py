@@ -1,16 +1,17 @@
-"""One library per instruction set, all from the same sources; everything else stands in pyproject.toml.
+"""One library per instruction set, from the same sources; all else stands in pyproject.toml.
 
-``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the x86-64 levels,
-or ``all`` for a release. On other processors there is one library, ``native``.
+``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the
+x86-64 levels, or ``all`` for a release. On other processors there is one library, ``native``.
 """
 
 import os
 import platform
 from pathlib import Path
 
+from setuptools import setup
+
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_kernels import include_dir
-from setuptools import setup
 
 FLAGS = {
     "v2": ["-march=x86-64-v2"],
@@ -19,7 +20,13 @@ FLAGS = {
     "native": [],
 }
 # Kernels do not look at errno or at floating-point exceptions, and vectorise better for it.
-COMMON = ["-fno-math-errno", "-fno-trapping-math", "--param=vect-epilogues-nomask=0", "-Wall", "-Wextra"]
+COMMON = [
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "--param=vect-epilogues-nomask=0",
+    "-Wall",
+    "-Wextra",
+]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
 HEADERS = [

@@ -38,13 +38,17 @@ class _Margins(TorchDispatchMode):
 
 
 def _leads(
-    values: torch.Tensor, window: list[int], stride: list[int], padding: list[int]
+    values: torch.Tensor,
+    window: list[int],
+    stride: list[int] | None = None,
+    padding: list[int] | None = None,
 ) -> torch.Tensor:
     """How far the first in each window is ahead of the second, ties left out.
 
     Which of two equal values wins makes no difference: zeros come from a ReLU, which lets no
     gradient through there, others from equal patches of an image.
     """
+    stride, padding = stride or window, padding or [0]
     sides = (padding[-1], padding[-1], padding[0], padding[0])
     padded = functional.pad(values, sides, value=-torch.finfo(values.dtype).max)
     cells = padded.unfold(2, window[0], stride[0]).unfold(3, window[-1], stride[-1])

@@ -63,3 +63,6 @@ def decoder(rows: int = 4, length: int = 64) -> Step:
 STEPS = {"cnn": cnn, "encoder": encoder, "decoder": decoder}
 FULL_STEPS = {"encoder": (16, 128), "decoder": (16, 128)}
 """Rows and length of the batches that the examples train on."""
+
+BFLOAT16_STEPS = {"cnn": (), "encoder": (2, 32), "decoder": (2, 32)}
+"""Smaller: without oneDNN the CPU takes long over bfloat16."""

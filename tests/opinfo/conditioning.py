@@ -17,60 +17,93 @@ from torch.utils._pytree import tree_flatten, tree_map
 from .relocate import WIDER, Relocation
 
 STEP = 2.0**-34
-"""Relative change of the arguments: far below float32's rounding, far above float64's."""
+"""Relative change of an argument: far below float32's rounding, far above float64's."""
 SMALLER = 16.0
-TRIALS = 6
+TRIALS = 3
 STEADY = 4.0
 """A smooth result changes in proportion to the step. One that does not, within this factor, jumps
 (floor at an integer), and then gets no allowance."""
 
+NUMBERS = -1
+"""Stands for the Python numbers among the arguments, as the others for storages."""
 
-def magnitudes(
-    run: Callable[..., Any], original: Any, references: list[Any]
-) -> list[torch.Tensor | None]:
-    """For each result, the sum of what its arguments contribute, elementwise, at least its modulus.
+Slopes = list[torch.Tensor | None]
 
-    :param run: ``run(arguments)`` gives an outcome, ``references`` are the leaves of that for the
+
+def magnitudes(run: Callable[..., Any], original: Any, references: list[Any]) -> Slopes:
+    """For each result, what its arguments contribute together, elementwise, at least its modulus.
+
+    Arguments are changed one at a time: where one makes the results jump, the others still count.
+
+    :param run: ``run(arguments)`` gives an outcome, ``references`` are its values for the
         unchanged arguments.
     """
-    found: list[torch.Tensor | None] = [
-        leaf.detach().abs() if _is_wide(leaf) else None for leaf in references
+    relocation = Relocation(dtypes=WIDER)
+    relocation(original)
+    total: Slopes = [torch.zeros_like(_modulus(x)) if _is_wide(x) else None for x in references]
+    for argument in [NUMBERS, *range(len(relocation.storages()))]:
+        for at, slope in enumerate(_steady_slopes(run, original, references, argument)):
+            if slope is not None:
+                total[at] = total[at] + slope
+    return [
+        torch.maximum(each, _modulus(want)) if each is not None else None
+        for each, want in zip(total, references, strict=True)
     ]
+
+
+def _steady_slopes(
+    run: Callable[..., Any], original: Any, references: list[Any], argument: int
+) -> Slopes:
+    """The largest slope of all trials, where it does not depend on the step; elsewhere 0."""
+    largest: Slopes = [None] * len(references)
     for trial in range(TRIALS):
-        slopes = [
-            _slopes(run, original, references, step, trial) for step in (STEP, STEP / SMALLER)
-        ]
-        for at, (large, small) in enumerate(zip(*slopes, strict=True)):
-            known = found[at]
-            if known is None or large is None or small is None:
+        steps = (STEP, STEP / SMALLER)
+        pairs = [_slopes(run, original, references, argument, step, trial) for step in steps]
+        for at, (large, small) in enumerate(zip(*pairs, strict=True)):
+            if large is None or small is None:
                 continue
             steady = (large <= STEADY * small) & (small <= STEADY * large) & torch.isfinite(large)
-            found[at] = torch.where(steady, torch.maximum(known, large), known)
-    return found
+            found = torch.where(steady, large, 0)
+            known = largest[at]
+            largest[at] = found if known is None else torch.maximum(known, found)
+    return largest
 
 
 def _slopes(
-    run: Callable[..., Any], original: Any, references: list[Any], step: float, trial: int
-) -> list[torch.Tensor | None]:
-    """Change of each result, in units of the relative change of the arguments."""
+    run: Callable[..., Any],
+    original: Any,
+    references: list[Any],
+    argument: int,
+    step: float,
+    trial: int,
+) -> Slopes:
+    """Change of each result, in units of the relative change of one argument."""
     relocation = Relocation(dtypes=WIDER)
-    arguments = tree_map(
-        lambda leaf: leaf * (1 + step) if type(leaf) is float else leaf, relocation(original)
-    )
-    generator = torch.Generator().manual_seed(trial)
-    for flat in relocation.storages():
-        if flat.is_floating_point() or flat.is_complex():
-            signs = torch.randint(0, 2, flat.shape, generator=generator) * 2 - 1
-            flat.mul_(1 + step * signs.to(flat.dtype))
-    leaves = tree_flatten(run(arguments).result)[0]
+    arguments = relocation(original)
+    if argument == NUMBERS:
+        if not any(type(leaf) is float for leaf in tree_flatten(arguments)[0]):
+            return [None] * len(references)
+        arguments = tree_map(lambda x: x * (1 + step) if type(x) is float else x, arguments)
+    else:
+        flat = relocation.storages()[argument]
+        if not (flat.is_floating_point() or flat.is_complex()):
+            return [None] * len(references)
+        generator = torch.Generator().manual_seed(trial)
+        signs = torch.randint(0, 2, flat.shape, generator=generator) * 2 - 1
+        flat.mul_(1 + step * signs.to(flat.dtype))
+    leaves = run(arguments).values()
     if len(leaves) != len(references):
         return [None] * len(references)
     return [
-        (leaf.detach() - want.detach()).abs() / step
+        _modulus(leaf - want) / step
         if _is_wide(want) and _is_wide(leaf) and leaf.shape == want.shape
         else None
         for leaf, want in zip(leaves, references, strict=True)
     ]
+
+
+def _modulus(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().abs()
 
 
 def _is_wide(leaf: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import faulthandler
 import signal
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import pytest
@@ -18,7 +18,10 @@ SECONDS_PER_OPERATOR = 120
 SECONDS_TO_END = 30
 """After these the process ends: code that does not return to Python cannot be interrupted."""
 
-_counts: dict[tuple[str, str], Counter[str]] = {}
+Counts = defaultdict[str, Counter[str]]
+
+_counts: Counts = defaultdict(Counter)
+"""What the summary tells, under "forward float32 on cpu"."""
 
 
 def pytest_configure() -> None:
@@ -56,14 +59,15 @@ def _time_limit() -> Iterator[None]:
 class Verdict:
     """Holds reports against the list of known failures, and counts them."""
 
-    def __init__(self, vendor: str, known: dict[Key, str]) -> None:
+    def __init__(self, vendor: str, known: dict[Key, str], counts: Counts) -> None:
         self.vendor = vendor
         self.known = known
+        self.counts = counts
 
     def judge(self, report: Report, name: str, mode: str, dtype: torch.dtype) -> None:
         """Fail on a problem that is not listed, and on a listed one that is gone."""
         short = str(dtype).removeprefix("torch.")
-        counts = _counts.setdefault((f"{mode} {short}", self.vendor), Counter())
+        counts = self.counts[f"{mode} {short} on {self.vendor}"]
         counts["all"] += 1
         counts["right"] += not report.problems
         counts["samples"] += report.samples
@@ -79,12 +83,24 @@ class Verdict:
 
 @pytest.fixture
 def verdict(vendor: str, known: dict[Key, str]) -> Verdict:
-    return Verdict(vendor, known)
+    return Verdict(vendor, known, _counts)
+
+
+@pytest.fixture
+def native_counts(vendor: str) -> Callable[[bool], None]:
+    """Counts a claimed overload: right without fallback, or not."""
+
+    def count(right: bool) -> None:
+        counts = _counts[f"overloads without fallback on {vendor}"]
+        counts["all"] += 1
+        counts["right"] += right
+
+    return count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for (what, vendor), counts in sorted(_counts.items()):
+    for what, counts in sorted(_counts.items()):
+        samples = f", {counts['samples']} samples" if counts["samples"] else ""
         terminalreporter.write_line(
-            f"OpInfo {what} on {vendor}: {counts['right']} of {counts['all']} right "
-            f"({counts['samples']} samples)"
+            f"OpInfo {what}: {counts['right']} of {counts['all']} right{samples}"
         )

@@ -103,7 +103,7 @@ def value_problem(
         op_class=op_class,
         reduction_length=terms,
         magnitude=wide,
-        peer=_array(peer) if host.dtype not in (torch.float64, torch.complex128) else None,
+        peer=_array(peer),
     )
     return None if outcome.ok else outcome.report(name)
 

@@ -127,6 +127,7 @@ class Judgement:
 
     :ivar op_class: whose rounding bound applies; None: that of a reduction for results smaller than
         the arguments, else that of an elementary function.
+    :ivar normwise: an element may be off by as much as the largest one may.
     """
 
     op_class: OpClass | None = None
@@ -135,6 +136,7 @@ class Judgement:
     cpu_arguments: bool = False
     independent: bool = False
     varies: bool = False
+    normwise: bool = False
 
     @classmethod
     def of(cls, op: Any) -> Judgement:

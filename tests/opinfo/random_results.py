@@ -28,9 +28,9 @@ def compare_random(
     :param run: ``run(arguments, seed=...)`` gives an outcome.
     :param independent: every element has a draw of its own; otherwise, one for each row is sure.
     """
-    device = str(next(t.device for t in got.leaves() if isinstance(t, torch.Tensor)))
+    device = str(next(t.device for t in got.values() if isinstance(t, torch.Tensor)))
     again = _draw(run, original, device, seed=SEED)
-    first = [t.detach().cpu() for t in got.leaves() if isinstance(t, torch.Tensor)]
+    first = [t.detach().cpu() for t in got.values() if isinstance(t, torch.Tensor)]
     if not all(torch.equal(a, b) for a, b in zip(first, again, strict=True)):
         return "the same seed gives other numbers"
     pooled = {
@@ -52,7 +52,7 @@ def compare_random(
 
 def _draw(run: Callable[..., Any], original: Any, device: str, seed: int) -> list[torch.Tensor]:
     arguments = Relocation(device)(original)
-    leaves = run(arguments, seed=seed).leaves()
+    leaves = run(arguments, seed=seed).values()
     return [leaf.detach().cpu() for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 

@@ -59,7 +59,12 @@ class Outcome:
     error: Exception | None = None
 
     def leaves(self) -> list[Any]:
+        """The result, flat."""
         return list(tree_flatten(self.result)[0])
+
+    def values(self) -> list[Any]:
+        """All that the call has made or may have changed: the result, then the arguments."""
+        return [*self.leaves(), *tensors_of(self.arguments)]
 
 
 def samples_of(op: Any, dtype: torch.dtype, *, requires_grad: bool = False) -> list[Arguments]:
@@ -131,32 +136,29 @@ def aliases(outcome: Outcome) -> list[tuple[str, int, int] | None]:
     return found
 
 
-def written_problem(cpu: Outcome, got: Outcome, original: Arguments) -> str | None:
-    """An argument that only one of the two wrote to."""
-    triples = zip(
-        tensors_of(original), tensors_of(cpu.arguments), tensors_of(got.arguments), strict=True
-    )
-    for at, (before, on_cpu, on_dl) in enumerate(triples):
-        if before.layout != torch.strided or before.numel() == 0:
-            continue
-        by_cpu = before.shape != on_cpu.shape or not same_values(before, on_cpu)
-        by_dl = before.shape != on_dl.shape or not same_values(before, on_dl.detach().cpu())
-        if by_cpu != by_dl:
-            return f"argument {at} is {'not ' if by_cpu else ''}written to, unlike on the CPU"
-    return None
-
-
 def compare_calls(
-    call: Call, reference_call: Call, original: Arguments, judgement: Judgement, device: str
+    call: Call, original: Arguments, judgement: Judgement, device: str
 ) -> tuple[str | None, bool]:
     """Run ``call`` on the CPU and on ``device``: (what is wrong or None, whether both refused)."""
     cpu = run(call, Relocation()(original))
     got = run(call, move(original, judgement, device))
+    return compare_outcomes(call, original, cpu, got, judgement, device)
+
+
+def compare_outcomes(
+    call: Call,
+    original: Arguments,
+    cpu: Outcome,
+    got: Outcome,
+    judgement: Judgement,
+    device: str,
+) -> tuple[str | None, bool]:
+    """What is wrong with ``got``, or None; and whether both refused."""
     if cpu.error is not None or got.error is not None:
         return refusal_problem(cpu.error, got.error), got.error is not None
-    problem = structure_problem(cpu, got, original, judgement, device)
+    problem = structure_problem(cpu, got, judgement, device)
     if problem is None and not judgement.uninitialised:
-        problem = values_problem(call, reference_call, original, cpu, got, judgement)
+        problem = values_problem(call, original, cpu, got, judgement)
     return problem, False
 
 
@@ -165,7 +167,8 @@ def move(original: Arguments, judgement: Judgement, device: str) -> Arguments:
     if not judgement.cpu_arguments:
         moved: Arguments = Relocation(device)(original)
         return moved
-    return (Relocation(device)(original[0]), *Relocation()(original[1:]))
+    first, args, kwargs = original
+    return Relocation(device)(first), Relocation()(args), Relocation(device)(kwargs)
 
 
 def refusal_problem(cpu: Exception | None, got: Exception | None) -> str | None:
@@ -177,9 +180,7 @@ def refusal_problem(cpu: Exception | None, got: Exception | None) -> str | None:
     return f"does not raise, the CPU does: {type(cpu).__name__}: {str(cpu)[:150]}"
 
 
-def structure_problem(
-    cpu: Outcome, got: Outcome, original: Arguments, judgement: Judgement, device: str
-) -> str | None:
+def structure_problem(cpu: Outcome, got: Outcome, judgement: Judgement, device: str) -> str | None:
     """What differs before any value of the result is looked at."""
     shape_cpu, shape_got = tree_flatten(cpu.result)[1], tree_flatten(got.result)[1]
     if shape_cpu != shape_got:
@@ -191,30 +192,36 @@ def structure_problem(
                 return f"output {at}: {problem}"
     if not judgement.any_strides and aliases(got) != aliases(cpu):
         return f"shares memory as {aliases(got)}, want {aliases(cpu)}"
-    return written_problem(cpu, got, original)
+    for at, (have, want) in enumerate(
+        zip(tensors_of(got.arguments), tensors_of(cpu.arguments), strict=True)
+    ):
+        if have.shape != want.shape:
+            return (
+                f"argument {at} has shape {tuple(have.shape)} afterwards, not {tuple(want.shape)}"
+            )
+    return None
 
 
 def values_problem(
     call: Call,
-    reference_call: Call,
     original: Arguments,
     cpu: Outcome,
     got: Outcome,
     judgement: Judgement,
 ) -> str | None:
-    """The first output whose values are wrong."""
-    pairs = list(zip(got.leaves(), cpu.leaves(), strict=True))
+    """The first output, or argument, whose values are wrong."""
+    pairs = list(zip(got.values(), cpu.values(), strict=True))
     if all(_equal(have, want) for have, want in pairs):
         return None
     if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)
-    references = run(reference_call, Relocation(dtypes=WIDER)(original)).leaves()
-    scales = magnitudes(partial(run, reference_call), original, references)
+    references = run(call, Relocation(dtypes=WIDER)(original)).values()
+    scales = magnitudes(partial(run, call), original, references)
     terms = max((tensor.numel() for tensor in tensors_of(original)), default=1)
     for at, (have, want) in enumerate(pairs):
         if not isinstance(want, torch.Tensor):
             if not _equal(have, want):
-                return f"output {at} is {have!r}, want {want!r}"
+                return f"{_label(cpu, at)} is {have!r}, want {want!r}"
             continue
         problem = value_problem(
             have,
@@ -222,19 +229,30 @@ def values_problem(
             references[at] if at < len(references) else None,
             judgement.class_of(want.numel(), terms),
             terms,
-            scales[at] if at < len(scales) else None,
+            _scale(scales[at], judgement.normwise) if at < len(scales) else None,
         )
         if problem is not None:
-            return f"output {at}: {problem}"
+            return f"{_label(cpu, at)}: {problem}"
     return None
+
+
+def _label(outcome: Outcome, at: int) -> str:
+    outputs = len(outcome.leaves())
+    return f"output {at}" if at < outputs else f"argument {at - outputs} afterwards"
+
+
+def _scale(magnitude: torch.Tensor | None, normwise: bool) -> torch.Tensor | None:
+    if magnitude is None or not normwise or magnitude.numel() == 0:
+        return magnitude
+    return torch.full_like(magnitude, float(magnitude.nan_to_num(0, 0, 0).max()))
 
 
 def is_random(call: Call, original: Arguments, cpu: Outcome) -> bool:
     """Whether the CPU's result depends on the seed, and on nothing else."""
 
     def repeats(seed: int) -> bool:
-        other = run(call, Relocation()(original), seed=seed).leaves()
-        return all(_equal(have, want) for have, want in zip(other, cpu.leaves(), strict=True))
+        other = run(call, Relocation()(original), seed=seed).values()
+        return all(_equal(have, want) for have, want in zip(other, cpu.values(), strict=True))
 
     return repeats(SEED) and not all(repeats(SEED + other) for other in range(1, OTHER_SEEDS + 1))
 
@@ -255,7 +273,7 @@ def check_forward(op: Any, dtype: torch.dtype, device: str) -> Report:
 
     judgement = Judgement.of(op)
     for at, original in enumerate(samples_of(op, dtype)):
-        problem, refused = compare_calls(call, call, original, judgement, device)
+        problem, refused = compare_calls(call, original, judgement, device)
         report.samples += 1
         report.refused += refused
         report.add(at, original, problem)

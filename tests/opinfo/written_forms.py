@@ -98,7 +98,7 @@ def check_out(op: Any, dtype: torch.dtype, device: str) -> Report:
             targets = iter([target for target, _ in made])
             out = tree_map(lambda _, targets=targets: next(targets), expected.result)
             written = (first, args, {**kwargs, "out": out, "whole": [whole for _, whole in made]})
-            problem, refused = compare_calls(call, call, written, judgement, device)
+            problem, refused = compare_calls(call, written, judgement, device)
             report.samples += 1
             report.refused += refused
             report.add(at, written, problem and f"{kind} target: {problem}")
@@ -124,7 +124,7 @@ def check_in_place(op: Any, dtype: torch.dtype, device: str) -> Report:
 
     for at, original in enumerate(samples_of(op, dtype)):
         for kind, arguments in _in_place_arguments(original):
-            problem, refused = compare_calls(call, call, arguments, judgement, device)
+            problem, refused = compare_calls(call, arguments, judgement, device)
             report.samples += 1
             report.refused += refused
             report.add(at, arguments, problem and f"{kind}: {problem}")

@@ -13,11 +13,11 @@ import torch
 def main() -> None:
     output, script, *arguments = sys.argv[1:]
     dl = torch.get_device_module("dl")
-    dl.profile_operators(True)
     sys.argv = [script, *arguments]
     # As when the script is started directly: its folder is where it finds its own modules.
     sys.path.insert(0, str(Path(script).parent))
-    runpy.run_path(script, run_name="__main__")
+    with dl.profile_operators():
+        runpy.run_path(script, run_name="__main__")
     record = {
         "device_name": dl.get_device_name(0),
         "native": dl.native_stats(),

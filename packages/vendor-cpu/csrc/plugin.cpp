@@ -15,7 +15,8 @@ namespace {
 
 void destroy(dl_vendor_t* vendor) noexcept { delete &instance_of(vendor); }
 
-dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** operators, uint64_t* count) noexcept {
+dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** operators,
+                       uint64_t* count) noexcept {
   const Instance& instance = instance_of(vendor);
   *operators = instance.operators.data();
   *count = instance.operators.size();
@@ -60,7 +61,8 @@ const dl_vendor_table_t kTable = {
     last_operator_error,
 };
 
-// DL_CPU_DEVICES: how many devices to show, so that code for several devices can be tested without them.
+// DL_CPU_DEVICES: how many devices to show, so that code for several devices can be tested without
+// them.
 dl_status_t* read_device_count(int32_t* count) {
   *count = 1;
   const char* text = std::getenv("DL_CPU_DEVICES");
@@ -69,7 +71,8 @@ dl_status_t* read_device_count(int32_t* count) {
   const long value = std::strtol(text, &end, 10);
   if (*end != '\0' || value < 0 || value > 64) {
     char message[160];
-    std::snprintf(message, sizeof(message), "DL_CPU_DEVICES is '%.60s'; give a number from 0 to 64", text);
+    std::snprintf(message, sizeof(message), "DL_CPU_DEVICES is '%.60s'; give a number from 0 to 64",
+                  text);
     return make_status(DL_INVALID_ARGUMENT, message);
   }
   *count = static_cast<int32_t>(value);

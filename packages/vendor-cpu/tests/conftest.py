@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from diopi_proto import Vendor, load_vendor
 from dl_vendor_cpu.plugin import dl_vendor
 

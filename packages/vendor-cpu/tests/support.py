@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from diopi_proto import Tensor, Vendor
 from diopi_proto.tolerance import OpClass, bfloat16_to_float32, compare, float32_to_bfloat16
 
@@ -47,7 +48,9 @@ def laid_out(array: Array, layout: str) -> Array:
     return wide[..., ::2]
 
 
-def place(vendor: Vendor, array: npt.ArrayLike, dtype: str, layout: str = "dense") -> tuple[Tensor, Array]:
+def place(
+    vendor: Vendor, array: npt.ArrayLike, dtype: str, layout: str = "dense"
+) -> tuple[Tensor, Array]:
     """A tensor with the elements rounded to the dtype, and what these elements mean."""
     bits = stored(array, dtype)
     return vendor.tensor(laid_out(bits, layout), dtype=dtype), exact(bits, dtype)
@@ -71,7 +74,9 @@ def numbers(
     return random.uniform(low, high, shape)
 
 
-def check(result: Tensor, reference: npt.ArrayLike, op_class: OpClass, name: str, **terms: Any) -> None:
+def check(
+    result: Tensor, reference: npt.ArrayLike, op_class: OpClass, name: str, **terms: Any
+) -> None:
     """Fail unless every element is within the bound of the operator's class."""
     want = np.asarray(reference)
     dtype = result.dtype.name

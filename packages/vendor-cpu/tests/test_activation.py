@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, LAYOUTS, check, numbers, out_like, place
@@ -23,7 +24,11 @@ def gelu(x: Any) -> Any:
 
 
 def gelu_tanh(x: Any) -> Any:
-    return x * (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble(0.044715) * x**3))) / 2
+    return (
+        x
+        * (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble(0.044715) * x**3)))
+        / 2
+    )
 
 
 def gelu_slope(x: Any) -> Any:
@@ -44,7 +49,10 @@ def test_gelu_and_its_gradient(vendor: Vendor, dtype: str, layout: str) -> None:
     g, grad = place(vendor, numbers((3, 41), dtype, 62), dtype)
     out = out_like(vendor, (3, 41), dtype, layout)
     # Near -4 the two terms of 1 + erf cancel: the error is relative to x, as in PyTorch.
-    for kind, reference, slope in (("none", gelu, gelu_slope), ("tanh", gelu_tanh, gelu_tanh_slope)):
+    for kind, reference, slope in (
+        ("none", gelu, gelu_slope),
+        ("tanh", gelu_tanh, gelu_tanh_slope),
+    ):
         vendor.op.Gelu(out, a, kind)
         check(out, reference(x), OpClass.REDUCTION, "Gelu", reduction_length=2, magnitude=np.abs(x))
         vendor.op.GeluBackward(out, g, a, kind)
@@ -103,7 +111,14 @@ def test_piecewise_linear_functions(vendor: Vendor, dtype: str, layout: str) -> 
         check(out, want, OpClass.ROUNDING, name)
     vendor.op.HardswishBackward(out, g, a)
     inner = np.where(x <= -3, 0, np.where(x < 3, x / 3 + np.longdouble(0.5), 1))
-    check(out, grad * inner, OpClass.REDUCTION, "HardswishBackward", reduction_length=2, magnitude=2 * np.abs(grad))
+    check(
+        out,
+        grad * inner,
+        OpClass.REDUCTION,
+        "HardswishBackward",
+        reduction_length=2,
+        magnitude=2 * np.abs(grad),
+    )
 
 
 def test_threshold_gradient_passes_where_the_input_is_nan(vendor: Vendor) -> None:

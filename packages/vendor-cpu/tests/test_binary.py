@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, check, numbers, out_like, place
@@ -214,7 +215,9 @@ def test_integer_division_by_zero_is_an_error(vendor: Vendor, dtype: str) -> Non
 def test_smallest_integer_divided_by_minus_one_wraps(vendor: Vendor, dtype: str) -> None:
     low = np.iinfo(dtype).min
     out = out_like(vendor, (1,), dtype)
-    vendor.op.Div(out, vendor.tensor(np.array([low], dtype)), place(vendor, [-1], dtype)[0], "trunc")
+    vendor.op.Div(
+        out, vendor.tensor(np.array([low], dtype)), place(vendor, [-1], dtype)[0], "trunc"
+    )
     assert out.numpy()[0] == low
 
 

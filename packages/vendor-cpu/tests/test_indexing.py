@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, LAYOUTS, NUMBERS, REALS, check, numbers, out_like, place
@@ -119,7 +120,9 @@ def test_arange_of_floats_does_not_drift(vendor: Vendor, dtype: str) -> None:
 def test_linspace_ends_are_exact(vendor: Vendor, dtype: str) -> None:
     out = out_like(vendor, (7,), dtype)
     vendor.op.Linspace(out, 0.1, 0.7, 7)
-    check(out, np.linspace(np.longdouble(0.1), np.longdouble(0.7), 7), OpClass.ELEMENTARY, "Linspace")
+    check(
+        out, np.linspace(np.longdouble(0.1), np.longdouble(0.7), 7), OpClass.ELEMENTARY, "Linspace"
+    )
     one = out_like(vendor, (1,), dtype)
     vendor.op.Linspace(one, 3, 9, 1)
     assert one.float32().tolist() == [3.0]
@@ -128,7 +131,11 @@ def test_linspace_ends_are_exact(vendor: Vendor, dtype: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", REALS)
 def test_nonzero_asks_the_host_for_its_output(vendor: Vendor, dtype: str, layout: str) -> None:
-    source = np.round(numbers((3, 4, 5), dtype, 149, -1, 1)) if dtype != "bool" else numbers((3, 4, 5), dtype, 149)
+    source = (
+        np.round(numbers((3, 4, 5), dtype, 149, -1, 1))
+        if dtype != "bool"
+        else numbers((3, 4, 5), dtype, 149)
+    )
     a, x = place(vendor, source, dtype, layout)
     found = vendor.op.Nonzero(a)
     assert found.dtype.name == "int64"
@@ -136,7 +143,9 @@ def test_nonzero_asks_the_host_for_its_output(vendor: Vendor, dtype: str, layout
 
 
 @pytest.mark.parametrize(("shape", "want"), [((), (1, 0)), ((0, 3), (0, 2))], ids=str)
-def test_nonzero_of_small_shapes(vendor: Vendor, shape: tuple[int, ...], want: tuple[int, int]) -> None:
+def test_nonzero_of_small_shapes(
+    vendor: Vendor, shape: tuple[int, ...], want: tuple[int, int]
+) -> None:
     found = vendor.op.Nonzero(vendor.tensor(np.ones(shape, np.float32)))
     assert found.shape == want
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from diopi_proto import Vendor
 from diopi_proto.build import check_library
 from diopi_proto.elf import read_elf
@@ -35,7 +36,7 @@ def test_every_operator_binds(vendor: Vendor) -> None:
 
 
 def test_every_operator_has_a_test(vendor: Vendor) -> None:
-    """Each bound operator is named in this folder: whole, as ``op.Name``, as a string, or by a family's rule."""
+    """Each bound operator is named in this folder, or is a form of one that is."""
     text = "\n".join(p.read_text(encoding="utf-8") for p in Path(__file__).parent.glob("test_*.py"))
     named = set(re.findall(r"\bop\.(\w+)\(", text)) | set(re.findall(r"\"(\w+)\"", text))
     suffixes = ("", "Inp", "Scalar", "InpScalar")

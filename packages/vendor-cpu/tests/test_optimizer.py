@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, Array, check, numbers, place
@@ -14,7 +15,16 @@ LR, BETA1, BETA2, EPS, DECAY = 0.01, 0.9, 0.99, 1e-6, 0.1
 
 
 def step_of(
-    p: Array, g: Array, m: Array, v: Array, top: Array, step: int, *, amsgrad: bool, coupled: bool, lr: Any
+    p: Array,
+    g: Array,
+    m: Array,
+    v: Array,
+    top: Array,
+    step: int,
+    *,
+    amsgrad: bool,
+    coupled: bool,
+    lr: Any,
 ) -> tuple[Array, Array, Array, Array]:
     one = np.longdouble
     g = g + one(DECAY) * p if coupled else g
@@ -46,7 +56,9 @@ def test_adam_steps(vendor: Vendor, dtype: str, layout: str, name: str, amsgrad:
             [p], [g], [m], [v], largest, steps, LR, BETA1, BETA2, EPS, DECAY, amsgrad, False
         )
     else:
-        vendor.op[f"diopi{name}"](p, g, m, v, top if amsgrad else None, LR, BETA1, BETA2, EPS, DECAY, 3, amsgrad)
+        vendor.op[f"diopi{name}"](
+            p, g, m, v, top if amsgrad else None, LR, BETA1, BETA2, EPS, DECAY, 3, amsgrad
+        )
     updated = (p, m, v, top) if amsgrad else (p, m, v)
     # The float parameters of the scalar forms are float32 however precise the tensors are.
     loose = dtype == "float64" and name != "FusedAdamW"
@@ -54,7 +66,14 @@ def test_adam_steps(vendor: Vendor, dtype: str, layout: str, name: str, amsgrad:
         if loose:
             assert np.allclose(tensor.numpy(), reference.astype(np.float64), rtol=1e-6, atol=1e-7)
         else:
-            check(tensor, reference, OpClass.REDUCTION, name, reduction_length=16, magnitude=np.abs(reference) + 1)
+            check(
+                tensor,
+                reference,
+                OpClass.REDUCTION,
+                name,
+                reduction_length=16,
+                magnitude=np.abs(reference) + 1,
+            )
 
 
 def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
@@ -76,13 +95,23 @@ def test_unscaling_finds_what_is_not_finite(vendor: Vendor, dtype: str) -> None:
         found = vendor.tensor(np.zeros((), np.float32))
         source = np.ones(100)
         source[57] = value
-        vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp([good, place(vendor, source, dtype)[0]], found, scale)
+        vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp(
+            [good, place(vendor, source, dtype)[0]], found, scale
+        )
         assert found.numpy() == 1
 
 
 def test_scale_grows_and_backs_off(vendor: Vendor) -> None:
-    scale, tracker = vendor.tensor(np.array([8.0], np.float32)), vendor.tensor(np.array([0], np.int32))
+    scale, tracker = (
+        vendor.tensor(np.array([8.0], np.float32)),
+        vendor.tensor(np.array([0], np.int32)),
+    )
     clean, overflow = vendor.tensor(np.zeros(1, np.float32)), vendor.tensor(np.ones(1, np.float32))
-    for want_scale, want_count, flag in ((8, 1, clean), (16, 0, clean), (16, 1, clean), (4, 0, overflow)):
+    for want_scale, want_count, flag in (
+        (8, 1, clean),
+        (16, 0, clean),
+        (16, 1, clean),
+        (4, 0, overflow),
+    ):
         vendor.op.AmpUpdateScaleInp(scale, tracker, flag, 2.0, 0.25, 2)
         assert (scale.numpy()[0], tracker.numpy()[0]) == (want_scale, want_count)

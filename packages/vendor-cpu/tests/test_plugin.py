@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+
 from dl_vendor_cpu import plugin
 
 V2 = {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}
@@ -38,7 +39,9 @@ def test_best_library_that_is_there_is_chosen(tmp_path: Path) -> None:
     assert plugin.choose_library(tmp_path, ["v4", "v3"]) is None
     (tmp_path / "libdl_vendor_cpu_v3.so").touch()
     (tmp_path / "libdl_vendor_cpu_v2.so").touch()
-    assert plugin.choose_library(tmp_path, ["v4", "v3", "v2"]) == tmp_path / "libdl_vendor_cpu_v3.so"
+    assert (
+        plugin.choose_library(tmp_path, ["v4", "v3", "v2"]) == tmp_path / "libdl_vendor_cpu_v3.so"
+    )
     assert plugin.choose_library(tmp_path, ["v2"]) == tmp_path / "libdl_vendor_cpu_v2.so"
 
 

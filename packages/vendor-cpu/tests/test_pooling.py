@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, Array, check, numbers, out_like, place
@@ -24,7 +25,9 @@ def outputs(size: int, kernel: int, stride: int, padding: int, dilation: int, ce
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
-def max_pool(x: Array, shape: tuple[int, int], window: tuple[tuple[int, int], ...]) -> tuple[Array, Array]:
+def max_pool(
+    x: Array, shape: tuple[int, int], window: tuple[tuple[int, int], ...]
+) -> tuple[Array, Array]:
     (kh, kw), (sh, sw), (ph, pw), (dh, dw) = window
     values = np.zeros((*x.shape[:-2], *shape), x.dtype)
     where = np.zeros(values.shape, np.int64)
@@ -101,7 +104,10 @@ def test_max_pool_gradient_refuses_bad_indices(vendor: Vendor) -> None:
 
 
 def mean_windows(
-    shape: tuple[int, int], size: tuple[int, ...], window: tuple[tuple[int, int], ...], include: bool
+    shape: tuple[int, int],
+    size: tuple[int, ...],
+    window: tuple[tuple[int, int], ...],
+    include: bool,
 ) -> tuple[Array, Array]:
     """The weight of every input element in every output: (out, in), and the counts."""
     (kh, kw), (sh, sw), (ph, pw) = window
@@ -130,7 +136,9 @@ def test_avg_pool_and_its_gradient(
 ) -> None:
     *geometry, dilation, ceil = window
     kernel, stride, padding = geometry
-    size = tuple(outputs((9, 8)[i], kernel[i], stride[i], padding[i], dilation[i], ceil) for i in range(2))
+    size = tuple(
+        outputs((9, 8)[i], kernel[i], stride[i], padding[i], dilation[i], ceil) for i in range(2)
+    )
     weights, counts = mean_windows((9, 8), size, tuple(geometry), include)
     if divisor is not None:
         counts[:] = divisor
@@ -139,17 +147,33 @@ def test_avg_pool_and_its_gradient(
     out = out_like(vendor, (2, 3, *size), dtype)
     vendor.op.AvgPool2d(out, a, *geometry, ceil, include, divisor)
     want = np.einsum("ncyx,ijyx->ncij", x, scaled)
-    check(out, want, OpClass.REDUCTION, "AvgPool2d", reduction_length=9, magnitude=np.einsum("ncyx,ijyx->ncij", np.abs(x), scaled))
+    check(
+        out,
+        want,
+        OpClass.REDUCTION,
+        "AvgPool2d",
+        reduction_length=9,
+        magnitude=np.einsum("ncyx,ijyx->ncij", np.abs(x), scaled),
+    )
     g, grad = place(vendor, numbers((2, 3, *size), dtype, 134), dtype)
     gi = out_like(vendor, (2, 3, 9, 8), dtype)
     vendor.op.AvgPool2dBackward(gi, g, a, *geometry, ceil, include, divisor)
     want = np.einsum("ncij,ijyx->ncyx", grad, scaled)
-    check(gi, want, OpClass.REDUCTION, "AvgPool2dBackward", reduction_length=9, magnitude=np.einsum("ncij,ijyx->ncyx", np.abs(grad), scaled))
+    check(
+        gi,
+        want,
+        OpClass.REDUCTION,
+        "AvgPool2dBackward",
+        reduction_length=9,
+        magnitude=np.einsum("ncij,ijyx->ncyx", np.abs(grad), scaled),
+    )
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 5), (9, 8), (12, 2)], ids=str)
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_adaptive_avg_pool_and_its_gradient(vendor: Vendor, dtype: str, size: tuple[int, int]) -> None:
+def test_adaptive_avg_pool_and_its_gradient(
+    vendor: Vendor, dtype: str, size: tuple[int, int]
+) -> None:
     scaled = np.zeros((*size, 9, 8), np.longdouble)
     for i, j in np.ndindex(*size):
         y0, y1 = i * 9 // size[0], -(-(i + 1) * 9 // size[0])
@@ -159,9 +183,23 @@ def test_adaptive_avg_pool_and_its_gradient(vendor: Vendor, dtype: str, size: tu
     out = out_like(vendor, (2, 3, *size), dtype)
     vendor.op.AdaptiveAvgPool2d(out, a, size)
     want = np.einsum("ncyx,ijyx->ncij", x, scaled)
-    check(out, want, OpClass.REDUCTION, "AdaptiveAvgPool2d", reduction_length=72, magnitude=np.einsum("ncyx,ijyx->ncij", np.abs(x), scaled))
+    check(
+        out,
+        want,
+        OpClass.REDUCTION,
+        "AdaptiveAvgPool2d",
+        reduction_length=72,
+        magnitude=np.einsum("ncyx,ijyx->ncij", np.abs(x), scaled),
+    )
     g, grad = place(vendor, numbers((2, 3, *size), dtype, 136), dtype)
     gi = out_like(vendor, (2, 3, 9, 8), dtype)
     vendor.op.AdaptiveAvgPool2dBackward(gi, g, a)
     want = np.einsum("ncij,ijyx->ncyx", grad, scaled)
-    check(gi, want, OpClass.REDUCTION, "AdaptiveAvgPool2dBackward", reduction_length=16, magnitude=np.einsum("ncij,ijyx->ncyx", np.abs(grad), scaled))
+    check(
+        gi,
+        want,
+        OpClass.REDUCTION,
+        "AdaptiveAvgPool2dBackward",
+        reduction_length=16,
+        magnitude=np.einsum("ncij,ijyx->ncyx", np.abs(grad), scaled),
+    )

@@ -6,23 +6,46 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, INTS, LAYOUTS, Array, check, numbers, out_like, place
 
 
-def product_check(out: Any, left: Array, right: Array, name: str, want: Array | None = None) -> None:
+def product_check(
+    out: Any, left: Array, right: Array, name: str, want: Array | None = None
+) -> None:
     size = np.matmul(np.abs(left), np.abs(right))
     reference = np.matmul(left, right) if want is None else want
-    check(out, reference, OpClass.MATMUL, name, reduction_length=left.shape[-1], magnitude=size + np.abs(reference))
+    check(
+        out,
+        reference,
+        OpClass.MATMUL,
+        name,
+        reduction_length=left.shape[-1],
+        magnitude=size + np.abs(reference),
+    )
 
 
 @pytest.mark.parametrize("layouts", [(a, b) for a in LAYOUTS for b in LAYOUTS], ids="-".join)
 @pytest.mark.parametrize(
-    "shape", [(1, 1, 1), (1, 40, 7), (40, 1, 7), (3, 5, 2), (17, 33, 70), (2, 600, 300), (61, 50, 300), (7, 9, 1)], ids=str
+    "shape",
+    [
+        (1, 1, 1),
+        (1, 40, 7),
+        (40, 1, 7),
+        (3, 5, 2),
+        (17, 33, 70),
+        (2, 600, 300),
+        (61, 50, 300),
+        (7, 9, 1),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_mm(vendor: Vendor, dtype: str, shape: tuple[int, int, int], layouts: tuple[str, str]) -> None:
+def test_mm(
+    vendor: Vendor, dtype: str, shape: tuple[int, int, int], layouts: tuple[str, str]
+) -> None:
     m, n, k = shape
     a, x = place(vendor, numbers((m, k), dtype, 111), dtype, layouts[0])
     b, y = place(vendor, numbers((k, n), dtype, 112), dtype, layouts[1])
@@ -119,7 +142,14 @@ def test_matmul_of_any_dimensions(
     want = np.matmul(x, y)
     out = out_like(vendor, want.shape, "float32")
     vendor.op.Matmul(out, a, b)
-    check(out, want, OpClass.MATMUL, "Matmul", reduction_length=7, magnitude=np.matmul(np.abs(x), np.abs(y)))
+    check(
+        out,
+        want,
+        OpClass.MATMUL,
+        "Matmul",
+        reduction_length=7,
+        magnitude=np.matmul(np.abs(x), np.abs(y)),
+    )
 
 
 def convolve(x: Array, w: Array, stride: int, padding: int, dilation: int, groups: int) -> Array:
@@ -138,7 +168,9 @@ def convolve(x: Array, w: Array, stride: int, padding: int, dilation: int, group
                 rows = slice(i * dilation, i * dilation + stride * (oh - 1) + 1, stride)
                 columns = slice(j * dilation, j * dilation + stride * (ow - 1) + 1, stride)
                 taps = w[g * each : (g + 1) * each, :, i, j]
-                out[:, g * each : (g + 1) * each] += np.einsum("nchw,fc->nfhw", part[:, :, rows, columns], taps)
+                out[:, g * each : (g + 1) * each] += np.einsum(
+                    "nchw,fc->nfhw", part[:, :, rows, columns], taps
+                )
     return out
 
 
@@ -184,7 +216,9 @@ def test_convolution_and_its_gradients(
     n, channels, filters, height, width, kernel, stride, padding, dilation, groups = case
     geometry = (stride, padding, dilation, groups)
     a, x = place(vendor, numbers((n, channels, height, width), dtype, 125), dtype, layout)
-    w, weight = place(vendor, numbers((filters, channels // groups, kernel, kernel), dtype, 126), dtype)
+    w, weight = place(
+        vendor, numbers((filters, channels // groups, kernel, kernel), dtype, 126), dtype
+    )
     b, bias = place(vendor, numbers((filters,), dtype, 127), dtype)
     x, weight = x.astype(np.float64), weight.astype(np.float64)
     if dtype == "float64":
@@ -206,9 +240,30 @@ def test_convolution_and_its_gradients(
     want_input, want_weight = convolve_gradients(grad, x, weight, *geometry)
     size_input, size_weight = convolve_gradients(np.abs(grad), np.abs(x), np.abs(weight), *geometry)
     positions = n * want.shape[2] * want.shape[3]
-    check(gi, want_input, OpClass.MATMUL, "grad_input", reduction_length=filters * kernel * kernel, magnitude=size_input)
-    check(gw, want_weight, OpClass.MATMUL, "grad_weight", reduction_length=positions, magnitude=size_weight)
-    check(gb, grad.sum(axis=(0, 2, 3)), OpClass.REDUCTION, "grad_bias", reduction_length=positions, magnitude=np.abs(grad).sum(axis=(0, 2, 3)))
+    check(
+        gi,
+        want_input,
+        OpClass.MATMUL,
+        "grad_input",
+        reduction_length=filters * kernel * kernel,
+        magnitude=size_input,
+    )
+    check(
+        gw,
+        want_weight,
+        OpClass.MATMUL,
+        "grad_weight",
+        reduction_length=positions,
+        magnitude=size_weight,
+    )
+    check(
+        gb,
+        grad.sum(axis=(0, 2, 3)),
+        OpClass.REDUCTION,
+        "grad_bias",
+        reduction_length=positions,
+        magnitude=np.abs(grad).sum(axis=(0, 2, 3)),
+    )
 
 
 def test_convolution_without_bias_and_sample_dim(vendor: Vendor) -> None:
@@ -217,7 +272,14 @@ def test_convolution_without_bias_and_sample_dim(vendor: Vendor) -> None:
     out = out_like(vendor, (2, 4, 4), "float32")
     vendor.op.Convolution2d(out, a, w, None, (1,), (0,), (1,), 1)
     want = convolve(x[None], weight, 1, 0, 1, 1)[0]
-    check(out, want, OpClass.MATMUL, "Convolution2d", reduction_length=27, magnitude=convolve(np.abs(x)[None], np.abs(weight), 1, 0, 1, 1)[0])
+    check(
+        out,
+        want,
+        OpClass.MATMUL,
+        "Convolution2d",
+        reduction_length=27,
+        magnitude=convolve(np.abs(x)[None], np.abs(weight), 1, 0, 1, 1)[0],
+    )
 
 
 def test_convolution_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
@@ -229,7 +291,15 @@ def test_convolution_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
     assert gw.numpy().ravel().tolist() == [4.0] * 4
 
 
+def test_convolution_gradients_must_have_the_right_sizes(vendor: Vendor) -> None:
+    x, w = out_like(vendor, (1, 1, 3, 3), "float32"), out_like(vendor, (1, 1, 2, 2), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiConvolution2dBackward\]"):
+        vendor.op.Convolution2dBackward(w, None, None, w, x, w, None, (1, 1), (0, 0), (1, 1), 1)
+
+
 def test_convolution_names_what_does_not_fit(vendor: Vendor) -> None:
     x, w = out_like(vendor, (1, 4, 5, 5), "float32"), out_like(vendor, (2, 3, 3, 3), "float32")
     with pytest.raises(OperatorError, match=r"\[diopiConvolution2d\] 4 input channels"):
-        vendor.op.Convolution2d(out_like(vendor, (1, 2, 3, 3), "float32"), x, w, None, (1, 1), (0, 0), (1, 1), 1)
+        vendor.op.Convolution2d(
+            out_like(vendor, (1, 2, 3, 3), "float32"), x, w, None, (1, 1), (0, 0), (1, 1), 1
+        )

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from diopi_proto import Generator, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, INTS, Array, check, numbers, out_like, place
@@ -46,7 +47,9 @@ def test_uniform_takes_one_word_per_element(vendor: Vendor, dtype: str) -> None:
     vendor.op.UniformInp(out, -1.0, 3.0, generator)
     bits = min(DIGITS[dtype], 32)
     drawn = (words((5 << 33) + 9, (1 << 32) + 7, 21) >> np.uint64(32 - bits)).astype(np.longdouble)
-    check(out, -1 + 4 * drawn.reshape(3, 7) / np.longdouble(2) ** bits, OpClass.ROUNDING, "UniformInp")
+    check(
+        out, -1 + 4 * drawn.reshape(3, 7) / np.longdouble(2) ** bits, OpClass.ROUNDING, "UniformInp"
+    )
     assert generator.offset == (1 << 32) + 7 + 6
 
 
@@ -79,7 +82,14 @@ def test_normal_numbers_come_in_pairs(vendor: Vendor, dtype: str) -> None:
     angle = 2 * np.longdouble(np.pi) * drawn[1::2] / 2**32
     z = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()[:10]
     # The angle is rounded to the type before its sine is taken.
-    check(out, 1 + 2 * z, OpClass.REDUCTION, "NormalInp", reduction_length=16, magnitude=np.full(10, 13.0))
+    check(
+        out,
+        1 + 2 * z,
+        OpClass.REDUCTION,
+        "NormalInp",
+        reduction_length=16,
+        magnitude=np.full(10, 13.0),
+    )
     assert generator.offset == 5
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass, Order
 from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
@@ -208,7 +209,13 @@ def test_cumsum(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
             "magnitude": np.cumsum(np.abs(x), axis=dim),
             "order": Order.ANY,
         }
-    check(out, np.cumsum(x, axis=dim, dtype=x.dtype if dtype in FLOATS else np.int64), OpClass.REDUCTION, "Cumsum", **terms)
+    check(
+        out,
+        np.cumsum(x, axis=dim, dtype=x.dtype if dtype in FLOATS else np.int64),
+        OpClass.REDUCTION,
+        "Cumsum",
+        **terms,
+    )
 
 
 def test_sum_of_floats_into_integers_is_left_to_the_host(vendor: Vendor) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import OperatorError, Tensor, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, LAYOUTS, Array, check, exact, numbers, out_like, place
@@ -40,14 +41,26 @@ def test_softmax_and_its_gradient(vendor: Vendor, dtype: str, dim: int, layout: 
     size = (np.abs(grad * probabilities)).sum(axis=dim, keepdims=True)
     vendor.op.SoftmaxBackward(out, g, p, dim)
     want = (grad - dot) * probabilities
-    check(out, want, OpClass.REDUCTION, "SoftmaxBackward", **terms(count, (np.abs(grad) + size) * probabilities))
+    check(
+        out,
+        want,
+        OpClass.REDUCTION,
+        "SoftmaxBackward",
+        **terms(count, (np.abs(grad) + size) * probabilities),
+    )
 
     logs, values = place(vendor, np.log(y).astype(np.float64), dtype, layout)
     total = grad.sum(axis=dim, keepdims=True)
     size = np.abs(grad).sum(axis=dim, keepdims=True)
     vendor.op.LogSoftmaxBackward(out, g, logs, dim)
     want = grad - np.exp(values) * total
-    check(out, want, OpClass.REDUCTION, "LogSoftmaxBackward", **terms(count, np.abs(grad) + np.exp(values) * size))
+    check(
+        out,
+        want,
+        OpClass.REDUCTION,
+        "LogSoftmaxBackward",
+        **terms(count, np.abs(grad) + np.exp(values) * size),
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), ()], ids=str)
@@ -116,20 +129,48 @@ def test_layer_norm_and_its_gradient(
     vendor.op.LayerNorm(out, mean, invstd, a, *parts, width, 1e-5)
     size = (np.abs(x) + np.abs(mu)) * scale * np.abs(weight) + np.abs(bias)
     check(out, hat * weight + bias, OpClass.REDUCTION, "LayerNorm", **terms(count, size))
-    check(mean, mu, OpClass.REDUCTION, "mean", **terms(count, np.abs(x).mean(axis=axes, keepdims=True)))
+    check(
+        mean,
+        mu,
+        OpClass.REDUCTION,
+        "mean",
+        **terms(count, np.abs(x).mean(axis=axes, keepdims=True)),
+    )
     check(invstd, scale, OpClass.REDUCTION, "invstd", **terms(count, scale))
 
     gi = out_like(vendor, shape, dtype)
     gw, gb = (out_like(vendor, width, dtype) for _ in range(2)) if affine else (None, None)
     vendor.op.LayerNormBackward(gi, gw, gb, g, a, *parts, mean, invstd, width)
     scaled = grad * weight
-    size = scale * (np.abs(scaled) + np.abs(scaled).mean() + np.abs(hat) * np.abs(scaled * hat).mean(axis=axes, keepdims=True))
-    check(gi, norm_gradient(scaled, hat, scale, axes), OpClass.REDUCTION, "grad_input", **terms(4 * count, size))
+    size = scale * (
+        np.abs(scaled)
+        + np.abs(scaled).mean()
+        + np.abs(hat) * np.abs(scaled * hat).mean(axis=axes, keepdims=True)
+    )
+    check(
+        gi,
+        norm_gradient(scaled, hat, scale, axes),
+        OpClass.REDUCTION,
+        "grad_input",
+        **terms(4 * count, size),
+    )
     if gw is not None and gb is not None:
         outer = tuple(range(3 - trailing))
         n = int(np.prod(rows))
-        check(gw, (grad * hat).sum(axis=outer), OpClass.REDUCTION, "grad_weight", **terms(4 * n, np.abs(grad * (np.abs(hat) + np.abs(mu) * scale)).sum(axis=outer)))
-        check(gb, grad.sum(axis=outer), OpClass.REDUCTION, "grad_bias", **terms(n, np.abs(grad).sum(axis=outer)))
+        check(
+            gw,
+            (grad * hat).sum(axis=outer),
+            OpClass.REDUCTION,
+            "grad_weight",
+            **terms(4 * n, np.abs(grad * (np.abs(hat) + np.abs(mu) * scale)).sum(axis=outer)),
+        )
+        check(
+            gb,
+            grad.sum(axis=outer),
+            OpClass.REDUCTION,
+            "grad_bias",
+            **terms(n, np.abs(grad).sum(axis=outer)),
+        )
 
 
 def test_layer_norm_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
@@ -138,7 +179,9 @@ def test_layer_norm_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
     full, alone = (out_like(vendor, (8,), "float32") for _ in range(2))
     weight = vendor.tensor(np.ones(8, np.float32))
     vendor.op.LayerNormBackward(None, full, None, x, x, weight, None, *stats, (8,))
-    vendor.op.LayerNormBackward(out_like(vendor, (4, 8), "float32"), alone, None, x, x, weight, None, *stats, (8,))
+    vendor.op.LayerNormBackward(
+        out_like(vendor, (4, 8), "float32"), alone, None, x, x, weight, None, *stats, (8,)
+    )
     assert np.array_equal(full.numpy(), alone.numpy())
 
 
@@ -168,15 +211,31 @@ def test_batch_norm_and_its_gradient(
     vendor.op.BatchNorm(out, mean, invstd, a, w, b, rm, rv, training, 0.1, 1e-5)
     wide = weight.reshape(view)
     size = (np.abs(x) + np.abs(mu)) * scale * wide + np.abs(bias.reshape(view))
-    check(out, hat * wide + bias.reshape(view), OpClass.REDUCTION, "BatchNorm", **terms(count, size))
+    check(
+        out, hat * wide + bias.reshape(view), OpClass.REDUCTION, "BatchNorm", **terms(count, size)
+    )
     if training:
-        check(mean, mu.reshape(5), OpClass.REDUCTION, "mean", **terms(count, np.abs(x).mean(axis=axes)))
-        check(invstd, scale.reshape(5), OpClass.REDUCTION, "invstd", **terms(count, scale.reshape(5)))
+        check(
+            mean,
+            mu.reshape(5),
+            OpClass.REDUCTION,
+            "mean",
+            **terms(count, np.abs(x).mean(axis=axes)),
+        )
+        check(
+            invstd, scale.reshape(5), OpClass.REDUCTION, "invstd", **terms(count, scale.reshape(5))
+        )
         momentum = np.longdouble(0.1)
         unbiased = ((x - mu) ** 2).sum(axis=axes) / (count - 1)
         new_mean = (1 - momentum) * running_mean + momentum * mu.reshape(5)
         new_var = (1 - momentum) * running_var + momentum * unbiased
-        check(rm, new_mean, OpClass.REDUCTION, "running_mean", **terms(count, np.abs(running_mean) + 1))
+        check(
+            rm,
+            new_mean,
+            OpClass.REDUCTION,
+            "running_mean",
+            **terms(count, np.abs(running_mean) + 1),
+        )
         check(rv, new_var, OpClass.REDUCTION, "running_var", **terms(count, new_var))
         # The gradient uses what was saved.
         rm_in, rv_in = None, None
@@ -184,21 +243,72 @@ def test_batch_norm_and_its_gradient(
         assert np.array_equal(rm.float32(), running_mean.astype(np.float32))
         rm_in, rv_in = rm, rv
 
-    gi, gw, gb = out_like(vendor, shape, dtype), out_like(vendor, (5,), dtype), out_like(vendor, (5,), dtype)
+    gi, gw, gb = (
+        out_like(vendor, shape, dtype),
+        out_like(vendor, (5,), dtype),
+        out_like(vendor, (5,), dtype),
+    )
     saved = (mean, invstd) if training else (None, None)
     vendor.op.BatchNormBackward(gi, gw, gb, g, a, w, rm_in, rv_in, *saved, training, 1e-5)
     scaled = grad * wide
     want = norm_gradient(scaled, hat, scale, axes) if training else scaled * scale
-    spread = np.abs(scaled) + np.abs(scaled).mean() + (np.abs(hat) + np.abs(mu) * scale) * np.abs(scaled * hat).mean()
+    spread = (
+        np.abs(scaled)
+        + np.abs(scaled).mean()
+        + (np.abs(hat) + np.abs(mu) * scale) * np.abs(scaled * hat).mean()
+    )
     check(gi, want, OpClass.REDUCTION, "grad_input", **terms(4 * count, scale * spread))
-    check(gw, (grad * hat).sum(axis=axes), OpClass.REDUCTION, "grad_weight", **terms(4 * count, (np.abs(grad) * (np.abs(x) + np.abs(mu)) * scale).sum(axis=axes)))
-    check(gb, grad.sum(axis=axes), OpClass.REDUCTION, "grad_bias", **terms(count, np.abs(grad).sum(axis=axes)))
+    check(
+        gw,
+        (grad * hat).sum(axis=axes),
+        OpClass.REDUCTION,
+        "grad_weight",
+        **terms(4 * count, (np.abs(grad) * (np.abs(x) + np.abs(mu)) * scale).sum(axis=axes)),
+    )
+    check(
+        gb,
+        grad.sum(axis=axes),
+        OpClass.REDUCTION,
+        "grad_bias",
+        **terms(count, np.abs(grad).sum(axis=axes)),
+    )
 
 
 def test_batch_norm_without_statistics_needs_training(vendor: Vendor) -> None:
     x = out_like(vendor, (2, 3), "float32")
     with pytest.raises(OperatorError, match="running_mean"):
         vendor.op.BatchNorm(x, None, None, x, None, None, None, None, False, 0.1, 1e-5)
+
+
+@pytest.mark.parametrize(("count", "width"), [(3, 8), (4, 7)])
+def test_layer_norm_refuses_statistics_and_weights_of_other_sizes(
+    vendor: Vendor, count: int, width: int
+) -> None:
+    x, stats = out_like(vendor, (4, 8), "float32"), out_like(vendor, (count, 1), "float32")
+    weight = out_like(vendor, (width,), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiLayerNorm\]"):
+        vendor.op.LayerNorm(x, stats, stats, x, weight, None, (8,), 1e-5)
+
+
+@pytest.mark.parametrize("what", ["save_mean", "weight", "running_var"])
+def test_batch_norm_names_what_has_another_number_of_channels(vendor: Vendor, what: str) -> None:
+    x, wrong = out_like(vendor, (2, 3), "float32"), out_like(vendor, (4,), "float32")
+    parts = dict.fromkeys(("save_mean", "weight", "running_var"))
+    parts[what] = wrong
+    with pytest.raises(OperatorError, match=rf"{what} has 4 elements; the input has 3 channels"):
+        vendor.op.BatchNorm(
+            x,
+            parts["save_mean"],
+            None,
+            x,
+            parts["weight"],
+            None,
+            None,
+            parts["running_var"],
+            True,
+            0.1,
+            1e-5,
+        )
 
 
 def nll(x: Array, target: Array, weight: Array, ignored: int) -> tuple[Array, Array]:
@@ -220,7 +330,9 @@ def test_nll_loss_and_its_gradient(vendor: Vendor, dtype: str, shape: tuple[int,
     target.flat[1] = -100
     t = vendor.tensor(target)
     losses, weights = nll(x, target, weight, -100)
-    hot = np.moveaxis(np.eye(5)[np.where(target >= 0, target, 0)], -1, 1) * np.expand_dims(weights, 1)
+    hot = np.moveaxis(np.eye(5)[np.where(target >= 0, target, 0)], -1, 1) * np.expand_dims(
+        weights, 1
+    )
     count = target.size
     for reduction, want, total in (
         ("none", losses, 0),
@@ -242,15 +354,29 @@ def test_nll_loss_and_its_gradient(vendor: Vendor, dtype: str, shape: tuple[int,
             denominator = exact(total_weight.numpy(), dtype)
         vendor.op.NLLLossV2Backward(gi, g, a, t, w, total_weight, reduction, -100)
         want_gradient = -hot * wide / denominator
-        check(gi, want_gradient, OpClass.REDUCTION, "NLLLossV2Backward", **terms(4, np.abs(want_gradient)))
+        check(
+            gi,
+            want_gradient,
+            OpClass.REDUCTION,
+            "NLLLossV2Backward",
+            **terms(4, np.abs(want_gradient)),
+        )
         vendor.op.NLLLossBackward(gi, g, a, t, w, reduction, -100)
-        check(gi, -hot * wide / (weights.sum() if reduction == "mean" else 1), OpClass.REDUCTION, "NLLLossBackward", **terms(4, np.abs(want_gradient)))
+        check(
+            gi,
+            -hot * wide / (weights.sum() if reduction == "mean" else 1),
+            OpClass.REDUCTION,
+            "NLLLossBackward",
+            **terms(4, np.abs(want_gradient)),
+        )
 
 
 def test_nll_loss_refuses_targets_that_are_no_classes(vendor: Vendor) -> None:
     x = out_like(vendor, (2, 3), "float32")
     with pytest.raises(OperatorError, match="target 3 at position 1 is out of range for 3 classes"):
-        vendor.op.NLLLoss(out_like(vendor, (), "float32"), x, vendor.tensor(np.array([0, 3])), None, "mean", -100)
+        vendor.op.NLLLoss(
+            out_like(vendor, (), "float32"), x, vendor.tensor(np.array([0, 3])), None, "mean", -100
+        )
 
 
 def test_mean_loss_without_targets_is_nan(vendor: Vendor) -> None:

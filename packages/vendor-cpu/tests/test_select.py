@@ -6,9 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, check, exact, laid_out, numbers, out_like, place, stored
+from support import (
+    FLOATS,
+    INTS,
+    LAYOUTS,
+    NUMBERS,
+    REALS,
+    check,
+    exact,
+    laid_out,
+    numbers,
+    out_like,
+    place,
+    stored,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -81,7 +95,9 @@ def test_where_broadcasts(vendor: Vendor, dtype: str, layout: str) -> None:
 def test_where_moves_complex_numbers(vendor: Vendor) -> None:
     x = np.array([1 + 2j, 3 + 4j])
     out = vendor.tensor(np.zeros(2, np.complex128))
-    vendor.op.Where(out, vendor.tensor(np.array([True, False])), vendor.tensor(x), vendor.tensor(-x))
+    vendor.op.Where(
+        out, vendor.tensor(np.array([True, False])), vendor.tensor(x), vendor.tensor(-x)
+    )
     assert out.numpy().tolist() == [1 + 2j, -3 - 4j]
 
 
@@ -112,7 +128,13 @@ def test_masked_fill(vendor: Vendor, dtype: str, layout: str) -> None:
 def test_copy_converts(vendor: Vendor, source: str, target: str, layout: str) -> None:
     low = 0 if target == "uint8" else -9
     a, x = place(vendor, numbers((6, 19), source, 40, low, 9), source, layout)
-    want = x.astype(bool) if target == "bool" else np.trunc(x.astype(np.longdouble)) if target in INTS else x
+    want = (
+        x.astype(bool)
+        if target == "bool"
+        else np.trunc(x.astype(np.longdouble))
+        if target in INTS
+        else x
+    )
     want = want.astype(np.longdouble) if target in FLOATS else want.astype(target)
     for name in ("CopyInp", "CastDtype"):
         out = out_like(vendor, (6, 19), target)
@@ -191,9 +213,13 @@ def test_addcmul_addcdiv_and_lerp(vendor: Vendor, dtype: str, layout: str) -> No
         assert np.array_equal(d.numpy(), out.numpy())
     weight, w = place(vendor, numbers((4, 1), dtype, 44, 0, 1), dtype)
     vendor.op.LerpTensor(out, a, b, weight)
-    check(out, x + w * (y - x), OpClass.REDUCTION, "LerpTensor", reduction_length=2, magnitude=scale)
+    check(
+        out, x + w * (y - x), OpClass.REDUCTION, "LerpTensor", reduction_length=2, magnitude=scale
+    )
     vendor.op.LerpScalar(out, a, b, 0.25)
-    check(out, x + (y - x) / 4, OpClass.REDUCTION, "LerpScalar", reduction_length=2, magnitude=scale)
+    check(
+        out, x + (y - x) / 4, OpClass.REDUCTION, "LerpScalar", reduction_length=2, magnitude=scale
+    )
 
 
 def test_lerp_is_exact_at_both_ends(vendor: Vendor) -> None:
@@ -210,7 +236,9 @@ def test_lerp_is_exact_at_both_ends(vendor: Vendor) -> None:
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_cat_along_any_dim(vendor: Vendor, dtype: str, dim: int) -> None:
     sizes = [(2, 5), (2, 5), (2, 5)]
-    placed = [place(vendor, numbers(s, dtype, 45 + i), dtype, LAYOUTS[i]) for i, s in enumerate(sizes)]
+    placed = [
+        place(vendor, numbers(s, dtype, 45 + i), dtype, LAYOUTS[i]) for i, s in enumerate(sizes)
+    ]
     want = np.concatenate([x for _, x in placed], axis=dim)
     out = out_like(vendor, want.shape, dtype)
     vendor.op.Cat(out, [t for t, _ in placed], dim)

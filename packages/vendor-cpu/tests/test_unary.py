@@ -8,9 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, check, laid_out, numbers, out_like, place, stored
+from support import (
+    FLOATS,
+    INTS,
+    LAYOUTS,
+    NUMBERS,
+    REALS,
+    check,
+    laid_out,
+    numbers,
+    out_like,
+    place,
+    stored,
+)
 
 Function = Callable[[Any], Any]
 

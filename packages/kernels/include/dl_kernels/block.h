@@ -1,5 +1,5 @@
-// A block: the workers that share one row, and what they do together. Kernels are written against it; the backend says
-// whether it is a group of GPU threads or one core with vector instructions.
+// A block: the workers that share one row, and what they do together. Kernels are written against
+// it; the backend says whether it is a group of GPU threads or one core with vector instructions.
 //
 //   block.map(n, f)            calls f(i) for every i
 //   block.sum(n, f)            adds up f(i), in the type that f returns

@@ -15,11 +15,11 @@
 #define DL_VECTOR_LOOP _Pragma("GCC ivdep")
 #endif
 
-// Every name of this package lives in a versioned inline namespace: two vendors in one process may carry different
-// versions of the kernels.
-#define DL_KERNELS_BEGIN      \
-  namespace dl {              \
-  namespace kernels {         \
+// Every name of this package lives in a versioned inline namespace: two vendors in one process may
+// carry different versions of the kernels.
+#define DL_KERNELS_BEGIN \
+  namespace dl {         \
+  namespace kernels {    \
   inline namespace v1 {
 #define DL_KERNELS_END \
   }                    \

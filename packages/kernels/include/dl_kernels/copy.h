@@ -9,10 +9,12 @@
 DL_KERNELS_BEGIN
 
 // `from` is broadcast to `to` and converted as PyTorch's `copy_` does.
-diopiError_t copy_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to, const TensorRef& from);
+diopiError_t copy_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to,
+                           const TensorRef& from);
 
 // Every element of `to` becomes `value`.
-diopiError_t fill_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to, const diopiScalar_t& value);
+diopiError_t fill_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to,
+                           const diopiScalar_t& value);
 
 DL_KERNELS_END
 

@@ -1,5 +1,6 @@
-// Tensors of any strides as plain arrays, for kernels that need them so: contiguous tensors of the right dtype are used
-// where they are, others are copied to scratch memory and, if they are outputs, back.
+// Tensors of any strides as plain arrays, for kernels that need them so: contiguous tensors of the
+// right dtype are used where they are, others are copied to scratch memory and, if they are
+// outputs, back.
 #ifndef DL_KERNELS_DENSE_H_
 #define DL_KERNELS_DENSE_H_
 
@@ -31,11 +32,14 @@ TensorRef array_like(T* data, const TensorRef& like, int64_t (&strides)[kMaxDims
 
 }  // namespace detail
 
-// The elements of a tensor as `const T*`, row-major. A null handle gives null. Look at status() before data().
+// The elements of a tensor as `const T*`, row-major. A null handle gives null. Look at status()
+// before data().
 template <class T>
 class DenseInput {
  public:
-  DenseInput(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor) { open(ctx, op, tensor); }
+  DenseInput(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor) {
+    open(ctx, op, tensor);
+  }
   DenseInput(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t tensor) {
     if (tensor != nullptr) open(ctx, op, ref(tensor));
   }
@@ -64,11 +68,13 @@ class DenseInput {
   diopiError_t status_ = diopiSuccess;
 };
 
-// Where the elements of a tensor are to be written, row-major; finish() brings them there. A null handle gives null.
+// Where the elements of a tensor are to be written, row-major; finish() brings them there. A null
+// handle gives null.
 template <class T>
 class DenseOutput {
  public:
-  DenseOutput(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t tensor) : ctx_(ctx), op_(op) {
+  DenseOutput(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t tensor)
+      : ctx_(ctx), op_(op) {
     if (tensor == nullptr) return;
     tensor_ = ref(tensor);
     if (tensor_.dtype == dtype_of<T>() && tensor_.contiguous) {

@@ -20,7 +20,8 @@ struct DimPlan {
 
 // The tensors must agree in all other dimensions.
 template <int N>
-diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[N], DimPlan<N>& plan) {
+diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[N],
+                           DimPlan<N>& plan) {
   const TensorRef& first = refs[0];
   if (first.ndim > kMaxDims) return diopiNoImplement;
   const int64_t wrapped = wrap_dim(dim, first.ndim);
@@ -30,8 +31,8 @@ diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[
   }
   for (int k = 1; k < N; ++k) {
     if (refs[k].ndim != first.ndim) {
-      return fail(op, "tensors with %lld and %lld dimensions were given; they must agree", (long long)first.ndim,
-                  (long long)refs[k].ndim);
+      return fail(op, "tensors with %lld and %lld dimensions were given; they must agree",
+                  (long long)first.ndim, (long long)refs[k].ndim);
     }
   }
   plan.n = 1;
@@ -46,7 +47,8 @@ diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[
     }
     for (int k = 1; k < N; ++k) {
       if (refs[k].sizes[d] != first.sizes[d]) {
-        return fail(op, "tensors with %lld and %lld elements in dim %lld were given; they must agree",
+        return fail(op,
+                    "tensors with %lld and %lld elements in dim %lld were given; they must agree",
                     (long long)first.sizes[d], (long long)refs[k].sizes[d], (long long)d);
       }
     }

@@ -1,4 +1,5 @@
-// From a dtype known at run time to a C++ type. The mask keeps instantiations to the types an operator supports.
+// From a dtype known at run time to a C++ type. The mask keeps instantiations to the types an
+// operator supports.
 #ifndef DL_KERNELS_DTYPE_DISPATCH_H_
 #define DL_KERNELS_DTYPE_DISPATCH_H_
 
@@ -21,8 +22,9 @@ constexpr uint32_t dtype_bit(diopiDtype_t dtype) {
   return static_cast<uint32_t>(dtype) < 32 ? uint32_t(1) << static_cast<uint32_t>(dtype) : 0;
 }
 
-inline constexpr uint32_t kFloats = dtype_bit(diopi_dtype_float32) | dtype_bit(diopi_dtype_float64) |
-                                    dtype_bit(diopi_dtype_float16) | dtype_bit(diopi_dtype_bfloat16);
+inline constexpr uint32_t kFloats =
+    dtype_bit(diopi_dtype_float32) | dtype_bit(diopi_dtype_float64) |
+    dtype_bit(diopi_dtype_float16) | dtype_bit(diopi_dtype_bfloat16);
 inline constexpr uint32_t kInts = dtype_bit(diopi_dtype_int8) | dtype_bit(diopi_dtype_uint8) |
                                   dtype_bit(diopi_dtype_int16) | dtype_bit(diopi_dtype_int32) |
                                   dtype_bit(diopi_dtype_int64);
@@ -31,7 +33,8 @@ inline constexpr uint32_t kNumbers = kFloats | kInts;
 inline constexpr uint32_t kReals = kNumbers | kBool;
 inline constexpr uint32_t kWideUnsigned =
     dtype_bit(diopi_dtype_uint16) | dtype_bit(diopi_dtype_uint32) | dtype_bit(diopi_dtype_uint64);
-inline constexpr uint32_t kComplexes = dtype_bit(diopi_dtype_complex64) | dtype_bit(diopi_dtype_complex128);
+inline constexpr uint32_t kComplexes =
+    dtype_bit(diopi_dtype_complex64) | dtype_bit(diopi_dtype_complex128);
 inline constexpr uint32_t kEverything = kReals | kWideUnsigned | kComplexes;
 inline constexpr uint32_t kIndexes = dtype_bit(diopi_dtype_int32) | dtype_bit(diopi_dtype_int64);
 
@@ -39,9 +42,9 @@ inline constexpr uint32_t kIndexes = dtype_bit(diopi_dtype_int32) | dtype_bit(di
 template <uint32_t Mask, class F>
 DL_FN diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
   switch (dtype) {
-#define DL_DISPATCH_CASE(value, T)                                     \
-  case value:                                                          \
-    if constexpr ((Mask & dtype_bit(value)) != 0) return f(Tag<T>{});  \
+#define DL_DISPATCH_CASE(value, T)                                    \
+  case value:                                                         \
+    if constexpr ((Mask & dtype_bit(value)) != 0) return f(Tag<T>{}); \
     break;
     DL_DISPATCH_CASE(diopi_dtype_float32, float)
     DL_DISPATCH_CASE(diopi_dtype_float64, double)
@@ -80,7 +83,8 @@ constexpr diopiDtype_t dtype_of() {
   return diopi_dtype_unsupported;
 }
 
-// Operators that only move elements do not care what the bits mean: one instance per element size serves all dtypes.
+// Operators that only move elements do not care what the bits mean: one instance per element size
+// serves all dtypes.
 struct Bits128 {
   uint64_t low, high;
 };

@@ -1,6 +1,7 @@
 // out[i] = f(in1[i], in2[i], …) over any strides, with broadcasting.
 //
-// `f` is a functor on compute types (`compute_t`); loads and stores convert. A functor must not depend on order.
+// `f` is a functor on compute types (`compute_t`); loads and stores convert. A functor must not
+// depend on order.
 #ifndef DL_KERNELS_ELEMENTWISE_H_
 #define DL_KERNELS_ELEMENTWISE_H_
 

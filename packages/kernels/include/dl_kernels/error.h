@@ -1,4 +1,5 @@
-// Messages for bad arguments. A kernel returns the status of `fail`; the vendor's last_error slot hands the text on.
+// Messages for bad arguments. A kernel returns the status of `fail`; the vendor's last_error slot
+// hands the text on.
 #ifndef DL_KERNELS_ERROR_H_
 #define DL_KERNELS_ERROR_H_
 
@@ -12,7 +13,9 @@
 DL_KERNELS_BEGIN
 
 // printf-style; the text is prefixed with the operator in brackets.
-__attribute__((cold, noinline, format(printf, 2, 3))) inline diopiError_t fail(const char* op, const char* format, ...) {
+__attribute__((cold, noinline, format(printf, 2, 3))) inline diopiError_t fail(const char* op,
+                                                                               const char* format,
+                                                                               ...) {
   char text[512];
   int used = std::snprintf(text, sizeof(text), "[%s] ", op);
   va_list arguments;
@@ -23,9 +26,9 @@ __attribute__((cold, noinline, format(printf, 2, 3))) inline diopiError_t fail(c
   return diopiErrorOccurred;
 }
 
-#define DL_TRY(expression)                                           \
-  do {                                                               \
-    const diopiError_t dl_try_status = (expression);                 \
+#define DL_TRY(expression)                                                        \
+  do {                                                                            \
+    const diopiError_t dl_try_status = (expression);                              \
     if (__builtin_expect(dl_try_status != diopiSuccess, 0)) return dl_try_status; \
   } while (0)
 

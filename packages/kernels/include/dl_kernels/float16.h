@@ -1,6 +1,6 @@
-// The two 16-bit floating-point formats as storage types. Kernels compute in float; only loads and stores convert.
-// The conversions are branch-free integer code: compilers vectorise them on every instruction set, which they do not do
-// for the scalar conversion instructions.
+// The two 16-bit floating-point formats as storage types. Kernels compute in float; only loads and
+// stores convert. The conversions are branch-free integer code: compilers vectorise them on every
+// instruction set, which they do not do for the scalar conversion instructions.
 #ifndef DL_KERNELS_FLOAT16_H_
 #define DL_KERNELS_FLOAT16_H_
 
@@ -29,10 +29,12 @@ struct Half {
 
  private:
   DL_FN static float decode(uint16_t half) {
-    // The multiplication moves the exponent bias from 15 to 127 and normalises subnormals on the way.
+    // The multiplication moves the exponent bias from 15 to 127 and normalises subnormals on the
+    // way.
     const float magnitude = bit_cast<float>(static_cast<uint32_t>(half & 0x7fffu) << 13) * 0x1p112f;
     const uint32_t special = (half & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
-    return bit_cast<float>(bit_cast<uint32_t>(magnitude) | special | (static_cast<uint32_t>(half & 0x8000u) << 16));
+    return bit_cast<float>(bit_cast<uint32_t>(magnitude) | special |
+                           (static_cast<uint32_t>(half & 0x8000u) << 16));
   }
 
   DL_FN static uint16_t encode(float value) {
@@ -55,7 +57,9 @@ struct BFloat16 {
 
   BFloat16() = default;
   DL_FN explicit BFloat16(float value) : bits(encode(value)) {}
-  DL_FN explicit operator float() const { return bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  DL_FN explicit operator float() const {
+    return bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
 
  private:
   DL_FN static uint16_t encode(float value) {

@@ -10,7 +10,8 @@
 
 DL_KERNELS_BEGIN
 
-// One image axis. Window `o` covers the input positions start(o) + k · dilation for k in [0, kernel).
+// One image axis. Window `o` covers the input positions start(o) + k · dilation for k in [0,
+// kernel).
 struct Axis {
   int64_t input, output, kernel, stride, padding, dilation;
   DL_FN int64_t start(int64_t o) const { return o * stride - padding; }
@@ -31,11 +32,12 @@ inline int64_t axis_value(diopiSize_t list, int i, int64_t missing) {
 }
 
 // Fills in sizes from the tensors and window parameters from the lists, and checks that they fit.
-inline diopiError_t image_shape(const char* op, const TensorRef& input, const TensorRef& output, diopiSize_t kernel,
-                                diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation, ImageShape* shape) {
+inline diopiError_t image_shape(const char* op, const TensorRef& input, const TensorRef& output,
+                                diopiSize_t kernel, diopiSize_t stride, diopiSize_t padding,
+                                diopiSize_t dilation, ImageShape* shape) {
   if ((input.ndim != 3 && input.ndim != 4) || output.ndim != input.ndim) {
-    return fail(op, "tensors with %lld and %lld dimensions were given; both need 3 or 4", (long long)input.ndim,
-                (long long)output.ndim);
+    return fail(op, "tensors with %lld and %lld dimensions were given; both need 3 or 4",
+                (long long)input.ndim, (long long)output.ndim);
   }
   const int64_t c = input.ndim - 3;
   shape->samples = input.ndim == 4 ? input.sizes[0] : 1;
@@ -50,11 +52,15 @@ inline diopiError_t image_shape(const char* op, const TensorRef& input, const Te
     axis.padding = axis_value(padding, i, 0);
     axis.dilation = axis_value(dilation, i, 1);
     if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
-      return fail(op, "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be 0, none negative",
-                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding, (long long)axis.dilation);
+      return fail(op,
+                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
+                  "0, none negative",
+                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
+                  (long long)axis.dilation);
     }
     if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input + axis.padding) {
-      return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output, (long long)axis.input);
+      return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output,
+                  (long long)axis.input);
     }
   }
   return diopiSuccess;

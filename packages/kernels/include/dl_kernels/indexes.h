@@ -10,14 +10,15 @@
 DL_KERNELS_BEGIN
 
 // Every index must lie in [low, high).
-inline diopiError_t check_indexes(const char* op, const int64_t* indexes, int64_t count, int64_t low, int64_t high) {
+inline diopiError_t check_indexes(const char* op, const int64_t* indexes, int64_t count,
+                                  int64_t low, int64_t high) {
   bool good = true;
   for (int64_t i = 0; i < count; ++i) good &= indexes[i] >= low && indexes[i] < high;
   if (good) return diopiSuccess;
   for (int64_t i = 0; i < count; ++i) {
     if (indexes[i] < low || indexes[i] >= high) {
-      return fail(op, "index %lld at position %lld is out of range [%lld, %lld)", (long long)indexes[i], (long long)i,
-                  (long long)low, (long long)high);
+      return fail(op, "index %lld at position %lld is out of range [%lld, %lld)",
+                  (long long)indexes[i], (long long)i, (long long)low, (long long)high);
     }
   }
   return diopiSuccess;

@@ -1,4 +1,5 @@
-// The seam between kernels and the machine they run on: `Launch` says where, `Workspace` is scratch memory there.
+// The seam between kernels and the machine they run on: `Launch` says where, `Workspace` is scratch
+// memory there.
 #ifndef DL_KERNELS_LAUNCH_H_
 #define DL_KERNELS_LAUNCH_H_
 

@@ -36,8 +36,9 @@ using compute_t = std::conditional_t<kIsHalf<T>, float, T>;
 template <class T>
 using acc_t = std::conditional_t<kIsFloat<T>, compute_t<T>, int64_t>;
 
-// The conversion that PyTorch's `to` makes. Like C, except that it is defined where C leaves float to integer open on
-// narrow types: those go by way of int64, so that wrapping is the same everywhere.
+// The conversion that PyTorch's `to` makes. Like C, except that it is defined where C leaves float
+// to integer open on narrow types: those go by way of int64, so that wrapping is the same
+// everywhere.
 template <class To, class From>
 DL_FN To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -92,7 +93,8 @@ DL_FN T highest() {
   return std::numeric_limits<T>::max();
 }
 
-// Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and cannot overflow.
+// Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and
+// cannot overflow.
 template <class T>
 DL_FN T wrap_add(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {

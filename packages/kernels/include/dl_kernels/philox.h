@@ -1,14 +1,18 @@
-// Philox4x32-10: random numbers as a function of a seed and a counter, so that any element can be drawn by any thread.
+// Philox4x32-10: random numbers as a function of a seed and a counter, so that any element can be
+// drawn by any thread.
 //
-// The stream is a fact of the contract (dl/handles.h): key = seed, counter = (step, 0) with 64-bit halves, and every step
-// gives four 32-bit words. Elements are numbered row-major. Operators draw in one of two ways:
+// The stream is a fact of the contract (dl/handles.h): key = seed, counter = (step, 0) with 64-bit
+// halves, and every step gives four 32-bit words. Elements are numbered row-major. Operators draw
+// in one of two ways:
 //
-//   one word each     element i takes word i % 4 of step offset + i / 4;               n elements take ⌈n / 4⌉ steps
-//   two words each    element i takes words 2·(i % 2) and 2·(i % 2) + 1 (low, high)
-//                     of step offset + i / 2;                                          n elements take ⌈n / 2⌉ steps
+//   one word each     element i takes word i % 4 of step offset + i / 4;               n elements
+//   take ⌈n / 4⌉ steps two words each    element i takes words 2·(i % 2) and 2·(i % 2) + 1 (low,
+//   high)
+//                     of step offset + i / 2;                                          n elements
+//                     take ⌈n / 2⌉ steps
 //
-// Normal numbers take one word each and are made in pairs by Box and Muller: words 0, 1 give elements 0, 1 of a step and
-// words 2, 3 give elements 2, 3.
+// Normal numbers take one word each and are made in pairs by Box and Muller: words 0, 1 give
+// elements 0, 1 of a step and words 2, 3 give elements 2, 3.
 #ifndef DL_KERNELS_PHILOX_H_
 #define DL_KERNELS_PHILOX_H_
 
@@ -28,7 +32,8 @@ struct Philox {
   // The four words of `step`.
   DL_FN Philox(uint64_t seed, uint64_t step) {
     uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
-    uint32_t c0 = static_cast<uint32_t>(step), c1 = static_cast<uint32_t>(step >> 32), c2 = 0, c3 = 0;
+    uint32_t c0 = static_cast<uint32_t>(step), c1 = static_cast<uint32_t>(step >> 32), c2 = 0,
+             c3 = 0;
     for (int round = 0; round < 10; ++round) {
       const uint64_t left = uint64_t(0xd2511f53u) * c0, right = uint64_t(0xcd9e8d57u) * c2;
       const uint32_t n0 = static_cast<uint32_t>(right >> 32) ^ c1 ^ key0;

@@ -1,4 +1,5 @@
-// How several tensors are walked together: broadcast against the first one, dimensions ordered by stride and merged.
+// How several tensors are walked together: broadcast against the first one, dimensions ordered by
+// stride and merged.
 #ifndef DL_KERNELS_PLAN_H_
 #define DL_KERNELS_PLAN_H_
 
@@ -21,7 +22,8 @@ struct Plan {
 
 namespace detail {
 
-// Whether dimension `a` should be outside of `b`: the first operand with a clear preference decides.
+// Whether dimension `a` should be outside of `b`: the first operand with a clear preference
+// decides.
 template <int N>
 bool belongs_outside(const Plan<N>& plan, int a, int b) {
   for (int k = 0; k < N; ++k) {
@@ -46,7 +48,8 @@ void swap_dims(Plan<N>& plan, int a, int b) {
 
 }  // namespace detail
 
-// Drops dimensions of extent 1, orders the others by stride and merges neighbours that are walked as one.
+// Drops dimensions of extent 1, orders the others by stride and merges neighbours that are walked
+// as one.
 template <int N>
 void simplify(Plan<N>& plan) {
   int kept = 0;
@@ -56,12 +59,14 @@ void simplify(Plan<N>& plan) {
     ++kept;
   }
   for (int d = 1; d < kept; ++d) {
-    for (int e = d; e > 0 && !detail::belongs_outside(plan, e - 1, e); --e) detail::swap_dims(plan, e - 1, e);
+    for (int e = d; e > 0 && !detail::belongs_outside(plan, e - 1, e); --e)
+      detail::swap_dims(plan, e - 1, e);
   }
   int last = 0;
   for (int d = 1; d < kept; ++d) {
     bool merges = true;
-    for (int k = 0; k < N; ++k) merges &= plan.strides[k][last] == plan.strides[k][d] * plan.shape[d];
+    for (int k = 0; k < N; ++k)
+      merges &= plan.strides[k][last] == plan.strides[k][d] * plan.shape[d];
     if (merges) {
       plan.shape[last] *= plan.shape[d];
     } else {
@@ -80,11 +85,12 @@ void simplify(Plan<N>& plan) {
 
 // Fills the strides of operand `k`, broadcast to `target`.
 template <int N>
-diopiError_t broadcast_to(const char* op, Plan<N>& plan, int k, const TensorRef& tensor, const TensorRef& target) {
+diopiError_t broadcast_to(const char* op, Plan<N>& plan, int k, const TensorRef& tensor,
+                          const TensorRef& target) {
   const int64_t missing = target.ndim - tensor.ndim;
   if (missing < 0 && tensor.numel != 1) {
-    return fail(op, "input %d has %lld dimensions, more than the output's %lld", k, (long long)tensor.ndim,
-                (long long)target.ndim);
+    return fail(op, "input %d has %lld dimensions, more than the output's %lld", k,
+                (long long)tensor.ndim, (long long)target.ndim);
   }
   for (int64_t d = 0; d < target.ndim; ++d) {
     const int64_t e = d - missing;
@@ -93,8 +99,9 @@ diopiError_t broadcast_to(const char* op, Plan<N>& plan, int k, const TensorRef&
     } else if (tensor.sizes[e] == target.sizes[d]) {
       plan.strides[k][d] = tensor.strides[e];
     } else {
-      return fail(op, "input %d has %lld elements in dim %lld and cannot be broadcast to the output's %lld", k,
-                  (long long)tensor.sizes[e], (long long)e, (long long)target.sizes[d]);
+      return fail(
+          op, "input %d has %lld elements in dim %lld and cannot be broadcast to the output's %lld",
+          k, (long long)tensor.sizes[e], (long long)e, (long long)target.sizes[d]);
     }
   }
   return diopiSuccess;

@@ -1,4 +1,5 @@
-// The common forms of elementwise operators: which dtypes meet, and the functor for the type they are computed in.
+// The common forms of elementwise operators: which dtypes meet, and the functor for the type they
+// are computed in.
 #ifndef DL_KERNELS_POINTWISE_H_
 #define DL_KERNELS_POINTWISE_H_
 
@@ -17,15 +18,16 @@ DL_FN TensorRef single(T* value) {
   return tensor;
 }
 
-// Whether a scalar would turn a tensor of `dtype` into another category, which the host does before it calls.
+// Whether a scalar would turn a tensor of `dtype` into another category, which the host does before
+// it calls.
 DL_FN bool scalar_promotes(diopiDtype_t dtype, const diopiScalar_t* scalar) {
   return is_floating(scalar->stype) && !is_floating(dtype);
 }
 
 // out = f(a); one dtype. `make(Tag<C>{})` gives the functor on compute type C.
 template <uint32_t Mask, class Make>
-diopiError_t unary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out, diopiConstTensorHandle_t a,
-                   const Make& make) {
+diopiError_t unary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
+                   diopiConstTensorHandle_t a, const Make& make) {
   const TensorRef o = ref(out), x = ref(a);
   if (o.dtype != x.dtype) return diopiDtypeNotSupported;
   return dispatch<Mask>(x.dtype, [&](auto tag) {
@@ -36,8 +38,8 @@ diopiError_t unary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHan
 
 // out = f(a, b); one dtype.
 template <uint32_t Mask, class Make>
-diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out, diopiConstTensorHandle_t a,
-                    diopiConstTensorHandle_t b, const Make& make) {
+diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
+                    diopiConstTensorHandle_t a, diopiConstTensorHandle_t b, const Make& make) {
   const TensorRef o = ref(out), x = ref(a), y = ref(b);
   if (o.dtype != x.dtype || o.dtype != y.dtype) return diopiDtypeNotSupported;
   return dispatch<Mask>(x.dtype, [&](auto tag) {
@@ -49,7 +51,8 @@ diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHa
 // out = f(a, scalar); the scalar keeps the precision of the compute type.
 template <uint32_t Mask, class Make>
 diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
-                           diopiConstTensorHandle_t a, const diopiScalar_t* scalar, const Make& make) {
+                           diopiConstTensorHandle_t a, const diopiScalar_t* scalar,
+                           const Make& make) {
   const TensorRef o = ref(out), x = ref(a);
   if (o.dtype != x.dtype || scalar_promotes(x.dtype, scalar)) return diopiDtypeNotSupported;
   return dispatch<Mask>(x.dtype, [&](auto tag) {
@@ -62,8 +65,9 @@ diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstT
 
 // out = f(a, b, c); one dtype.
 template <uint32_t Mask, class Make>
-diopiError_t ternary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out, diopiConstTensorHandle_t a,
-                     diopiConstTensorHandle_t b, diopiConstTensorHandle_t c, const Make& make) {
+diopiError_t ternary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
+                     diopiConstTensorHandle_t a, diopiConstTensorHandle_t b,
+                     diopiConstTensorHandle_t c, const Make& make) {
   const TensorRef o = ref(out), x = ref(a), y = ref(b), z = ref(c);
   if (o.dtype != x.dtype || o.dtype != y.dtype || o.dtype != z.dtype) return diopiDtypeNotSupported;
   return dispatch<Mask>(x.dtype, [&](auto tag) {

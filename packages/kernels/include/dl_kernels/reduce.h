@@ -79,7 +79,8 @@ struct MinReducer {
 template <class C>
 using truth_t =
     std::conditional_t<sizeof(C) == 1, uint8_t,
-                       std::conditional_t<sizeof(C) == 2, uint16_t, std::conditional_t<sizeof(C) == 4, uint32_t, uint64_t>>>;
+                       std::conditional_t<sizeof(C) == 2, uint16_t,
+                                          std::conditional_t<sizeof(C) == 4, uint32_t, uint64_t>>>;
 
 template <class C>
 struct AnyReducer {
@@ -103,8 +104,8 @@ struct AllReducer {
 
 // I is the element type of the input. Any dtype in Mask may be the output's.
 template <class I, uint32_t Mask, class R>
-diopiError_t reduce(diopiContextHandle_t ctx, const char* op, const R& reducer, const TensorRef& out,
-                    const TensorRef& input, uint32_t dims) {
+diopiError_t reduce(diopiContextHandle_t ctx, const char* op, const R& reducer,
+                    const TensorRef& out, const TensorRef& input, uint32_t dims) {
   ReducePlan plan;
   DL_TRY(make_reduce_plan(op, out, input, dims, plan));
   if (out.numel == 0) return diopiSuccess;

@@ -1,4 +1,5 @@
-// How a reduction is walked: the dimensions that stay, for output and input, and those that go, for the input alone.
+// How a reduction is walked: the dimensions that stay, for output and input, and those that go, for
+// the input alone.
 #ifndef DL_KERNELS_REDUCE_PLAN_H_
 #define DL_KERNELS_REDUCE_PLAN_H_
 
@@ -17,7 +18,8 @@ struct ReducePlan {
 };
 
 // Bits of the dimensions in `dim`; all of them if it is empty.
-inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSize_t dim, uint32_t* mask) {
+inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSize_t dim,
+                                 uint32_t* mask) {
   if (input.ndim > kMaxDims) return diopiNoImplement;
   *mask = 0;
   if (dim.data == nullptr || dim.len == 0) {
@@ -27,18 +29,19 @@ inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSi
   for (int64_t i = 0; i < dim.len; ++i) {
     const int64_t d = wrap_dim(dim.data[i], input.ndim);
     if (d < 0) {
-      return fail(op, "dim %lld is out of range for a tensor with %lld dimensions", (long long)dim.data[i],
-                  (long long)input.ndim);
+      return fail(op, "dim %lld is out of range for a tensor with %lld dimensions",
+                  (long long)dim.data[i], (long long)input.ndim);
     }
-    if ((*mask >> d & 1) != 0) return fail(op, "dim %lld appears twice in the list of dims", (long long)d);
+    if ((*mask >> d & 1) != 0)
+      return fail(op, "dim %lld appears twice in the list of dims", (long long)d);
     *mask |= uint32_t(1) << d;
   }
   return diopiSuccess;
 }
 
 // The output may have the reduced dimensions with extent 1, or not have them.
-inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const TensorRef& input, uint32_t mask,
-                                     ReducePlan& plan) {
+inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const TensorRef& input,
+                                     uint32_t mask, ReducePlan& plan) {
   Plan<2>& kept = plan.kept;
   Plan<1>& reduced = plan.reduced;
   kept.ndim = reduced.ndim = 0;
@@ -55,7 +58,8 @@ inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const
     }
     const int64_t o = keeps_dims ? d : next++;
     if (o >= out.ndim || out.sizes[o] != extent) {
-      return fail(op, "the output does not have the %lld elements of input dim %lld", (long long)extent, (long long)d);
+      return fail(op, "the output does not have the %lld elements of input dim %lld",
+                  (long long)extent, (long long)d);
     }
     kept.shape[kept.ndim] = extent;
     kept.strides[0][kept.ndim] = out.strides[o];

@@ -11,7 +11,8 @@
 
 DL_KERNELS_BEGIN
 
-// More dimensions than this are declined; torch itself allows 64 but no operator of a network has more than 8.
+// More dimensions than this are declined; torch itself allows 64 but no operator of a network has
+// more than 8.
 inline constexpr int kMaxDims = 16;
 
 struct TensorRef {
@@ -78,8 +79,8 @@ inline int64_t element_size(diopiDtype_t dtype) {
 }
 
 inline bool is_floating(diopiDtype_t dtype) {
-  return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float64 || dtype == diopi_dtype_float16 ||
-         dtype == diopi_dtype_bfloat16;
+  return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float64 ||
+         dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
 }
 
 inline bool is_integral(diopiDtype_t dtype) {
@@ -92,11 +93,17 @@ DL_FN T scalar_to(const diopiScalar_t& scalar) {
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 
-// `dim` counted from the front; -1 when it is out of range. A 0-dimensional tensor has one dimension here.
+// `dim` counted from the front; -1 when it is out of range. A 0-dimensional tensor has one
+// dimension here.
 DL_FN int64_t wrap_dim(int64_t dim, int64_t ndim) {
   const int64_t count = ndim > 0 ? ndim : 1;
   if (dim < -count || dim >= count) return -1;
   return dim < 0 ? dim + count : dim;
+}
+
+// Whether an optional tensor is absent or has so many elements.
+DL_FN bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
+  return handle == nullptr || ref(handle).numel == numel;
 }
 
 DL_KERNELS_END

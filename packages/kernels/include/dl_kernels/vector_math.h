@@ -1,6 +1,6 @@
-// Transcendental functions that compilers can vectorise: no branches, no calls, no tables. Only float has them; double
-// goes to the C library. Polynomials are weighted least-squares fits (Lawson) of our own to the functions named at each
-// one; errors are below 2 ulp unless noted.
+// Transcendental functions that compilers can vectorise: no branches, no calls, no tables. Only
+// float has them; double goes to the C library. Polynomials are weighted least-squares fits
+// (Lawson) of our own to the functions named at each one; errors are below 2 ulp unless noted.
 #ifndef DL_KERNELS_VECTOR_MATH_H_
 #define DL_KERNELS_VECTOR_MATH_H_
 
@@ -26,13 +26,16 @@ DL_FN float fused(float a, float b, float c) {
 }
 
 DL_FN float copy_sign(float magnitude, float sign) {
-  return bit_cast<float>((bit_cast<uint32_t>(magnitude) & 0x7fffffffu) | (bit_cast<uint32_t>(sign) & 0x80000000u));
+  return bit_cast<float>((bit_cast<uint32_t>(magnitude) & 0x7fffffffu) |
+                         (bit_cast<uint32_t>(sign) & 0x80000000u));
 }
 
 DL_FN float magnitude(float x) { return bit_cast<float>(bit_cast<uint32_t>(x) & 0x7fffffffu); }
 
 // 2^n for n in [-126, 127].
-DL_FN float power_of_two(int32_t n) { return bit_cast<float>(static_cast<uint32_t>(n + 127) << 23); }
+DL_FN float power_of_two(int32_t n) {
+  return bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
+}
 
 DL_FN float exp(float x) {
 #if DL_KERNELS_GPU
@@ -124,7 +127,7 @@ DL_FN float erf(float x) {
   p = fused(p, t, 0x1.06eba8p-3f);
   const float small = fused(p, x, x);
   const float c = a < 4.0f ? a : 4.0f;  // erf(4) rounds to 1
-  float q = 0x1.5ecd7ap-16f;  // -log(1 - erf(a)) on [0.9, 4]
+  float q = 0x1.5ecd7ap-16f;            // -log(1 - erf(a)) on [0.9, 4]
   q = fused(q, c, -0x1.c54d32p-12f);
   q = fused(q, c, 0x1.10a9fcp-8f);
   q = fused(q, c, -0x1.9b1952p-6f);
@@ -137,8 +140,8 @@ DL_FN float erf(float x) {
 #endif
 }
 
-// Sine and cosine in double, which leaves a float result rounded almost correctly. For |x| < kTrigonometricLimit: beyond
-// it the multiple of π/2 is no longer exact.
+// Sine and cosine in double, which leaves a float result rounded almost correctly. For |x| <
+// kTrigonometricLimit: beyond it the multiple of π/2 is no longer exact.
 inline constexpr float kTrigonometricLimit = 0x1p22f;
 
 // sin(x + quarter · π/2).
@@ -152,9 +155,13 @@ DL_FN float sine(float x, int64_t quarter) {
   r = r - rounded * 0x1.0b4611a626331p-34;
   const double t = r * r;
   // Taylor's series: on |r| <= π/4 the first term left out is below 2^-38 of the result.
-  const double s = r + r * t * (-1.0 / 6 + t * (1.0 / 120 + t * (-1.0 / 5040 + t * (1.0 / 362880 - t / 39916800))));
+  const double s =
+      r +
+      r * t * (-1.0 / 6 + t * (1.0 / 120 + t * (-1.0 / 5040 + t * (1.0 / 362880 - t / 39916800))));
   const double c =
-      1.0 + t * (-0.5 + t * (1.0 / 24 + t * (-1.0 / 720 + t * (1.0 / 40320 + t * (-1.0 / 3628800 + t / 479001600)))));
+      1.0 +
+      t * (-0.5 + t * (1.0 / 24 + t * (-1.0 / 720 +
+                                       t * (1.0 / 40320 + t * (-1.0 / 3628800 + t / 479001600)))));
   const double value = (n & 1) != 0 ? c : s;
   return static_cast<float>((n & 2) != 0 ? -value : value);
 }

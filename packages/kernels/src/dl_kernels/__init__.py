@@ -10,7 +10,7 @@ __all__ = ["__version__", "include_dir"]
 
 
 def include_dir() -> Path:
-    """The folder to give to the compiler with ``-I``: headers are included as ``dl_kernels/<name>``.
+    """The folder for the compiler's ``-I``; headers are included as ``dl_kernels/<name>``.
 
     :raises FileNotFoundError: the headers are neither in the wheel nor beside the sources.
     """

@@ -49,7 +49,8 @@ dl_status_t* check_device(dl_vendor_t* vendor, int32_t device) {
   const int32_t count = instance_of(vendor).device_count;
   if (device >= 0 && device < count) return nullptr;
   char text[128];
-  std::snprintf(text, sizeof(text), "device %d does not exist; this CPU vendor has %d (DL_CPU_DEVICES)", device, count);
+  std::snprintf(text, sizeof(text),
+                "device %d does not exist; this CPU vendor has %d (DL_CPU_DEVICES)", device, count);
   return make_status(DL_INVALID_ARGUMENT, text);
 }
 
@@ -63,7 +64,8 @@ dl_status_t* device_count(dl_vendor_t* vendor, int32_t* count) noexcept {
   return nullptr;
 }
 
-dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device, dl_device_properties_t* properties) noexcept {
+dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device,
+                               dl_device_properties_t* properties) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
   dl_device_properties_t all{};
   all.struct_size = properties->struct_size;
@@ -72,17 +74,21 @@ dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device, dl_device_pr
   all.multiprocessor_count = processor_count();
   all.warp_size = 1;
   for (const diopiDtype_t dtype :
-       {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32, diopi_dtype_int64, diopi_dtype_bool,
-        diopi_dtype_float16, diopi_dtype_bfloat16, diopi_dtype_float32, diopi_dtype_float64}) {
+       {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32,
+        diopi_dtype_int64, diopi_dtype_bool, diopi_dtype_float16, diopi_dtype_bfloat16,
+        diopi_dtype_float32, diopi_dtype_float64}) {
     all.dtype_mask |= dtype_bit(dtype);
   }
   std::snprintf(all.architecture, sizeof(all.architecture), "%s", DL_CPU_ISA);
   // A caller compiled against a shorter struct gets the fields it knows.
-  const uint64_t bytes = properties->struct_size < sizeof(all) ? properties->struct_size : sizeof(all);
+  const uint64_t bytes =
+      properties->struct_size < sizeof(all) ? properties->struct_size : sizeof(all);
   std::memcpy(properties, &all, bytes);
   return nullptr;
 }
 
-dl_status_t* device_synchronize(dl_vendor_t* vendor, int32_t device) noexcept { return check_device(vendor, device); }
+dl_status_t* device_synchronize(dl_vendor_t* vendor, int32_t device) noexcept {
+  return check_device(vendor, device);
+}
 
 }  // namespace dl::cpu

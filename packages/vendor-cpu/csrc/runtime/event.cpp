@@ -17,12 +17,14 @@ struct Event {
 };
 
 int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
 
-dl_status_t* event_create(dl_vendor_t* vendor, int32_t device, uint64_t flags, void** event) noexcept {
+dl_status_t* event_create(dl_vendor_t* vendor, int32_t device, uint64_t flags,
+                          void** event) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
   return guarded([&]() -> dl_status_t* {
     auto* created = new Event;
@@ -55,12 +57,14 @@ dl_status_t* event_query(dl_vendor_t* vendor, int32_t device, void*, int32_t* fi
   return nullptr;
 }
 
-dl_status_t* event_elapsed(dl_vendor_t* vendor, int32_t device, void* start, void* end, double* milliseconds) noexcept {
+dl_status_t* event_elapsed(dl_vendor_t* vendor, int32_t device, void* start, void* end,
+                           double* milliseconds) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
   const auto& first = *static_cast<Event*>(start);
   const auto& last = *static_cast<Event*>(end);
   if (!first.timing || !last.timing) {
-    return make_status(DL_INVALID_ARGUMENT, "an event without timing; create both with DL_EVENT_TIMING");
+    return make_status(DL_INVALID_ARGUMENT,
+                       "an event without timing; create both with DL_EVENT_TIMING");
   }
   if (!first.recorded || !last.recorded) {
     return make_status(DL_INVALID_ARGUMENT, "an event that was never recorded; record both first");

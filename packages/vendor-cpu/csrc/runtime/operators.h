@@ -16,12 +16,12 @@ struct Family {
 
 // Defines the function `name` that returns the family of kernels that `list` names.
 #define DL_CPU_OPERATOR(name) DL_OPERATOR(::dl::kernels, name),
-#define DL_CPU_FAMILY(name, list)                                            \
-  namespace dl::cpu {                                                        \
-  Family name() {                                                            \
-    static const dl_operator_t operators[] = {list(DL_CPU_OPERATOR)};        \
-    return {operators, sizeof(operators) / sizeof(operators[0])};            \
-  }                                                                          \
+#define DL_CPU_FAMILY(name, list)                                     \
+  namespace dl::cpu {                                                 \
+  Family name() {                                                     \
+    static const dl_operator_t operators[] = {list(DL_CPU_OPERATOR)}; \
+    return {operators, sizeof(operators) / sizeof(operators[0])};     \
+  }                                                                   \
   }
 
 std::vector<dl_operator_t> all_operators();

@@ -10,9 +10,11 @@
 namespace dl::cpu {
 
 // A status with a copy of `message`. `operation` must be a literal or null.
-dl_status_t* make_status(dl_code_t code, const char* message, const char* operation = nullptr) noexcept;
+dl_status_t* make_status(dl_code_t code, const char* message,
+                         const char* operation = nullptr) noexcept;
 
-// Runs `body`, which returns a status, and turns exceptions into one: nothing may leave the library.
+// Runs `body`, which returns a status, and turns exceptions into one: nothing may leave the
+// library.
 template <class F>
 dl_status_t* guarded(const F& body) noexcept {
   try {

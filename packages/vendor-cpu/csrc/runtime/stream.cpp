@@ -12,7 +12,8 @@ struct Stream {
 
 }  // namespace
 
-dl_status_t* stream_create(dl_vendor_t* vendor, int32_t device, int32_t priority, void** stream) noexcept {
+dl_status_t* stream_create(dl_vendor_t* vendor, int32_t device, int32_t priority,
+                           void** stream) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
   return guarded([&]() -> dl_status_t* {
     *stream = new Stream{priority};

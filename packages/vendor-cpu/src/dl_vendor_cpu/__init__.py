@@ -1,4 +1,4 @@
-"""The CPU reference vendor of dl. Its operators are in a shared library that needs neither torch nor Python."""
+"""The CPU reference vendor of dl: operators in a library that needs neither torch nor Python."""
 
 from ._version import __version__
 

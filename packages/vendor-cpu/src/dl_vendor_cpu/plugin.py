@@ -1,4 +1,4 @@
-"""The plugin behind entry point ``cpu``: says which of the wheel's libraries fits this processor."""
+"""The plugin of entry point ``cpu``: says which of the wheel's libraries fits this processor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import pluggy
+
 from diopi_proto import VendorDescriptor
 
 from ._version import __version__
@@ -52,7 +53,7 @@ def supported_levels(flags: frozenset[str]) -> list[str]:
 
 
 def choose_library(directory: Path, levels: list[str]) -> Path | None:
-    """The library in ``directory`` for the first of ``levels`` that has one; None if there is none."""
+    """The library in ``directory`` for the first of ``levels`` that has one; else None."""
     for level in levels:
         library = directory / f"libdl_vendor_cpu_{level}.so"
         if library.is_file():
@@ -81,8 +82,8 @@ def dl_vendor() -> VendorDescriptor:
     library = choose_library(_LIBRARIES, levels)
     if library is None:
         raise FileNotFoundError(
-            f"dl-vendor-cpu has no library for this processor (levels {', '.join(levels) or 'none'}) in "
-            f"{_LIBRARIES}; rebuild it with DL_BUILD_ISA=all"
+            f"dl-vendor-cpu has no library for this processor (levels "
+            f"{', '.join(levels) or 'none'}) in {_LIBRARIES}; rebuild it with DL_BUILD_ISA=all"
         )
     return VendorDescriptor(
         name="cpu", library=library, version=__version__, priority=0, accelerator=False

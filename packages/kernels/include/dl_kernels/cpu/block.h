@@ -1,5 +1,5 @@
-// CPU: a block is one core. Its reductions keep many independent accumulators, which vectorise, shorten the chain of
-// dependent additions and round better than one.
+// CPU: a block is one core. Its reductions keep many independent accumulators, which vectorise,
+// shorten the chain of dependent additions and round better than one.
 #ifndef DL_KERNELS_CPU_BLOCK_H_
 #define DL_KERNELS_CPU_BLOCK_H_
 
@@ -45,7 +45,8 @@ class Block {
                    combine(combine(lanes[2], lanes[6]), combine(lanes[3], lanes[7])));
   }
 
-  // Long sums are cut into pieces whose results are added in double: the error does not grow with n.
+  // Long sums are cut into pieces whose results are added in double: the error does not grow with
+  // n.
   template <class F>
   DL_FN auto sum(int64_t n, const F& f) const {
     using T = std::decay_t<decltype(f(int64_t(0)))>;
@@ -83,7 +84,8 @@ void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kern
   });
 }
 
-// The same with `count_in_buffer` elements of scratch memory for each block: kernel(block, row, buffer).
+// The same with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
+// buffer).
 template <class T, class Kernel>
 void rows_with_buffer(const Launch& launch, int64_t count, int64_t width, int64_t count_in_buffer,
                       const Kernel& kernel) {

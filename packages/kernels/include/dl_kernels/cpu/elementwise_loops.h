@@ -1,6 +1,6 @@
-// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays of compute types, and one for a
-// single-element second operand; other strides and half types pass through small buffers. How rows are visited (walk.h)
-// is compiled once for all functors.
+// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays of compute
+// types, and one for a single-element second operand; other strides and half types pass through
+// small buffers. How rows are visited (walk.h) is compiled once for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -18,14 +18,16 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// A functor may be vectorisable on a part of its domain only: then it has `in_range(x)` and, for any x, `anywhere(x)`.
+// A functor may be vectorisable on a part of its domain only: then it has `in_range(x)` and, for
+// any x, `anywhere(x)`.
 template <class F, class = void>
 struct HasRange : std::false_type {};
 template <class F>
 struct HasRange<F, std::void_t<decltype(&F::in_range)>> : std::true_type {};
 
 template <class O, class... C, class F, size_t... K>
-__attribute__((noinline)) void dense_row(const F& f, int64_t n, void* const* data, std::index_sequence<K...>) {
+__attribute__((noinline)) void dense_row(const F& f, int64_t n, void* const* data,
+                                         std::index_sequence<K...>) {
   O* out = static_cast<O*>(data[0]);
   if constexpr (HasRange<F>::value) {
     const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<C...>>*>(data[1]);
@@ -61,7 +63,8 @@ DL_FN void* staged(compute_t<T>* buffer, void* data, int64_t step, int64_t at, i
 
 // Functor on one line of the iteration space.
 template <class O, class... I, class F, size_t... K>
-DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps, std::index_sequence<K...> indexes) {
+DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps,
+               std::index_sequence<K...> indexes) {
   using C = compute_t<O>;
   constexpr bool kDirect = !kIsHalf<O> && !(kIsHalf<I> || ...);
   if constexpr (kDirect) {
@@ -82,8 +85,9 @@ DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps, s
     const int64_t count = n - at < kChunk ? n - at : kChunk;
     O* out = static_cast<O*>(data[0]) + at * steps[0];
     const bool direct = steps[0] == 1 && !kIsHalf<O>;
-    void* const chunk[] = {direct ? static_cast<void*>(out) : out_buffer,
-                           staged<I>(std::get<K>(buffers).data(), data[K + 1], steps[K + 1], at, count)...};
+    void* const chunk[] = {
+        direct ? static_cast<void*>(out) : out_buffer,
+        staged<I>(std::get<K>(buffers).data(), data[K + 1], steps[K + 1], at, count)...};
     dense_row<C, compute_t<I>...>(f, count, chunk, indexes);
     if (!direct) scatter(out, steps[0], static_cast<const C*>(out_buffer), count);
   }
@@ -95,7 +99,8 @@ DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps, s
 template <class O, class... I, class F>
 DL_FN RowTask<1 + static_cast<int>(sizeof...(I))> row_task(const F& f) {
   const auto run = [](const void* functor, int64_t n, void* const* data, const int64_t* steps) {
-    detail::row<O, I...>(*static_cast<const F*>(functor), n, data, steps, std::index_sequence_for<I...>{});
+    detail::row<O, I...>(*static_cast<const F*>(functor), n, data, steps,
+                         std::index_sequence_for<I...>{});
   };
   return {run, &f, {sizeof(O), sizeof(I)...}};
 }

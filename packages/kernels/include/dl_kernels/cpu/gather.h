@@ -1,4 +1,5 @@
-// Between strided memory of any element type and small dense buffers of the type that is computed in.
+// Between strided memory of any element type and small dense buffers of the type that is computed
+// in.
 #ifndef DL_KERNELS_CPU_GATHER_H_
 #define DL_KERNELS_CPU_GATHER_H_
 
@@ -24,7 +25,8 @@ DL_FN void load_dense(C* to, const T* from, int64_t n) {
 #if defined(__F16C__)
   if constexpr (std::is_same_v<T, Half>) {
     for (; i + 8 <= n; i += 8) {
-      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+      _mm256_storeu_ps(
+          to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
     }
   }
 #endif

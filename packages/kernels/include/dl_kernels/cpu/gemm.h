@@ -1,5 +1,5 @@
-// CPU matrix product: operands are packed into panels that fit the caches, so strides cost nothing in the inner loop,
-// and half types are multiplied in float.
+// CPU matrix product: operands are packed into panels that fit the caches, so strides cost nothing
+// in the inner loop, and half types are multiplied in float.
 #ifndef DL_KERNELS_CPU_GEMM_H_
 #define DL_KERNELS_CPU_GEMM_H_
 
@@ -9,6 +9,7 @@
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gemm_tile.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/matrix.h"
 #include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
@@ -24,8 +25,8 @@ DL_FN void blend(T* c, C acc, C alpha, C beta) {
 }
 
 template <class T, class C>
-void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc, int64_t acc_row,
-                C alpha, C beta) {
+void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc,
+                int64_t acc_row, C alpha, C beta) {
   for (int64_t i = 0; i < rows; ++i) {
     T* to = c + i * row;
     const C* from = acc + i * acc_row;
@@ -34,7 +35,8 @@ void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns
       for (int64_t j = 0; j < columns; ++j) to[j] = cast<T>(alpha * from[j]);
     } else if (column == 1) {
       DL_VECTOR_LOOP
-      for (int64_t j = 0; j < columns; ++j) to[j] = cast<T>(alpha * from[j] + beta * cast<C>(to[j]));
+      for (int64_t j = 0; j < columns; ++j)
+        to[j] = cast<T>(alpha * from[j] + beta * cast<C>(to[j]));
     } else {
       for (int64_t j = 0; j < columns; ++j) blend(to + j * column, from[j], alpha, beta);
     }
@@ -43,8 +45,8 @@ void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns
 
 // One row of C by dot products: for vectors, and where packing would cost more than it saves.
 template <class T, class O, class C>
-void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-               C beta, Matrix<O> c) {
+void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
+               Matrix<const T> b, C beta, Matrix<O> c) {
   launch.parallel_for(m * n, grain_for(k), [&](int64_t begin, int64_t end) {
     const Block block;
     for (int64_t item = begin; item < end; ++item) {
@@ -52,9 +54,10 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
       const T* x = a.data + i * a.row;
       const T* y = b.data + j * b.column;
       const int64_t p = a.column, q = b.row;
-      const C total = p == 1 && q == 1
-                          ? block.sum(k, [=](int64_t l) { return cast<C>(x[l]) * cast<C>(y[l]); })
-                          : block.sum(k, [=](int64_t l) { return cast<C>(x[l * p]) * cast<C>(y[l * q]); });
+      const C total =
+          p == 1 && q == 1
+              ? block.sum(k, [=](int64_t l) { return cast<C>(x[l]) * cast<C>(y[l]); })
+              : block.sum(k, [=](int64_t l) { return cast<C>(x[l * p]) * cast<C>(y[l * q]); });
       blend(c.data + i * c.row + j * c.column, total, alpha, beta);
     }
   });
@@ -62,8 +65,8 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
 
 // Few rows of C, where the rows of B are dense: C collects multiples of them.
 template <class T, class O, class C>
-void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-               C beta, Matrix<O> c) {
+void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
+               Matrix<const T> b, C beta, Matrix<O> c) {
   constexpr int64_t kWidth = 512;
   const int64_t strips = (n + kWidth - 1) / kWidth;
   launch.parallel_for(m * strips, grain_for(k * kWidth), [&](int64_t begin, int64_t end) {
@@ -78,15 +81,17 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
         DL_VECTOR_LOOP
         for (int64_t j = 0; j < count; ++j) acc[j] += factor * cast<C>(from[j]);
       }
-      write_tile(c.data + i * c.row + first * c.column, c.row, c.column, 1, count, acc, count, alpha, beta);
+      write_tile(c.data + i * c.row + first * c.column, c.row, c.column, 1, count, acc, count,
+                 alpha, beta);
     }
   });
 }
 
-// Everything else. Partial sums over the depth stay in `sums` where C cannot hold them exactly enough.
+// Everything else. Partial sums over the depth stay in `sums` where C cannot hold them exactly
+// enough.
 template <class T, class O, class C>
-void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b,
-                 C beta, Matrix<O> c) {
+void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
+                 Matrix<const T> b, C beta, Matrix<O> c) {
   using Tile = GemmTile<C>;
   constexpr int64_t kRows = Tile::kRows, kColumns = Tile::kColumns;
   // A block of A should fill about half of a second-level cache of 512 KiB.
@@ -100,7 +105,8 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
   // Enough pieces for all threads, none so small that packing A for it dominates.
   int64_t height = kHeight;
   const int64_t threads = launch.threads();
-  while (height > 4 * kRows && (m + height - 1) / height * ((n + kWidth - 1) / kWidth) < 2 * threads && threads > 1) {
+  while (height > 4 * kRows &&
+         (m + height - 1) / height * ((n + kWidth - 1) / kWidth) < 2 * threads && threads > 1) {
     height = (height / 2 + kRows - 1) / kRows * kRows;
   }
   const int64_t bands = (m + height - 1) / height, strips = (n + kWidth - 1) / kWidth;
@@ -111,37 +117,44 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
     launch.parallel_for(panels, grain_for(slice * kColumns), [&](int64_t begin, int64_t end) {
       const int64_t j = begin * kColumns;
       const int64_t count = (end * kColumns < n ? end * kColumns : n) - j;
-      pack<kColumns>(packed_b.data() + j * slice, b.data + j * b.column + k0 * b.row, b.column, b.row, count, slice);
+      pack<kColumns>(packed_b.data() + j * slice, b.data + j * b.column + k0 * b.row, b.column,
+                     b.row, count, slice);
     });
-    launch.parallel_for(bands * strips, grain_for(height * slice * kWidth / 16), [&](int64_t begin, int64_t end) {
-      const Workspace<C> packed_a(launch, height * slice);
-      alignas(64) C acc[kRows * kColumns];
-      int64_t packed_band = -1;
-      for (int64_t item = begin; item < end; ++item) {
-        const int64_t band = item / strips, i0 = band * height;
-        const int64_t rows = m - i0 < height ? m - i0 : height;
-        if (band != packed_band) {
-          pack<kRows>(packed_a.data(), a.data + i0 * a.row + k0 * a.column, a.row, a.column, rows, slice);
-          packed_band = band;
-        }
-        const int64_t j1 = (item % strips + 1) * kWidth < n ? (item % strips + 1) * kWidth : n;
-        for (int64_t j = item % strips * kWidth; j < j1; j += kColumns) {
-          const int64_t columns = n - j < kColumns ? n - j : kColumns;
-          for (int64_t i = 0; i < rows; i += kRows) {
-            Tile::multiply(slice, packed_a.data() + i * slice, packed_b.data() + j * slice, acc);
-            const int64_t height_left = rows - i < kRows ? rows - i : kRows;
-            O* to = c.data + (i0 + i) * c.row + j * c.column;
-            if (direct) {
-              write_tile(to, c.row, c.column, height_left, columns, acc, kColumns, alpha, first ? beta : C(1));
-              continue;
+    launch.parallel_for(
+        bands * strips, grain_for(height * slice * kWidth / 16), [&](int64_t begin, int64_t end) {
+          const Workspace<C> packed_a(launch, height * slice);
+          alignas(64) C acc[kRows * kColumns];
+          int64_t packed_band = -1;
+          for (int64_t item = begin; item < end; ++item) {
+            const int64_t band = item / strips, i0 = band * height;
+            const int64_t rows = m - i0 < height ? m - i0 : height;
+            if (band != packed_band) {
+              pack<kRows>(packed_a.data(), a.data + i0 * a.row + k0 * a.column, a.row, a.column,
+                          rows, slice);
+              packed_band = band;
             }
-            C* sum = sums.data() + (i0 + i) * n + j;
-            write_tile(sum, n, int64_t(1), height_left, columns, acc, kColumns, C(1), first ? C(0) : C(1));
-            if (last) write_tile(to, c.row, c.column, height_left, columns, sum, n, alpha, beta);
+            const int64_t j1 = (item % strips + 1) * kWidth < n ? (item % strips + 1) * kWidth : n;
+            for (int64_t j = item % strips * kWidth; j < j1; j += kColumns) {
+              const int64_t columns = n - j < kColumns ? n - j : kColumns;
+              for (int64_t i = 0; i < rows; i += kRows) {
+                Tile::multiply(slice, packed_a.data() + i * slice, packed_b.data() + j * slice,
+                               acc);
+                const int64_t height_left = rows - i < kRows ? rows - i : kRows;
+                O* to = c.data + (i0 + i) * c.row + j * c.column;
+                if (direct) {
+                  write_tile(to, c.row, c.column, height_left, columns, acc, kColumns, alpha,
+                             first ? beta : C(1));
+                  continue;
+                }
+                C* sum = sums.data() + (i0 + i) * n + j;
+                write_tile(sum, n, int64_t(1), height_left, columns, acc, kColumns, C(1),
+                           first ? C(0) : C(1));
+                if (last)
+                  write_tile(to, c.row, c.column, height_left, columns, sum, n, alpha, beta);
+              }
+            }
           }
-        }
-      }
-    });
+        });
   }
 }
 
@@ -149,8 +162,8 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
 
 // C must not overlap A or B. k may be 0. T is the element type of A and B, O that of C.
 template <class T, class O = T, class C = compute_t<T>>
-void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a, Matrix<const T> b, C beta,
-          Matrix<O> c) {
+void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
+          Matrix<const T> b, C beta, Matrix<O> c) {
   if (m == 0 || n == 0) return;
   if (c.column != 1 && c.row == 1) {
     // The transposed product writes along rows.
@@ -163,7 +176,8 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
   } else if (m < 4 && b.column == 1) {
     detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   } else if (n < 4 && a.row == 1) {
-    detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+    detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
+                               c.transposed());
   } else {
     detail::gemm_packed<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   }

@@ -1,4 +1,5 @@
-// The innermost part of the matrix product: a tile of C that stays in registers while packed panels stream through.
+// The innermost part of the matrix product: a tile of C that stays in registers while packed panels
+// stream through.
 #ifndef DL_KERNELS_CPU_GEMM_TILE_H_
 #define DL_KERNELS_CPU_GEMM_TILE_H_
 
@@ -29,7 +30,8 @@ struct GemmTile {
   static constexpr int kColumns = 2 * kLanes;
   typedef C Vector __attribute__((vector_size(kVectorBytes), aligned(sizeof(C)), may_alias));
 
-  // acc[i][j] = sum over k of a[k · kRows + i] · b[k · kColumns + j]; acc is row-major with kColumns columns.
+  // acc[i][j] = sum over k of a[k · kRows + i] · b[k · kColumns + j]; acc is row-major with
+  // kColumns columns.
   __attribute__((noinline)) static void multiply(int64_t depth, const C* a, const C* b, C* acc) {
     Vector left[kRows] = {}, right[kRows] = {};
     for (int64_t k = 0; k < depth; ++k) {
@@ -51,7 +53,8 @@ struct GemmTile {
   }
 };
 
-// Panels of `height` rows side by side, padded with zeros: to[panel][k][i] = from(panel · height + i, k).
+// Panels of `height` rows side by side, padded with zeros: to[panel][k][i] = from(panel · height +
+// i, k).
 template <int height, class C, class T>
 void pack(C* to, const T* from, int64_t row, int64_t column, int64_t rows, int64_t depth) {
   for (int64_t first = 0; first < rows; first += height) {
@@ -69,11 +72,13 @@ void pack(C* to, const T* from, int64_t row, int64_t column, int64_t rows, int64
         for (int i = 0; i < height; ++i) to[k * height + i] = cast<C>(panel[k * column + i]);
       }
     } else {
-      // Eight lines of `from` at a time: reads stay within cache lines, writes within a small block.
+      // Eight lines of `from` at a time: reads stay within cache lines, writes within a small
+      // block.
       for (int64_t k0 = 0; k0 < depth; k0 += 8) {
         const int64_t k1 = k0 + 8 < depth ? k0 + 8 : depth;
         for (int i = 0; i < height; ++i) {
-          for (int64_t k = k0; k < k1; ++k) to[k * height + i] = cast<C>(panel[i * row + k * column]);
+          for (int64_t k = k0; k < k1; ++k)
+            to[k * height + i] = cast<C>(panel[i * row + k * column]);
         }
       }
     }

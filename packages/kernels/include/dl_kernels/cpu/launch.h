@@ -20,10 +20,11 @@ inline constexpr int64_t kParallelGrain = 32768;
 
 class Launch {
  public:
-  explicit Launch(diopiContextHandle_t ctx) : host_(reinterpret_cast<const dl_context_prefix_t*>(ctx)->host) {}
+  explicit Launch(diopiContextHandle_t ctx)
+      : host_(reinterpret_cast<const dl_context_prefix_t*>(ctx)->host) {}
 
-  // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An exception of `body` is
-  // thrown again here when all pieces have ended.
+  // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An
+  // exception of `body` is thrown again here when all pieces have ended.
   template <class F>
   void parallel_for(int64_t count, int64_t grain, const F& body) const {
     if (count <= grain || !has_pool()) {
@@ -51,13 +52,17 @@ class Launch {
   }
 
   int64_t threads() const {
-    if (!has_pool() || !DL_HAS_FIELD(host_, dl_host_t, num_threads) || host_->num_threads == nullptr) return 1;
+    if (!has_pool() || !DL_HAS_FIELD(host_, dl_host_t, num_threads) ||
+        host_->num_threads == nullptr)
+      return 1;
     const int32_t count = host_->num_threads(host_);
     return count > 1 ? count : 1;
   }
 
  private:
-  bool has_pool() const { return DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr; }
+  bool has_pool() const {
+    return DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr;
+  }
 
   const dl_host_t* host_;
 };

@@ -1,5 +1,5 @@
-// CPU loops behind reduce.h. Along rows where the reduced elements are neighbours, otherwise along columns: many
-// neighbouring outputs at once.
+// CPU loops behind reduce.h. Along rows where the reduced elements are neighbours, otherwise along
+// columns: many neighbouring outputs at once.
 #ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_
 
@@ -29,15 +29,17 @@ void store_as(void* data, int64_t offset, Acc value) {
 
 namespace detail {
 
-inline constexpr int64_t kPiece = 4096;      // elements whose sum is kept in Acc
-inline constexpr int64_t kRange = 1 << 16;   // elements reduced by one thread at a time when one output has many
+inline constexpr int64_t kPiece = 4096;  // elements whose sum is kept in Acc
+inline constexpr int64_t kRange =
+    1 << 16;  // elements reduced by one thread at a time when one output has many
 inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
 inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
 
 template <class C, class R>
 __attribute__((noinline)) typename R::Acc reduce_piece(const R& r, const C* from, int64_t n) {
   return Block().reduce(
-      n, r.start, [&](auto a, auto b) { return r.combine(a, b); }, [&](int64_t i) { return r.map(from[i]); });
+      n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
+      [&](int64_t i) { return r.map(from[i]); });
 }
 
 template <class I, class R>
@@ -58,14 +60,16 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t count = n - begin < kChunk ? n - begin : kChunk;
     gather(buffer, from + begin * step, step, count);
-    total = r.combine(total, static_cast<Wide>(reduce_piece(r, static_cast<const C*>(buffer), count)));
+    total =
+        r.combine(total, static_cast<Wide>(reduce_piece(r, static_cast<const C*>(buffer), count)));
   }
   return total;
 }
 
 // Elements begin…end-1 of the reduced dimensions, for one output.
 template <class I, class R>
-__attribute__((noinline)) typename R::Wide reduce_range(const R& r, const Plan<1>& reduced, const I* from, int64_t begin, int64_t end) {
+__attribute__((noinline)) typename R::Wide reduce_range(const R& r, const Plan<1>& reduced,
+                                                        const I* from, int64_t begin, int64_t end) {
   using Wide = typename R::Wide;
   const int inner = reduced.ndim - 1;
   const int64_t width = reduced.shape[inner], step = reduced.strides[0][inner];
@@ -115,8 +119,9 @@ void reduce_rows(const Launch& launch, const R& r, const ReducePlan& plan, const
 
 // Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
 template <class I, class R>
-__attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced, const I* from, int64_t width, int64_t begin, int64_t end,
-                         typename R::Wide* total) {
+__attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced,
+                                                   const I* from, int64_t width, int64_t begin,
+                                                   int64_t end, typename R::Wide* total) {
   using Acc = typename R::Acc;
   using Wide = typename R::Wide;
   alignas(64) Acc acc[kColumns];
@@ -128,7 +133,8 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
       offsets_of(reduced, i, offset);
       const I* at = from + offset[0];
       DL_VECTOR_LOOP
-      for (int64_t j = 0; j < width; ++j) acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
+      for (int64_t j = 0; j < width; ++j)
+        acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
     }
     for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], static_cast<Wide>(acc[j]));
   }
@@ -161,7 +167,8 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
       first_of(item / ranges, offsets, &width);
       Wide* total = parts.data() + item * kColumns;
       for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
-      const int64_t start = item % ranges * range, stop = start + range < count ? start + range : count;
+      const int64_t start = item % ranges * range,
+                    stop = start + range < count ? start + range : count;
       reduce_columns_part(r, plan.reduced, from + offsets[1], width, start, stop, total);
     }
   });
@@ -172,7 +179,8 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
     for (int64_t k = 1; k < ranges; ++k) {
       for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], total[k * kColumns + j]);
     }
-    for (int64_t j = 0; j < width; ++j) store(offsets[0] + j * kept.strides[0][inner], r.finish(total[j]));
+    for (int64_t j = 0; j < width; ++j)
+      store(offsets[0] + j * kept.strides[0][inner], r.finish(total[j]));
   }
 }
 
@@ -182,8 +190,8 @@ template <class I, class R>
 void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
                 const Store<typename R::Acc>& store) {
   const int kept = plan.kept.ndim - 1, reduced = plan.reduced.ndim - 1;
-  const bool columns = plan.reduced.numel > 1 && plan.kept.strides[1][kept] == 1 && plan.kept.shape[kept] >= 8 &&
-                       plan.reduced.strides[0][reduced] != 1;
+  const bool columns = plan.reduced.numel > 1 && plan.kept.strides[1][kept] == 1 &&
+                       plan.kept.shape[kept] >= 8 && plan.reduced.strides[0][reduced] != 1;
   if (columns) {
     detail::reduce_columns(launch, r, plan, from, store);
   } else {

@@ -1,5 +1,5 @@
-// Visiting the rows of an elementwise operator: in one piece, in rows, or in tiles where an operand is transposed;
-// on the host's threads where there is enough to do.
+// Visiting the rows of an elementwise operator: in one piece, in rows, or in tiles where an operand
+// is transposed; on the host's threads where there is enough to do.
 #ifndef DL_KERNELS_CPU_WALK_H_
 #define DL_KERNELS_CPU_WALK_H_
 
@@ -22,7 +22,8 @@ struct RowTask {
   // The same from `offsets[k]` elements on.
   void run_at(int64_t n, void* const* data, const int64_t* offsets, const int64_t* steps) const {
     void* moved[N];
-    for (int k = 0; k < N; ++k) moved[k] = static_cast<char*>(data[k]) + offsets[k] * element_sizes[k];
+    for (int k = 0; k < N; ++k)
+      moved[k] = static_cast<char*>(data[k]) + offsets[k] * element_sizes[k];
     run(functor, n, moved, steps);
   }
 };
@@ -30,7 +31,8 @@ struct RowTask {
 namespace detail {
 
 template <int N>
-void run_flat(const Launch& launch, const RowTask<N>& task, int64_t n, void* const* data, const int64_t* steps) {
+void run_flat(const Launch& launch, const RowTask<N>& task, int64_t n, void* const* data,
+              const int64_t* steps) {
   launch.parallel_for(n, kParallelGrain, [&](int64_t begin, int64_t end) {
     int64_t offsets[N];
     for (int k = 0; k < N; ++k) offsets[k] = begin * steps[k];
@@ -40,7 +42,8 @@ void run_flat(const Launch& launch, const RowTask<N>& task, int64_t n, void* con
 
 // Elements begin…end-1 in the plan's order; the first and the last row may be partial.
 template <int N>
-void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, int64_t begin, int64_t end) {
+void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, int64_t begin,
+               int64_t end) {
   const int inner = plan.ndim - 1;
   const int64_t width = plan.shape[inner];
   int64_t at[kMaxDims];
@@ -72,8 +75,8 @@ void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, i
 
 inline constexpr int64_t kTile = 32;
 
-// The dimension along which some operand is dense while walking rows would touch a new cache line per element of it;
-// -1 where rows are the right order.
+// The dimension along which some operand is dense while walking rows would touch a new cache line
+// per element of it; -1 where rows are the right order.
 template <int N>
 int dense_column_dim(const Plan<N>& plan) {
   const int inner = plan.ndim - 1;
@@ -88,7 +91,8 @@ int dense_column_dim(const Plan<N>& plan) {
 
 // Squares of the dimension `lines` and the innermost one.
 template <int N>
-void walk_tiles(const Launch& launch, const RowTask<N>& task, const Plan<N>& plan, int lines, void* const* data) {
+void walk_tiles(const Launch& launch, const RowTask<N>& task, const Plan<N>& plan, int lines,
+                void* const* data) {
   const int inner = plan.ndim - 1;
   const int64_t rows = plan.shape[lines], columns = plan.shape[inner];
   const int64_t bands = (rows + kTile - 1) / kTile;
@@ -111,7 +115,8 @@ void walk_tiles(const Launch& launch, const RowTask<N>& task, const Plan<N>& pla
         const int64_t n = columns - c < kTile ? columns - c : kTile;
         for (int64_t r = first; r < last; ++r) {
           int64_t offsets[N];
-          for (int k = 0; k < N; ++k) offsets[k] = base[k] + r * plan.strides[k][lines] + c * steps[k];
+          for (int k = 0; k < N; ++k)
+            offsets[k] = base[k] + r * plan.strides[k][lines] + c * steps[k];
           task.run_at(n, data, offsets, steps);
         }
       }
@@ -121,7 +126,8 @@ void walk_tiles(const Launch& launch, const RowTask<N>& task, const Plan<N>& pla
 
 // Operands that are not flat: broadcast, strided or transposed.
 template <int N>
-__attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const char* op, const RowTask<N>& task,
+__attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const char* op,
+                                                   const RowTask<N>& task,
                                                    const TensorRef (&refs)[N], void* const* data) {
   Plan<N> plan;
   DL_TRY(make_plan(op, plan, refs));
@@ -135,16 +141,17 @@ __attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const c
   if (lines >= 0) {
     walk_tiles(launch, task, plan, lines, data);
   } else {
-    launch.parallel_for(plan.numel, kParallelGrain,
-                        [&](int64_t begin, int64_t end) { walk_rows(task, plan, data, begin, end); });
+    launch.parallel_for(plan.numel, kParallelGrain, [&](int64_t begin, int64_t end) {
+      walk_rows(task, plan, data, begin, end);
+    });
   }
   return diopiSuccess;
 }
 
 }  // namespace detail
 
-// refs[0] is the output. Most calls have contiguous operands of one shape, perhaps with single elements among them:
-// those get by without a plan.
+// refs[0] is the output. Most calls have contiguous operands of one shape, perhaps with single
+// elements among them: those get by without a plan.
 template <int N>
 diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const RowTask<N>& task,
                              const TensorRef (&refs)[N]) {
@@ -166,7 +173,8 @@ diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const Row
     return diopiSuccess;
   }
   const Launch launch(ctx);
-  if (!flat) return out.numel == 0 ? diopiSuccess : detail::run_planned(launch, op, task, refs, data);
+  if (!flat)
+    return out.numel == 0 ? diopiSuccess : detail::run_planned(launch, op, task, refs, data);
   detail::run_flat<N>(launch, task, out.numel, data, steps);
   return diopiSuccess;
 }

@@ -1,0 +1,30 @@
+"""The steps by name, with what is computed on the CPU to judge them: once in a run of the tests."""
+
+from __future__ import annotations
+
+import functools
+
+from .one_step import Results, Step
+from .rule import Rule
+from .small_steps import SMALL_STEPS
+from .steps import STEPS
+
+
+@functools.cache
+def step_of(name: str) -> Step:
+    return (STEPS | SMALL_STEPS)[name]()
+
+
+@functools.cache
+def reference_of(name: str) -> Results:
+    return step_of(name).reference()
+
+
+@functools.cache
+def variants_of(name: str) -> dict[str, Results]:
+    return step_of(name).cpu_variants()
+
+
+@functools.cache
+def rule_of(name: str) -> Rule:
+    return Rule(step_of(name), reference_of(name), variants_of(name))

@@ -1,0 +1,54 @@
+"""What a vendor claims to have must run there, and be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from .known_failures import Key, cause_of
+from .native import check_native, exercising, home_dtype
+
+OTHER_DTYPES = (
+    torch.float64,
+    torch.bfloat16,
+    torch.float16,
+    torch.complex64,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+)
+
+
+def claimed() -> list[str]:
+    """Needs the device while tests are collected; without one, a test of its own says so."""
+    return torch.dl.native_operators(0) if hasattr(torch, "dl") else []
+
+
+def test_a_vendor_claims_operators(vendor: str) -> None:
+    assert claimed(), f"vendor {vendor} binds no operator at all"
+
+
+@pytest.mark.parametrize("overload", claimed())
+def test_claimed_operator_runs_without_fallback(
+    overload: str, known: dict[Key, str], native_counts: Callable[[bool], None]
+) -> None:
+    assert exercising(overload), f"no OpInfo operator is known to call {overload}: see native.py"
+    report = check_native(overload, home_dtype(overload), "dl")
+    right = report.ran > 0 and not report.problems
+    native_counts(right)
+    cause = cause_of(known, overload, "native", "float32")
+    assert right == (cause is None), f"{report.text()}\nknown: {cause}"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=lambda dtype: str(dtype)[6:])
+@pytest.mark.parametrize("overload", claimed())
+def test_claimed_operator_is_right_or_refuses_other_dtypes(
+    overload: str, dtype: torch.dtype, known: dict[Key, str]
+) -> None:
+    report = check_native(overload, dtype, "dl")
+    cause = cause_of(known, overload, "native", str(dtype)[6:])
+    assert bool(report.problems) == (cause is not None), f"{report.text()}\nknown: {cause}"
