@@ -1,7 +1,8 @@
-"""Cost of one eager call: 20 common operators at 1 and 1000 elements, on dl and on torch's CPU in the same run.
+"""Cost of one eager call: 20 common operators at 1 and 1000 elements, against torch's CPU.
 
-Two figures per operator: the native path, and the zero-copy fallback (the native path switched off). Times are thread
-CPU time of one Python call with gradients off, one thread, the median over interleaved repetitions.
+Two figures per operator: the native path, and the zero-copy fallback (the native path switched
+off). Times are thread CPU time of one Python call with gradients off, one thread, the median over
+repetitions interleaved with the CPU's in the same run.
 
     python benchmarks/dispatch.py [--json FILE] [--repeats N]
 """
@@ -70,9 +71,9 @@ def nanoseconds(call: Call) -> float:
 
 def measure(repeats: int) -> list[dict[str, object]]:
     """One row per operator and size."""
-    import dl_core._C as core
+    from dl_core import _C
 
-    native = core.native_operators(0)
+    native = _C.native_operators(0)
     rows: list[dict[str, object]] = []
     for n in SIZES:
         host, device = operators(n, "cpu"), operators(n, "dl")
@@ -81,11 +82,11 @@ def measure(repeats: int) -> list[dict[str, object]]:
             for _ in range(repeats):
                 times["cpu"].append(nanoseconds(host[name]))
                 times["native"].append(nanoseconds(device[name]))
-                core.disable_native(native)
+                _C.disable_native(native)
                 times["fallback"].append(nanoseconds(device[name]))
-                core.disable_native([])
+                _C.disable_native([])
             median = {key: statistics.median(values) for key, values in times.items()}
-            core.reset_fallback_stats()
+            _C.reset_fallback_stats()
             device[name]()
             rows.append(
                 {
@@ -96,7 +97,7 @@ def measure(repeats: int) -> list[dict[str, object]]:
                     "fallback_ns": median["fallback"],
                     "native_ratio": median["native"] / median["cpu"],
                     "fallback_ratio": median["fallback"] / median["cpu"],
-                    "ran_natively": not core.fallback_stats(),
+                    "ran_natively": not _C.fallback_stats(),
                 }
             )
     return rows
@@ -122,17 +123,19 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     rows = measure(arguments.repeats)
-    print(f"{'operator':12} {'elements':>8} {'cpu ns':>8} {'native ns':>9} {'ratio':>6} {'fallback ns':>11} {'ratio':>6}")
+    print("operator     elements   cpu ns native ns  ratio fallback ns  ratio")
     for row in rows:
         note = "" if row["ran_natively"] else "  (not native)"
         print(
-            f"{row['operator']:12} {row['elements']:8} {row['cpu_ns']:8.0f} {row['native_ns']:9.0f} "
-            f"{row['native_ratio']:6.2f} {row['fallback_ns']:11.0f} {row['fallback_ratio']:6.2f}{note}"
+            f"{row['operator']:12} {row['elements']:8} {row['cpu_ns']:8.0f} "
+            f"{row['native_ns']:9.0f} {row['native_ratio']:6.2f} "
+            f"{row['fallback_ns']:11.0f} {row['fallback_ratio']:6.2f}{note}"
         )
     total = summary(rows)
     print(
-        f"median ratio to torch CPU: native {total['native_median_ratio']:.2f} ({total['native_rows']} rows), "
-        f"zero-copy fallback {total['fallback_median_ratio']:.2f} ({total['rows']} rows)"
+        f"median ratio to torch CPU: native {total['native_median_ratio']:.2f} "
+        f"({total['native_rows']} rows), zero-copy fallback "
+        f"{total['fallback_median_ratio']:.2f} ({total['rows']} rows)"
     )
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {"torch": torch.__version__, "threads": 1, "rows": rows, "summary": total}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import diopi_proto
 import torch
 from setuptools import setup
 from setuptools.command.build_py import build_py
 from torch.utils.cpp_extension import BuildExtension, CppExtension
 
+import diopi_proto
+
 HERE = Path(__file__).parent
 
 
 class BuildWithRecord(build_py):
-    """Records the torch release in the wheel, so that autoload can refuse another one with a clear message."""
+    """Records the torch release in the wheel: autoload refuses another one with a clear message."""
 
     def run(self) -> None:
         super().run()
@@ -32,7 +33,13 @@ setup(
             "dl_core._C",
             sorted(str(path.relative_to(HERE)) for path in (HERE / "csrc").rglob("*.cpp")),
             include_dirs=[str(HERE / "csrc"), str(diopi_proto.include_dir())],
-            extra_compile_args=["-O2", "-g0", "-fvisibility=hidden", "-Wall", "-Wno-unused-local-typedefs"],
+            extra_compile_args=[
+                "-O2",
+                "-g0",
+                "-fvisibility=hidden",
+                "-Wall",
+                "-Wno-unused-local-typedefs",
+            ],
             extra_link_args=["-Wl,--as-needed"],
         )
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -16,3 +18,15 @@ def device() -> torch.device:
             pytrace=False,
         )
     return torch.device("dl")
+
+
+@pytest.fixture(scope="package", autouse=True)
+def one_thread() -> Iterator[None]:
+    """One thread, but where a test asks for more: of two, each waits for the other on a busy machine.
+
+    The models are so small that this takes most of the time.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -241,5 +241,9 @@ def _worst_element(
     place = int(ratio.argmax())
     index = tuple(int(i) for i in np.unravel_index(place, error.shape))
     return Judgement(
-        name, measure, float(error.flatten()[place]), float(allowed.flatten()[place]), f" at {index}"
+        name,
+        measure,
+        float(error.flatten()[place]),
+        float(allowed.flatten()[place]),
+        f" at {index}",
     )

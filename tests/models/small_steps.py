@@ -168,6 +168,5 @@ def _classify_again(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch
 
 
 SMALL_STEPS = {
-    step.__name__: step
-    for step in (mlp, lstm, gru, autoencoder, bags, tagger, checkpointed)
+    step.__name__: step for step in (mlp, lstm, gru, autoencoder, bags, tagger, checkpointed)
 }

@@ -12,6 +12,9 @@ import pytest
 
 from .steps import train_cnn, train_decoder, train_encoder
 
+# With seed 0 the CPU's own curve of the decoder moves by 2e-4 if its first weights do by one ulp;
+# with this one by 3e-6.
+SEED = 1
 STEPS = 50
 LARGEST_DISTANCE = 1e-4
 LEAST_ACCURACY = 0.97
@@ -37,6 +40,7 @@ def assert_curves_stay_together(
             TRANSFORMERS[name],
             f"--device={device}",
             f"--steps={STEPS}",
+            f"--seed={SEED}",
             *arguments,
             folder=folder,
             monkeypatch=monkeypatch,
@@ -68,11 +72,7 @@ def test_losses_stay_with_the_cpus_on_full_batches(
 
 @pytest.mark.full
 @pytest.mark.parametrize("where", ["dl", "cpu"])
-def test_cnn_reads_the_digits(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = run_example(
-        train_cnn, f"--device={where}", folder=tmp_path, monkeypatch=monkeypatch
-    )
+def test_cnn_reads_the_digits(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_example(train_cnn, f"--device={where}", folder=tmp_path, monkeypatch=monkeypatch)
     assert found["device"] == where
     assert found["accuracy"] >= LEAST_ACCURACY

@@ -7,6 +7,7 @@ import torch
 
 from .cases import reference_of, rule_of, step_of, variants_of
 from .decisions import margin
+from .one_step import cpu_settings
 from .rule import Rule, check
 from .steps import BFLOAT16_STEPS, FULL_STEPS, STEPS
 
@@ -17,8 +18,12 @@ ZERO_GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_one_step_is_as_exact_as_the_cpus(name: str, device: torch.device) -> None:
-    check(rule_of(name), step_of(name).run(device))
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_step_is_as_exact_as_the_cpus(name: str, threads: int, device: torch.device) -> None:
+    """Threads of the host, which vendors on a CPU and fallbacks use."""
+    with cpu_settings(onednn=True, threads=threads):
+        results = step_of(name).run(device)
+    check(rule_of(name), results)
 
 
 @pytest.mark.full

@@ -34,6 +34,22 @@ def test_wrong_loss_in_the_first_steps_fails() -> None:
     assert text.startswith("cnn-float32: in the first 10 steps the loss on dl is up to 1.0e-03")
 
 
+def test_lower_precision_may_differ_by_twice_what_it_changes_on_the_cpu() -> None:
+    exact = evaluate(
+        Measurement(Case("cnn", "float32", ()), curve(FALLING), curve(FALLING), None, CALLS)
+    )
+    rounded = curve([loss * 1.04 for loss in FALLING])
+
+    def texts(factor: float) -> list[str]:
+        dl = curve([loss * factor for loss in rounded.losses])
+        result = evaluate(Measurement(Case("cnn", "bfloat16", ()), dl, rounded, None, CALLS))
+        return list(failures(result, quick=True, exact=exact))
+
+    assert texts(1.07) == []
+    (text,) = texts(1.09)
+    assert "up to 9.0e-02" in text and "allowed 8.0e-02" in text
+
+
 def test_late_divergence_is_reported_but_does_not_fail() -> None:
     late = [*FALLING[:15], *(loss * 1.01 for loss in FALLING[15:])]
     assert verdict(curve(late)) == []

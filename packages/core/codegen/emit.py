@@ -118,7 +118,9 @@ def _native_call(entry: Entry) -> list[str]:
         f"  const auto function = DL_CONTRACT_FUNCTION(owner, {entry.call.function});",
     ]
     if entry.scalar:
-        lines.append(f"  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, {entry.scalar.function});")
+        lines.append(
+            f"  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, {entry.scalar.function});"
+        )
     lines.append("  if (function == nullptr) return false;")
     if elementwise:
         names = dict(zip("abc", entry.operands, strict=False))
@@ -131,9 +133,15 @@ def _native_call(entry: Entry) -> list[str]:
             lines.append("  if (!plan.make_outputs(given)) return false;")
     if entry.when:
         lines.append(f"  if (!({entry.when})) return false;")
-    if elementwise and entry.scalar is None and entry.rule in ("binary", "binary_float", "comparison"):
+    if (
+        elementwise
+        and entry.scalar is None
+        and entry.rule in ("binary", "binary_float", "comparison")
+    ):
         lines.append("  if (plan.other_is_scalar()) return false;")
-    lines.append(f"  NativeCall call({site}, {'plan.device()' if elementwise else 'device_index'});")
+    lines.append(
+        f"  NativeCall call({site}, {'plan.device()' if elementwise else 'device_index'});"
+    )
     if entry.scalar:
         scalar = CallEmitter(entry, entry.scalar, scalar=True)
         lines.append("  if (plan.other_is_scalar()) {")
@@ -143,8 +151,11 @@ def _native_call(entry: Entry) -> list[str]:
     emitter = CallEmitter(entry, entry.call, scalar=False)
     lines += [f"  {line}" for line in emitter.locals]
     if "required" in entry.call.arguments:
-        lines += [f"  if (!{emitter.run()}) return false;", "  plan.set_output(call.context().take(required));",
-                  "  return true;"]
+        lines += [
+            f"  if (!{emitter.run()}) return false;",
+            "  plan.set_output(call.context().take(required));",
+            "  return true;",
+        ]
     else:
         lines.append(f"  return {emitter.run()};")
     return lines
@@ -169,7 +180,8 @@ def native(entry: Entry) -> str:
     head = [
         f'Site {entry.functional.cpp_name}_site{{"{entry.op}", {{{operators}}}}};',
         "",
-        f"bool {entry.functional.cpp_name}_native({plan}& plan, {given}{_native_parameters(entry)}) {{",
+        f"bool {entry.functional.cpp_name}_native({plan}& plan, "
+        f"{given}{_native_parameters(entry)}) {{",
     ]
     return "\n".join([*head, *_native_call(entry), "}"]) + "\n"
 
@@ -220,7 +232,7 @@ def shard(entries: list[Entry]) -> str:
     body = []
     registrations = []
     for entry in entries:
-        # Structured operators take their tensor lists as ITensorListRef; torchgen keeps that in a global.
+        # Structured operators take tensor lists as ITensorListRef; torchgen keeps that in a global.
         structured = entry.functional.function.part_of_structured_group
         with torchgen.local.parametrize(
             use_const_ref_for_mutable_tensors=False, use_ilistref_for_tensor_lists=structured
@@ -244,21 +256,27 @@ def operators(names: list[str]) -> str:
     texts = "\n".join(f'    "{name}",' for name in names)
     prints = "\n".join(f"    DIOPI_FINGERPRINT_{name}," for name in names)
     return (
-        f"{HEADER}// The contract operators that wrappers call.\n#pragma once\n\n#include <cstddef>\n"
-        '#include <cstdint>\n\n#include "diopi/fingerprints.gen.h"\n\nnamespace dl::core {\n\n'
+        f"{HEADER}// The contract operators that wrappers call.\n#pragma once\n\n"
+        "#include <cstddef>\n#include <cstdint>\n\n"
+        '#include "diopi/fingerprints.gen.h"\n\nnamespace dl::core {\n\n'
         f"enum class Op : uint16_t {{\n{enum}\n}};\n\n"
         f"inline constexpr size_t kOpCount = {len(names)};\n\n"
         f"inline constexpr const char* kOpNames[kOpCount] = {{\n{texts}\n}};\n\n"
-        f"inline constexpr uint64_t kOpFingerprints[kOpCount] = {{\n{prints}\n}};\n\n}}  // namespace dl::core\n"
+        f"inline constexpr uint64_t kOpFingerprints[kOpCount] = {{\n{prints}\n}};\n\n"
+        "}  // namespace dl::core\n"
     )
 
 
 def explicit_fallbacks(names: list[str]) -> str:
-    lines = "\n".join(f'  library.impl("{name}", torch::CppFunction::makeFromBoxedFunction<&fallback>());' for name in names)
+    lines = "\n".join(
+        f'  library.impl("{name}", torch::CppFunction::makeFromBoxedFunction<&fallback>());'
+        for name in names
+    )
     return (
         HEADER
-        + "// Operators that have both a CPU kernel and a composite one. The composite would be chosen for dl: a detour\n"
-        + "// for the structured ones, another algorithm for the rest. They go straight to the fallback.\n"
+        + "// Operators that have both a CPU kernel and a composite one. The composite would be\n"
+        + "// chosen for dl: a detour for the structured ones, another algorithm for the rest. They\n"
+        + "// go straight to the fallback.\n"
         + '#include <torch/library.h>\n\n#include "aten/fallback.h"\n\nnamespace dl::core {\n\n'
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
         + lines

@@ -1,6 +1,7 @@
 """Write the generated C++ of dl-core: ``python codegen/generate.py [--check]``.
 
-Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that building needs neither.
+Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that
+building needs neither.
 """
 
 from __future__ import annotations
@@ -43,17 +44,23 @@ def outputs() -> dict[Path, str]:
     names = sorted({name for e in entries for name in e.contract_functions} | set(EXTRA_OPERATORS))
     files = {
         OUTPUT / "operators.gen.h": emit.operators(names),
-        OUTPUT / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(explicit_fallback_names(entries)),
+        OUTPUT / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
+            explicit_fallback_names(entries)
+        ),
     }
     per_shard = -(-len(entries) // SHARDS)
     for i in range(SHARDS):
-        files[OUTPUT / f"wrappers_{i}.gen.cpp"] = emit.shard(entries[i * per_shard : (i + 1) * per_shard])
+        files[OUTPUT / f"wrappers_{i}.gen.cpp"] = emit.shard(
+            entries[i * per_shard : (i + 1) * per_shard]
+        )
     return files
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file would change")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail when a file would change"
+    )
     check = parser.parse_args().check
     files = outputs()
     stale = [p for p, text in files.items() if not p.exists() or p.read_text("utf-8") != text]

@@ -108,7 +108,11 @@ class Entry:
 
 def native_functions() -> list[NativeFunction]:
     root = Path(torchgen.__file__).parent / "packaged/ATen/native"
-    return list(parse_native_yaml(str(root / "native_functions.yaml"), str(root / "tags.yaml")).native_functions)
+    return list(
+        parse_native_yaml(
+            str(root / "native_functions.yaml"), str(root / "tags.yaml")
+        ).native_functions
+    )
 
 
 def load_table() -> list[Entry]:
@@ -130,13 +134,19 @@ def _entry(
     functions = [base]
     if row["rule"] != "inplace" and "required" not in call.arguments:
         others = [f for f in groups[base.func.signature()] if f is not base]
-        wanted = (SchemaKind.out, SchemaKind.inplace) if row["rule"] in ELEMENTWISE else (SchemaKind.out,)
+        wanted = (
+            (SchemaKind.out, SchemaKind.inplace)
+            if row["rule"] in ELEMENTWISE
+            else (SchemaKind.out,)
+        )
         functions += [f for kind in wanted for f in others if f.func.kind() is kind]
     tensors = [a.name for a in base.func.arguments.flat_all if str(a.type) == "Tensor"]
     if row["rule"] in ("binary_scalar", "comparison_scalar"):
-        tensors = ["self", row.get("second") or next(
-            a.name for a in base.func.arguments.flat_all if str(a.type) == "Scalar"
-        )]
+        tensors = [
+            "self",
+            row.get("second")
+            or next(a.name for a in base.func.arguments.flat_all if str(a.type) == "Scalar"),
+        ]
     operands = (row["first"], row["second"]) if "first" in row else tuple(tensors)
     return Entry(
         op=row["op"],
@@ -146,5 +156,7 @@ def _entry(
         plan=row.get("plan"),
         when=row.get("when"),
         operands=operands,
-        forms=tuple(Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions),
+        forms=tuple(
+            Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions
+        ),
     )

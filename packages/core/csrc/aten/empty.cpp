@@ -59,8 +59,7 @@ at::Tensor efficient_zero_tensor(c10::IntArrayRef sizes, OptionalType type,
 at::Tensor empty_on(int index, c10::IntArrayRef sizes, c10::ScalarType type,
                     std::optional<c10::MemoryFormat> format) {
   const DeviceScope scope(index);
-  return at::Tensor(
-      at::detail::empty_generic(sizes, device_allocator(), kDlKeys, type, format));
+  return at::Tensor(at::detail::empty_generic(sizes, device_allocator(), kDlKeys, type, format));
 }
 
 at::Tensor empty_strided_on(int index, c10::IntArrayRef sizes, c10::IntArrayRef strides,

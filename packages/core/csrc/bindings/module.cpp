@@ -144,7 +144,8 @@ PYBIND11_MODULE(_C, m) {
   m.def(
       "vendor_handle",
       [](size_t index) { return reinterpret_cast<uintptr_t>(vendor(index).instance()); },
-      py::arg("index"), "Address of a loaded vendor's instance, for tools that use its extensions.");
+      py::arg("index"),
+      "Address of a loaded vendor's instance, for tools that use its extensions.");
   m.def("set_visible_devices", &set_visible_devices, py::arg("devices"),
         "Fix dl:0, dl:1, ... as (vendor index, vendor's own device number) pairs.");
 

@@ -19,7 +19,8 @@ namespace {
 constexpr int kLoads = 0;
 constexpr int kRefused = 1;
 
-// Runs in the child. Only the library's constructors and its entry symbol: nothing that starts a driver.
+// Runs in the child. Only the library's constructors and its entry symbol: nothing that starts a
+// driver.
 [[noreturn]] void load_and_leave(const std::string& library, bool legacy) {
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) std::signal(number, SIG_DFL);
   const rlimit no_core = {0, 0};
@@ -64,9 +65,11 @@ std::string trial_load(const std::string& library, bool legacy, double timeout_s
   }
   if (WIFSIGNALED(status)) {
     const char* name = sigabbrev_np(WTERMSIG(status));
-    return "it crashes with SIG" + std::string(name != nullptr ? name : "?") + " while being loaded";
+    return "it crashes with SIG" + std::string(name != nullptr ? name : "?") +
+           " while being loaded";
   }
-  // A library that the loader refuses fails again in the real load, which has the loader's own message.
+  // A library that the loader refuses fails again in the real load, which has the loader's own
+  // message.
   return {};
 }
 

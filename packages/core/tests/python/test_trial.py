@@ -55,8 +55,18 @@ def test_a_good_library_is_tried_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_unreadable_memory_is_done_without(tmp_path: Path, cache: Path) -> None:
-    trial.cache_file().parent.mkdir(parents=True)
-    trial.cache_file().write_text("[1, 2")
+    (cache / "dl").mkdir(parents=True)
+    (cache / "dl" / "loadable.json").write_text("[1, 2")
+    trial.check(build(tmp_path, GOOD), 60)
+
+
+def test_a_user_without_a_home_can_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert trial.cache_file() is None
     trial.check(build(tmp_path, GOOD), 60)
 
 
@@ -72,4 +82,3 @@ def test_import_torch_survives_with_one_warning(
     assert "dl-vendor-bad" in warning
     assert ("SIGILL" in warning) == (source is CRASHING)
     assert "pip install --force-reinstall dl-vendor-bad" in warning
-

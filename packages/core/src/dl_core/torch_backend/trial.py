@@ -1,4 +1,4 @@
-"""Tries a vendor library before it is loaded into this process, once for each version of the file."""
+"""Tries a vendor library before it is loaded here, once for each version of the file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from diopi_proto.descriptor import VendorDescriptor
 from dl_core.errors import ProbeError
 
 
-def cache_file() -> Path:
-    """Where the libraries that passed are remembered: ``dl/loadable.json`` in the user's cache."""
-    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "dl" / "loadable.json"
+def cache_file() -> Path | None:
+    """Where the libraries that passed are remembered: ``dl/loadable.json`` in the user's cache.
+
+    None for a user without a home: every start tries anew then.
+    """
+    root = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(root) if root else Path.home() / ".cache") / "dl" / "loadable.json"
+    except RuntimeError:
+        return None
 
 
 def check(descriptor: VendorDescriptor, timeout: float) -> None:
@@ -44,13 +50,15 @@ def check(descriptor: VendorDescriptor, timeout: float) -> None:
 
 def _identity(library: str) -> list[int] | None:
     try:
-        status = os.stat(library)
+        status = Path(library).stat()
     except OSError:
         return None
     return [status.st_size, status.st_mtime_ns, status.st_ino]
 
 
-def _read(path: Path) -> dict[str, list[int]]:
+def _read(path: Path | None) -> dict[str, list[int]]:
+    if path is None:
+        return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -58,8 +66,10 @@ def _read(path: Path) -> dict[str, list[int]]:
     return content if isinstance(content, dict) else {}
 
 
-def _write(path: Path, content: dict[str, list[int]]) -> None:
+def _write(path: Path | None, content: dict[str, list[int]]) -> None:
     """Replace the file in one step; a cache that cannot be written is done without."""
+    if path is None:
+        return
     present = {library: identity for library, identity in content.items() if _identity(library)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,6 +77,6 @@ def _write(path: Path, content: dict[str, list[int]]) -> None:
             "w", dir=path.parent, delete=False, encoding="utf-8"
         ) as new:
             json.dump(present, new)
-        os.replace(new.name, path)
+        Path(new.name).replace(path)
     except OSError:
         return

@@ -1,0 +1,106 @@
+"""Operators with CPU kernels that do with memory what op_db never does.
+
+dl has no kernels for them, so that every call on dl goes through the fallback.
+"""
+
+from __future__ import annotations
+
+import torch
+
+NAMESPACE = "dl_alias_test"
+
+_library = torch.library.Library(NAMESPACE, "DEF")
+
+
+def _define(schema: str) -> object:
+    """Register the decorated function as the CPU kernel of ``schema``."""
+
+    def register(kernel: object) -> object:
+        _library.define(schema)
+        _library.impl(schema.split("(")[0], kernel, "CPU")
+        return kernel
+
+    return register
+
+
+@_define("tail(Tensor(a) x, int start) -> Tensor(a)")
+def _tail(x: torch.Tensor, start: int) -> torch.Tensor:
+    return x[start:]
+
+
+@_define("halves(Tensor(a) x) -> (Tensor(a), Tensor(a))")
+def _halves(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    middle = x.shape[0] // 2
+    return x[:middle], x[middle:]
+
+
+@_define("chunks(Tensor(a) x, int size) -> Tensor(a)[]")
+def _chunks(x: torch.Tensor, size: int) -> list[torch.Tensor]:
+    return list(x.split(size))
+
+
+@_define("scatter_ones_(Tensor(a!)[] tensors) -> ()")
+def _scatter_ones_(tensors: list[torch.Tensor]) -> None:
+    for at, tensor in enumerate(tensors):
+        tensor.fill_(at + 1)
+
+
+@_define("double_into(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+def _double_into(x: torch.Tensor, *, out: torch.Tensor) -> torch.Tensor:
+    out.resize_(x.shape)
+    return out.copy_(x * 2)
+
+
+@_define("grow_(Tensor(a!) x, int size) -> Tensor(a!)")
+def _grow_(x: torch.Tensor, size: int) -> torch.Tensor:
+    old = x.shape[0]
+    x.resize_(size)
+    x[old:] = -1
+    return x
+
+
+@_define("add_one_(Tensor(a!) x) -> Tensor(a!)")
+def _add_one_(x: torch.Tensor) -> torch.Tensor:
+    return x.add_(1)
+
+
+@_define("replace_(Tensor(a!) x, float value) -> Tensor(a!)")
+def _replace_(x: torch.Tensor, value: float) -> torch.Tensor:
+    return x.set_(torch.full((3,), value, dtype=x.dtype))
+
+
+@_define("adopt_(Tensor(a!) x, Tensor y) -> Tensor(a!)")
+def _adopt_(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.set_(y)
+
+
+@_define("same(Tensor(a) x) -> Tensor(a)")
+def _same(x: torch.Tensor) -> torch.Tensor:
+    return x
+
+
+@_define("write_then_read(Tensor(a!) x, Tensor y) -> Tensor")
+def _write_then_read(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x.fill_(5)
+    return y.clone()
+
+
+@_define("sum_given(Tensor?[] tensors) -> Tensor")
+def _sum_given(tensors: list[torch.Tensor | None]) -> torch.Tensor:
+    given = [tensor for tensor in tensors if tensor is not None]
+    return torch.stack(given).sum(0)
+
+
+@_define("shares_storage(Tensor x, Tensor y) -> bool")
+def _shares_storage(x: torch.Tensor, y: torch.Tensor) -> bool:
+    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+
+
+@_define("first_two(Tensor x) -> (Tensor, Tensor)")
+def _first_two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two new tensors that share one new storage."""
+    made = x * 10
+    return made[:1], made[1:]
+
+
+ops = getattr(torch.ops, NAMESPACE)
