@@ -31,6 +31,16 @@ TORCH = "torch==2.13.0"
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
+# What `import torch` does before and after the first vendor wheel is installed.
+WITHOUT_VENDOR = """
+import torch
+assert torch._C._get_privateuse1_backend_name() == "privateuseone", "dl registered without a vendor"
+assert torch.accelerator.current_accelerator() is None
+"""
+WITH_VENDOR = """
+import torch
+assert torch.randn(3, device="dl").device == torch.device("dl", 0)
+"""
 # Tested in an environment that has no torch: these must never import it.
 TORCH_FREE = ("packages/diopi-proto/tests",)
 TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
@@ -81,7 +91,12 @@ def environment(session: nox.Session) -> None:
         return
     stamp.unlink(missing_ok=True)
     remove_our_packages(session)
-    session.install(*CONSTRAINTS, TORCH, *map(str, wheels()), *TRAIN, *TEST)
+    vendors = [path for path in wheels() if path.name.startswith("dl_vendor_")]
+    others = [path for path in wheels() if path not in vendors]
+    session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *TEST)
+    session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
+    session.install(*CONSTRAINTS, *map(str, vendors))
+    session.run("python", "-W", "error", "-c", WITH_VENDOR)
     session.run("python", "-m", "pip", "check")
     stamp.write_text(state.hexdigest())
 
@@ -108,7 +123,12 @@ def torch_free(session: nox.Session) -> None:
     remove_our_packages(session)
     session.install(*CONSTRAINTS, *map(str, ours), *TEST)
     session.run("python", "-c", "import importlib.util as u; assert u.find_spec('torch') is None")
-    run_tests(session, "python", TORCH_FREE, {})
+    failed = run_tests(session, "python", TORCH_FREE, {})
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
+    # The rest of the wheels, still without torch: the command line works.
+    session.install(*CONSTRAINTS, *map(str, wheels()))
+    session.run("dl", "doctor")
 
 
 @nox.session(venv_backend="none", requires=["environment", "torch-free"])
@@ -122,16 +142,22 @@ def tests(session: nox.Session) -> None:
     if wheels_for_tests:
         options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
         session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
-    patterns = ("packages/*/tests", "tests/plugins/*/tests", "tests")
+    patterns = ("packages/*/tests", "tests/plugins/*/tests")
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in TORCH_FREE]
-    run_tests(session, python, rest, {"PYTHONPATH": str(plugins)})
+    env = {"PYTHONPATH": str(plugins)}
+    failed = run_tests(session, python, rest, env)
+    # The ecosystem as a whole, on a vendor whose memory the host cannot touch, and on the CPU's.
+    failed += run_tests(session, python, ["tests"], {**env, "DL_VENDORS": "async"})
+    failed += run_tests(session, python, ["tests"], {**env, "DL_VENDORS": "cpu"})
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 def run_tests(
     session: nox.Session, python: str, folders: Iterable[str], env: Mapping[str, str]
-) -> None:
-    """Run pytest once a folder, in a process that starts as a user's would; fail after the last."""
+) -> list[str]:
+    """Run pytest once a folder, in a process that starts as a user's would; return what failed."""
     failed = []
     for folder in folders:
         if not any(ROOT.glob(f"{folder}/**/test_*.py")):
@@ -141,9 +167,8 @@ def run_tests(
             # 5: no test matches the options.
             session.run(*command, env=env, external=True, success_codes=[0, 5])
         except nox.command.CommandFailed:
-            failed.append(folder)
-    if failed:
-        session.error(f"failed: {', '.join(failed)}")
+            failed.append(" on ".join([folder, *filter(None, [env.get("DL_VENDORS")])]))
+    return failed
 
 
 @nox.session(venv_backend="none", requires=["toolchain"])

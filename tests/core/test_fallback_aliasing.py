@@ -211,6 +211,10 @@ def test_replaced_storage_is_carried_back() -> None:
     assert (x + x).tolist() == [10, 10, 10]
 
 
+@pytest.mark.xfail(
+    reason="dl-core: a twin that becomes an argument's storage is adopted as new memory, so that "
+    "it dangles once its owner is gone"
+)
 def test_storage_of_another_argument_is_taken_over() -> None:
     x, y = numbers(5), numbers(2) + 1
     ops.adopt_(x, y)

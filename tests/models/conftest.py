@@ -22,9 +22,9 @@ def device() -> torch.device:
 
 @pytest.fixture(scope="package", autouse=True)
 def one_thread() -> Iterator[None]:
-    """One thread, but where a test asks for more: of two, each waits for the other on a busy machine.
+    """One thread, but where a test asks for more: on a busy machine two wait for each other.
 
-    The models are so small that this takes most of the time.
+    The models are so small that the waiting would take most of the time.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
