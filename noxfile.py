@@ -29,7 +29,7 @@ BUILD = ROOT / "build"
 
 TORCH = "torch==2.13.0"
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
-TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja")
+TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
 # What `import torch` does before and after the first vendor wheel is installed.
 WITHOUT_VENDOR = """

@@ -59,6 +59,13 @@ def _grow_(x: torch.Tensor, size: int) -> torch.Tensor:
     return x
 
 
+@_define("grow_then_read(Tensor(a!) x, Tensor y, int size) -> Tensor")
+def _grow_then_read(x: torch.Tensor, y: torch.Tensor, size: int) -> torch.Tensor:
+    x.resize_(size)
+    x.fill_(5)
+    return y.clone()
+
+
 @_define("add_one_(Tensor(a!) x) -> Tensor(a!)")
 def _add_one_(x: torch.Tensor) -> torch.Tensor:
     return x.add_(1)
@@ -101,6 +108,22 @@ def _first_two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Two new tensors that share one new storage."""
     made = x * 10
     return made[:1], made[1:]
+
+
+kept: list[torch.Tensor] = []
+"""What ``keep`` was given, as its kernel saw it."""
+
+
+@_define("keep(Tensor x) -> ()")
+def _keep(x: torch.Tensor) -> None:
+    kept.append(x)
+
+
+@_define("set_conjugate_(Tensor(a!) x) -> Tensor(a!)")
+def _set_conjugate_(x: torch.Tensor) -> torch.Tensor:
+    """As linalg.lu_solve does with out=: the result is to be read conjugated."""
+    torch._C._set_conj(x, not x.is_conj())
+    return x
 
 
 ops = getattr(torch.ops, NAMESPACE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from .conftest import Run
+from .processes import output
 
 LAYOUTS = {
     "contiguous": lambda x: x,
@@ -44,7 +44,7 @@ def test_a_tensor_comes_back_as_it_went(layout: str, dtype: torch.dtype) -> None
     x = LAYOUTS[layout](numbers(dtype))
     there = x.to("dl")
     assert (there.dtype, there.shape) == (x.dtype, x.shape)
-    assert there.is_contiguous() == x.is_contiguous() or layout in ("every second", "broadcast")
+    assert there.stride() == x.clone().stride()
     assert torch.equal(there.cpu(), x)
 
 
@@ -144,18 +144,7 @@ def test_pageable_memory_may_change_after_a_copy() -> None:
     assert float(there.sum()) == 1 << 18
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        (),
-        pytest.param(
-            (1, 1),
-            marks=pytest.mark.xfail(
-                raises=RuntimeError, reason="dl-core: _local_scalar_dense expands to no dimensions"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
 def test_item_of_one_element(shape: tuple[int, ...]) -> None:
     assert torch.full(shape, 2.5, device="dl").item() == 2.5
 
@@ -187,8 +176,8 @@ def test_a_copy_between_two_devices_into_a_view() -> None:
 
 @pytest.mark.vendor("async")
 @pytest.mark.parametrize("vendors", ["cpu,async", "async,cpu"])
-def test_a_copy_between_two_vendors(run_python: Run, vendors: str) -> None:
-    done = run_python(
+def test_a_copy_between_two_vendors(vendors: str) -> None:
+    said = output(
         """
         import torch
         names = [torch.dl.get_device_properties(i).vendor for i in range(torch.dl.device_count())]
@@ -210,4 +199,4 @@ def test_a_copy_between_two_vendors(run_python: Run, vendors: str) -> None:
         """,
         DL_VENDORS=vendors,
     )
-    assert done.stdout.strip() == "right", done.stderr
+    assert said == "right"

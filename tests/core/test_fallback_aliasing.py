@@ -3,18 +3,21 @@
 OpInfo compares values, and its operators never take these ways. What each test guards is named by
 the mutation of ``host_arguments.cpp`` that it fails under; applied by hand, one at a time:
 
-===============================================  ==================================================
-mutation                                         fails here
-===============================================  ==================================================
-a resize is not carried back                     test_out_is_resized_*, test_in_place_growth_*
-outputs never become views of an argument        test_view_output_*, test_list_of_views_*
-each argument gets a twin of its own             test_arguments_that_share_*, test_overlapping_*
-an output that is an argument is wrapped anew    test_returned_argument_*
-only the first tensor of a list is carried back  test_list_elements_are_written
-sizes are not carried back                       test_out_is_resized_*, test_replaced_storage_*
-adopted storages are made once per output        test_outputs_that_share_new_memory_*
-staging ignores the offset                       test_view_at_an_offset_*
-===============================================  ==================================================
+=======================================  ==========================================================
+mutation                                 fails here
+=======================================  ==========================================================
+a resize is not carried back             test_out_is_resized_*, test_in_place_growth_*
+no output becomes a view of an argument  test_view_output_*, test_two_view_*, test_list_of_views_*
+every argument gets a twin of its own    test_arguments_that_share_memory_grow_together
+a returned argument is wrapped anew      test_returned_argument_is_*, test_in_place_on_a_view_*
+only a list's first tensor counts as
+written (staged memory)                  test_list_elements_*
+sizes are not carried back               test_out_is_resized_*, test_replaced_storage_*
+a replaced storage is not carried back   test_replaced_storage_*
+each output gets new memory of its own   test_outputs_that_share_new_memory_share_it
+staging ignores the offset               test_view_at_an_offset_is_read_there
+aliases are reused while still in use    test_a_tensor_that_a_kernel_keeps_stays_what_it_was
+=======================================  ==========================================================
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from .custom_ops import ops
+from .custom_ops import kept, ops
 
 
 def storage(tensor: torch.Tensor) -> int:
@@ -187,6 +190,14 @@ def test_arguments_that_share_memory_in_two_dtypes_share_it_in_the_kernel() -> N
     assert ops.write_then_read(x, bits).tolist() == [0x40A00000] * 2
 
 
+def test_arguments_that_share_memory_grow_together() -> None:
+    x = numbers(4)
+    y = x[1:3]
+    assert ops.grow_then_read(x, y, 1 << 16).tolist() == [5, 5]
+    assert storage(x) == storage(y)
+    assert y.tolist() == [5, 5]
+
+
 def test_arguments_of_two_storages_share_none_in_the_kernel() -> None:
     assert not ops.shares_storage(numbers(4), numbers(4))
 
@@ -242,6 +253,26 @@ def test_new_output_outlives_its_arguments() -> None:
     del x
     torch.dl.empty_cache()
     assert result.tolist() == [0, 1, 2]
+
+
+def test_a_tensor_that_a_kernel_keeps_stays_what_it_was() -> None:
+    kept.clear()
+    tensors = [numbers(3), numbers(5) + 10, numbers(2) + 20]
+    for tensor in tensors:
+        ops.keep(tensor)
+        ops.same(tensor)
+    assert [tensor.tolist() for tensor in kept] == [tensor.tolist() for tensor in tensors]
+    kept.clear()
+
+
+@pytest.mark.xfail(
+    raises=AssertionError,
+    reason="dl-core: the fallback carries sizes back, but not the bit that says conjugated",
+)
+def test_conjugation_that_a_kernel_sets_is_carried_back() -> None:
+    x = torch.tensor([1 + 2j, 3j]).to("dl")
+    ops.set_conjugate_(x)
+    assert x.tolist() == [1 - 2j, -3j]
 
 
 def test_gradient_flows_through_a_view_of_the_fallback() -> None:

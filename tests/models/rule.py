@@ -25,10 +25,10 @@ step of a rounding error, in any float32 run, and a norm of the whole tensor wou
 
 Integers, and which results there are, have to be the same.
 
-With autocast the same holds, with the bound of the narrower dtype. In bfloat16 some per cent of a deep
-network's ReLUs decide otherwise than in float64, which puts its gradients off by a third on every
-device; four times that allows anything. :meth:`Rule.blind_to` names such gradients, for a test to
-say which it expects.
+With autocast the same holds, with the bound of the narrower dtype. In bfloat16 some per cent of a
+deep network's ReLUs decide otherwise than in float64, which puts its gradients off by a third on
+every device; four times that allows anything. :meth:`Rule.blind_to` names such gradients, for a
+test to say which it expects.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Rule:
         ]
 
     def relative_error_of_output(self) -> float:
-        """The largest error that an element of ``output`` may have, in units of its root mean square.
+        """The largest error that ``output`` may have, in units of its root mean square.
 
         The output lies at the end of the longest way forward: what comes before it is off by less.
         """
@@ -240,10 +240,5 @@ def _worst_element(
     ratio = torch.where(error > 0, error / allowed, 0.0)
     place = int(ratio.argmax())
     index = tuple(int(i) for i in np.unravel_index(place, error.shape))
-    return Judgement(
-        name,
-        measure,
-        float(error.flatten()[place]),
-        float(allowed.flatten()[place]),
-        f" at {index}",
-    )
+    off, bound = (float(values.flatten()[place]) for values in (error, allowed))
+    return Judgement(name, measure, off, bound, f" at {index}")

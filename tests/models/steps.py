@@ -43,7 +43,7 @@ def cnn(width: int = 8, rows: int = 24) -> Step:
     return Step(model, batch, classify, rows * inputs[0].numel(), sgd)
 
 
-def encoder(rows: int = 4, length: int = 64) -> Step:
+def encoder(rows: int = 2, length: int = 64) -> Step:
     torch.manual_seed(0)
     model = train_encoder.build_model(length, dropout=0.0)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))
@@ -52,7 +52,7 @@ def encoder(rows: int = 4, length: int = 64) -> Step:
     return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
 
 
-def decoder(rows: int = 4, length: int = 64) -> Step:
+def decoder(rows: int = 2, length: int = 64) -> Step:
     torch.manual_seed(0)
     model = train_decoder.build_model(length, dropout=0.0)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))

@@ -1,4 +1,4 @@
-"""The examples, trained on dl and on the CPU: curves that stay together, and digits that are read."""
+"""The examples, trained on dl and on the CPU: curves stay together, and digits are read."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def assert_curves_stay_together(
     assert max(distances) <= LARGEST_DISTANCE
 
 
+@pytest.mark.vendor("cpu")  # a vendor for tests takes minutes
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_losses_stay_with_the_cpus(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

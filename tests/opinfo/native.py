@@ -74,6 +74,11 @@ DECLARED = {
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "masked_select": (r"\(float32(\[.*?\]), bool(?!\1)", "the contract does not broadcast"),
+    "max_pool2d_with_indices": (r"\(float32\[\d+, \d+, \d+\]", "the contract wants a batch"),
+    "max_pool2d_with_indices_backward": (
+        r"\(float32\[\d+, \d+, \d+\]",
+        "the contract wants a batch",
+    ),
     "nll_loss_forward": (r"\(float32\[\d+\], ", "the contract wants a batch"),
 }
 
@@ -124,6 +129,9 @@ def check_native(overload: str, dtype: torch.dtype, device: str) -> NativeReport
     torch.dl.reset_native_stats()
     with torch.dl.fallback("error"), torch.dl.profile_operators():
         for op, mode in exercising(overload):
+            differentiable = dtype.is_floating_point or dtype.is_complex
+            if mode == "backward" and not differentiable:
+                continue
             if dtype in (op.dtypes if mode == "forward" else op.backward_dtypes):
                 for call, arguments in _calls(op, mode, dtype):
                     # As for gradients in general: see gradients.py.

@@ -102,9 +102,19 @@ def _without_fixed_seed(op: Any, *args: Any, **kwargs: Any) -> Any:
     return op(*args, **kwargs)
 
 
-def run(call: Call, arguments: Arguments, *, seed: int = SEED) -> Outcome:
-    """Call it; errors are an outcome too."""
+def run(
+    call: Call,
+    arguments: Arguments,
+    *,
+    seed: int = SEED,
+    default: torch.dtype = torch.float32,
+) -> Outcome:
+    """Call it; errors are an outcome too.
+
+    :param default: what integers become where they turn into floating point.
+    """
     torch.manual_seed(seed)
+    torch.set_default_dtype(default)
     unseeded = patch.object(opinfo_definitions, "wrapper_set_seed", _without_fixed_seed)
     with unseeded, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -112,6 +122,8 @@ def run(call: Call, arguments: Arguments, *, seed: int = SEED) -> Outcome:
             return Outcome(arguments, call(arguments))
         except Exception as error:  # noqa: BLE001 - whatever an operator raises is its outcome
             return Outcome(arguments, error=error)
+        finally:
+            torch.set_default_dtype(torch.float32)
 
 
 def tensors_of(tree: Any) -> list[torch.Tensor]:
@@ -215,8 +227,9 @@ def values_problem(
         return None
     if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)
-    references = run(call, Relocation(dtypes=WIDER)(original)).values()
-    scales = magnitudes(partial(run, call), original, references)
+    run_wide = partial(run, call, default=torch.float64)
+    references = run_wide(Relocation(dtypes=WIDER)(original)).values()
+    scales = magnitudes(run_wide, original, references)
     terms = max((tensor.numel() for tensor in tensors_of(original)), default=1)
     for at, (have, want) in enumerate(pairs):
         if not isinstance(want, torch.Tensor):

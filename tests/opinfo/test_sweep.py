@@ -42,7 +42,8 @@ def has_mode(op: Any, mode: str, dtype: torch.dtype) -> bool:
     if mode == "in-place":
         return op.inplace_variant is not None
     if mode == "backward":
-        return bool(op.supports_autograd) and dtype in op.backward_dtypes
+        differentiable = dtype.is_floating_point or dtype.is_complex
+        return bool(op.supports_autograd) and differentiable and dtype in op.backward_dtypes
     return True
 
 

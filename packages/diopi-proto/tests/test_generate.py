@@ -65,7 +65,8 @@ def write(folder: Path, operators: str) -> Path:
 
 
 def test_generated_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--check"]) == 0, capsys.readouterr().err
+    root = Path(__file__).parents[1]
+    assert main(["--check", "--root", str(root)]) == 0, capsys.readouterr().err
 
 
 def test_check_names_the_files_that_differ(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

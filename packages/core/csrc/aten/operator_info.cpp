@@ -18,6 +18,12 @@ std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>& t
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
+// Batch normalisation updates its running statistics, which this one schema does not say.
+bool writes_silently(const std::string& op, const std::string& argument) {
+  return (op == "native_batch_norm" || op == "native_batch_norm.out") &&
+         (argument == "running_mean" || argument == "running_var");
+}
+
 std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   auto info = std::make_unique<OperatorInfo>();
   const auto& schema = op.schema();
@@ -30,7 +36,8 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   info->whole_storage = starts_with(info->name, "as_strided");
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const auto& argument = schema.arguments()[i];
-    info->writes.push_back(argument.alias_info() != nullptr && argument.alias_info()->isWrite());
+    const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    info->writes.push_back(declared || writes_silently(info->name, argument.name()));
     if (argument.type()->str().find("Generator") != std::string::npos)
       info->generator_index = static_cast<int>(i);
   }

@@ -1,0 +1,57 @@
+"""Tensors that are more than an array: refused by name, never left on the CPU or half converted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+Make = Callable[[torch.Tensor], torch.Tensor]
+
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda x: x.to_sparse(), id="to_sparse"),
+        pytest.param(lambda x: x.to_sparse_csr(), id="to_sparse_csr"),
+        pytest.param(lambda x: x.cpu().to_sparse().to("dl"), id="moved"),
+    ],
+)
+def test_sparse_tensors_are_refused(make: Make) -> None:
+    with pytest.raises((NotImplementedError, RuntimeError), match=r"(?i)sparse|layout"):
+        make(torch.eye(2, device="dl"))
+
+
+@pytest.mark.xfail(
+    raises=pytest.fail.Exception,
+    reason="dl-core: the fallback wraps a quantized result as a plain tensor without its scale",
+)
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_quantized_tensors_are_refused() -> None:
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        torch.quantize_per_tensor(torch.ones(2, device="dl"), 0.1, 0, torch.qint8)
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=str)
+def test_a_dtype_without_a_number_in_the_contract_is_copied_into_another_layout(
+    dtype: torch.dtype, vendor: str, request: pytest.FixtureRequest
+) -> None:
+    if vendor == "async":
+        reason = "dl-core: asks a vendor to copy dtypes that the contract has no number for"
+        request.applymarker(pytest.mark.xfail(raises=RuntimeError, reason=reason))
+    bits = torch.arange(64, dtype=torch.uint8).view(dtype).reshape(2, -1)
+    turned = bits.to("dl").t().contiguous().cpu()
+    assert torch.equal(turned.view(torch.uint8), bits.t().contiguous().view(torch.uint8))
+
+
+def test_forbidden_fallback_names_operator_operands_and_way_out() -> None:
+    x = torch.eye(2, device="dl", dtype=torch.float64)
+    with torch.dl.fallback("error"), pytest.raises(NotImplementedError) as raised:
+        torch.linalg.eigvals(x)
+    said = str(raised.value)
+    assert "aten::_linalg_eigvals" in said and "Double[2, 2]" in said
+    assert "dl:0" in said and "DL_FALLBACK=allow" in said
+    assert torch.linalg.eigvals(x).device.type == "dl"

@@ -1,0 +1,136 @@
+"""What goes wrong inside a vendor becomes one exception or one warning that says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .processes import AFTER_BACKWARD, CONTROL, output
+from .stub_vendor import StubVendor
+
+PREPARE = """
+import torch
+x = torch.arange(1.0, 5.0, device="dl")
+y = x.clone()
+
+def attempt(action):
+    try:
+        action()
+    except RuntimeError as error:
+        assert type(error) is RuntimeError, type(error)
+        return str(error)
+    raise AssertionError("it raised nothing")
+"""
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    vendor = StubVendor(tmp_path_factory.mktemp("failing"))
+    return vendor.compile(Path(__file__).with_name("failing_vendor.cpp")).variables()
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ("torch.neg(x)", "[diopiNeg] the sign unit is on strike (dl:0, vendor stub"),
+        ("torch.neg(x, out=y)", "[diopiNeg] the sign unit is on strike (dl:0, vendor stub"),
+        ("y.neg_()", "[diopiNeg] the sign unit is on strike (dl:0, vendor stub"),
+        ("torch.exp(x)", "[diopiExp] the exponent ran away (dl:0, vendor stub"),
+        ("torch.tanh(x)", "[diopiTanh] an exception that is not a std::exception (dl:0, vendor"),
+        ("torch.rsqrt(x)", "[diopiRsqrt] the vendor gave no reason (dl:0, vendor stub"),
+    ],
+)
+def test_failing_operator_raises_and_leaves_no_trace(
+    failing: dict[str, str], operation: str, message: str
+) -> None:
+    code = f"""{PREPARE}
+before = torch.dl.memory_allocated()
+for _ in range(3):
+    said = attempt(lambda: {operation})
+assert torch.dl.memory_allocated() == before
+assert x.tolist() == [1, 2, 3, 4]
+assert (x * 2).tolist() == [2, 4, 6, 8]
+print(said)
+"""
+    assert output(code, **failing).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["abs", "sqrt"])
+def test_operator_that_declines_falls_back(failing: dict[str, str], name: str) -> None:
+    code = f"""{PREPARE}
+assert torch.equal(torch.{name}(x).cpu(), torch.{name}(x.cpu()))
+torch.{name}(x, out=y)
+assert torch.equal(y.cpu(), torch.{name}(x.cpu()))
+assert sum(v["count"] for k, v in torch.dl.fallback_stats().items() if "{name}" in k) == 2
+try:
+    with torch.dl.fallback("error"):
+        torch.{name}(x)
+except NotImplementedError as error:
+    print(error)
+"""
+    assert f"aten::{name}" in output(code, **failing)
+
+
+def test_late_failure_is_reported_once_by_the_next_wait(failing: dict[str, str]) -> None:
+    code = f"""{PREPARE}
+torch.sigmoid(x)
+print(attempt(torch.dl.synchronize))
+torch.dl.synchronize()
+assert (x * 2).tolist() == [2, 4, 6, 8]
+"""
+    said = output(code, **failing)
+    assert "vendor stub: the fan stands still (in fan_status)" in said
+
+
+def test_failure_in_a_backward_pass_reaches_the_caller(failing: dict[str, str]) -> None:
+    """The backward of `sub` negates, in a thread of the autograd engine."""
+    code = f"""{PREPARE}
+leaf = x.clone().requires_grad_()
+loss = (y - leaf).sum()
+before = torch.dl.memory_allocated()
+print(attempt(loss.backward))
+leaf.grad = None
+assert torch.dl.memory_allocated() == before
+assert (leaf * 2).sum().item() == 20
+{AFTER_BACKWARD}"""
+    assert output(code, **failing).startswith("[diopiNeg] the sign unit is on strike")
+
+
+def test_out_of_memory_names_the_bytes_and_the_cure_and_passes() -> None:
+    code = f"""
+import torch
+{CONTROL}
+MIB = 1 << 20
+kept = torch.empty(40 * MIB, dtype=torch.uint8, device="dl")
+cached = torch.empty(10 * MIB, dtype=torch.uint8, device="dl")
+del cached
+before = torch.dl.memory_allocated()
+try:
+    torch.empty(50 * MIB, dtype=torch.uint8, device="dl")
+except torch.OutOfMemoryError as error:
+    print(error)
+assert torch.dl.memory_allocated() == before
+assert torch.dl.memory_stats()["num_ooms"] == 1
+assert torch.dl.memory_reserved() == control.counters().live_bytes, "the cache was given back"
+again = torch.empty(20 * MIB, dtype=torch.uint8, device="dl").fill_(3)
+assert again.sum().item() == 60 * MIB
+del kept, again
+torch.empty(50 * MIB, dtype=torch.uint8, device="dl")
+torch.empty(1, device="dl:1")
+"""
+    said = output(code, DL_VENDORS="async", DL_ASYNC_TEST_MEMORY=str(64 << 20))
+    assert str(50 << 20) in said and "dl:0" in said and "async" in said
+    assert "smaller batch" in said and "empty_cache" in said
+
+
+def test_cache_is_given_back_before_memory_is_said_to_be_out() -> None:
+    code = """
+import torch
+for megabytes in (40, 50, 45, 60):
+    x = torch.empty(megabytes << 20, dtype=torch.uint8, device="dl")
+    del x
+assert torch.dl.memory_stats()["num_ooms"] == 0
+assert torch.dl.memory_stats()["num_alloc_retries"] == 3
+"""
+    output(code, DL_VENDORS="async", DL_ASYNC_TEST_MEMORY=str(64 << 20))
