@@ -147,8 +147,11 @@ def tests(session: nox.Session) -> None:
     rest = [folder for folder in folders if folder not in TORCH_FREE]
     env = {"PYTHONPATH": str(plugins)}
     failed = run_tests(session, python, rest, env)
-    # The ecosystem as a whole, on a vendor whose memory the host cannot touch, and on the CPU's.
-    failed += run_tests(session, python, ["tests"], {**env, "DL_VENDORS": "async"})
+    # The ecosystem as a whole, on a vendor whose memory the host cannot touch, and on the CPU's,
+    # which also runs the samples.
+    failed += run_tests(
+        session, python, ["tests"], {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}
+    )
     failed += run_tests(session, python, ["tests"], {**env, "DL_VENDORS": "cpu"})
     if failed:
         session.error(f"failed: {', '.join(failed)}")

@@ -12,7 +12,7 @@ import os
 
 import pytest
 
-DEFAULT_SHARE = 0.05
+DEFAULT_SHARE = 0.02
 
 MARKERS = (
     "sampled: one of many alike, of which a share runs (DL_TEST_SAMPLE)",

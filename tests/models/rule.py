@@ -68,9 +68,9 @@ class Judgement:
     @property
     def ratio(self) -> float:
         """At most 1 if the result is right."""
-        if self.error <= self.allowed:
-            return self.error / self.allowed if self.allowed > 0 else 0.0
-        return self.error / self.allowed if self.allowed > 0 else math.inf
+        if self.allowed > 0:
+            return self.error / self.allowed
+        return 0.0 if self.error == 0 else math.inf
 
     @property
     def ok(self) -> bool:
@@ -89,6 +89,7 @@ class Rule:
     :param reference: its results in float64.
     :param variants: its results from trusted implementations.
     :param dtype: the narrowest dtype the step computes in: float32, or that of an autocast.
+    :raises ValueError: there is no variant, or reference or variants are not finite.
     """
 
     def __init__(
@@ -100,6 +101,10 @@ class Rule:
     ) -> None:
         if not variants:
             raise ValueError("[Rule] without a variant there is no spread")
+        for results in (reference, *variants.values()):
+            broken = [name for name, value in results.items() if not value.isfinite().all()]
+            if broken:
+                raise ValueError(f"[Rule] no error can be measured, not finite: {broken}")
         self._step = step
         self._reference = reference
         self._variants = list(variants.values())

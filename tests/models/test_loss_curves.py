@@ -29,7 +29,7 @@ def run_example(
     metrics = folder / "metrics.json"
     monkeypatch.setattr(sys, "argv", ["example", "--metrics", str(metrics), *arguments])
     example.main()
-    return json.loads(metrics.read_text())  # type: ignore[no-any-return]
+    return json.loads(metrics.read_text())
 
 
 def assert_curves_stay_together(

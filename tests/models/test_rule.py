@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .cases import rule_of, step_of
+from .cases import reference_of, rule_of, step_of, variants_of
 from .one_step import Batch, Results
 from .rule import Rule
 from .steps import STEPS
@@ -178,6 +178,13 @@ def test_half_of_a_tied_gradient_is_found() -> None:
 
 
 def test_rule_needs_a_variant() -> None:
-    step = step_of("mlp")
     with pytest.raises(ValueError, match="no spread"):
-        Rule(step, step.run(dtype=torch.float64), {})
+        Rule(step_of("mlp"), reference_of("mlp"), {})
+
+
+def test_rule_refuses_a_variant_that_is_not_finite() -> None:
+    """Its error would be nan, which is larger than nothing."""
+    variant = step_of("mlp").run()
+    variant["output"][0, 0] = float("nan")
+    with pytest.raises(ValueError, match=r"not finite: \['output'\]"):
+        Rule(step_of("mlp"), reference_of("mlp"), variants_of("mlp") | {"broken": variant})

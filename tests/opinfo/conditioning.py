@@ -43,8 +43,9 @@ def magnitudes(run: Callable[..., Any], original: Any, references: list[Any]) ->
     total: Slopes = [torch.zeros_like(_modulus(x)) if _is_wide(x) else None for x in references]
     for argument in [NUMBERS, *range(len(relocation.storages()))]:
         for at, slope in enumerate(_steady_slopes(run, original, references, argument)):
-            if slope is not None:
-                total[at] = total[at] + slope
+            known = total[at]
+            if slope is not None and known is not None:
+                total[at] = known + slope
     return [
         torch.maximum(each, _modulus(want)) if each is not None else None
         for each, want in zip(total, references, strict=True)

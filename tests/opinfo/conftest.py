@@ -24,11 +24,6 @@ _counts: Counts = defaultdict(Counter)
 """What the summary tells, under "forward float32 on cpu"."""
 
 
-def pytest_configure() -> None:
-    # Sums depend on how they are split, and small ones gain nothing from threads.
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="session")
 def vendor() -> str:
     """The vendor of dl:0."""
@@ -40,6 +35,15 @@ def vendor() -> str:
 @pytest.fixture(scope="session")
 def known(vendor: str) -> dict[Key, str]:
     return load(vendor)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Sums depend on how they are split, and small ones gain nothing from threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)
 """Values, indices and masks."""
 
 # Which OpInfo operators call an overload whose own name none has.
-_FORWARD = {
+_FORWARD: dict[str, tuple[str, ...]] = {
     "_log_softmax": ("log_softmax",),
     "_softmax": ("softmax",),
     "add.Tensor": ("add",),
@@ -48,7 +48,7 @@ _FORWARD = {
     "uniform_": ("uniform", "rand_like"),
     "zero_": ("zeros_like", "new_zeros"),
 }
-_BACKWARD = {
+_BACKWARD: dict[str, tuple[str, ...]] = {
     "_log_softmax_backward_data": ("log_softmax",),
     "_softmax_backward_data": ("softmax",),
     "convolution_backward": ("nn.functional.conv2d",),
@@ -110,10 +110,9 @@ def exercising(overload: str) -> list[tuple[Any, str]]:
     """What calls ``overload``, and in which mode; empty if nothing is known to."""
     if overload in CASES:
         return [(CASES[overload], "forward")]
-    if overload in _BACKWARD:
-        names, mode = _BACKWARD[overload], "backward"
-    else:
-        names, mode = _FORWARD.get(overload, (overload.split(".")[0],)), "forward"
+    mode = "backward" if overload in _BACKWARD else "forward"
+    table = _BACKWARD if mode == "backward" else _FORWARD
+    names = table.get(overload, (overload.split(".")[0],))
     return [(op, mode) for op in op_db if full_name(op) in names]
 
 

@@ -144,7 +144,7 @@ def aliases(outcome: Outcome) -> list[tuple[str, int, int] | None]:
             continue
         key = tensor.untyped_storage()._cdata
         owner = owners.setdefault(key, ("output", at))
-        found.append(None if owner == ("output", at) else (*owner, tensor.storage_offset()))
+        found.append(None if owner == ("output", at) else (*owner, int(tensor.storage_offset())))
     return found
 
 

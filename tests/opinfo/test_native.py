@@ -10,6 +10,9 @@ import torch
 from .known_failures import Key, cause_of
 from .native import check_native, exercising, home_dtype
 
+# Many operators of torch warn of others that are to replace them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 OTHER_DTYPES = (
     torch.float64,
     torch.bfloat16,

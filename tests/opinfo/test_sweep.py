@@ -15,6 +15,9 @@ from .operators import full_name
 from .sweep import Report, check_forward
 from .written_forms import check_in_place, check_out
 
+# Many operators of torch warn of others that are to replace them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 Check = Callable[[Any, torch.dtype, str], Report]
 
 CHECKS: dict[str, Check] = {

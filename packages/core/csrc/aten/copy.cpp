@@ -36,6 +36,9 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
   const int index = target.get_device();
   const Device& owner = device_unchecked(index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiCopyInp);
+  for (const at::Tensor* tensor : {&source, &target}) {
+    if (to_diopi(tensor->scalar_type()) == diopi_dtype_unsupported) return false;
+  }
   if (function == nullptr || copy_site.disabled || !plain(source) || !plain(target)) return false;
   NativeCall call(copy_site, index);
   OutputHandle out(target);

@@ -104,8 +104,11 @@ class ElementwisePlan {
   }
 
  private:
+  // The general path decides: integers that become floating, and dtypes that the contract lacks.
   static bool promotes(const at::Tensor& self, Promotion promotion) {
-    return promotion == Promotion::floating && !c10::isFloatingType(self.scalar_type());
+    const c10::ScalarType type = self.scalar_type();
+    if (C10_UNLIKELY(to_diopi(type) == diopi_dtype_unsupported)) return true;
+    return promotion == Promotion::floating && !c10::isFloatingType(type);
   }
   // An explicit output fits as it is, and shares no memory with `self` unless it is `self`.
   static bool usable(const at::Tensor& given, const at::Tensor& self, caffe2::TypeMeta type) {
@@ -123,7 +126,8 @@ class ElementwisePlan {
     const auto* x = a.unsafeGetTensorImpl();
     const auto* y = b.unsafeGetTensorImpl();
     return x->device() == y->device() && (!same_type || x->dtype() == y->dtype()) &&
-           x->is_contiguous() && y->is_contiguous() && x->sizes() == y->sizes();
+           to_diopi(a.scalar_type()) != diopi_dtype_unsupported && x->is_contiguous() &&
+           y->is_contiguous() && x->sizes() == y->sizes();
   }
   void start(const at::Tensor& given, const at::Tensor& self) {
     device_ = self.unsafeGetTensorImpl()->device().index();

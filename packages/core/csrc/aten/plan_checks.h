@@ -23,6 +23,7 @@ inline bool same_type(const Tensor& first, const OptionalTensor& other) {
 template <typename... Others>
 bool alike(const Tensor& first, const Others&... others) {
   return first.device().type() == kDeviceType &&
+         to_diopi(first.scalar_type()) != diopi_dtype_unsupported &&
          (... && (on_same_device(first, others) && same_type(first, others)));
 }
 

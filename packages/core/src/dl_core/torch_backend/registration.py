@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import time
+import atexit
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from dl_core.manager import PluginRecord
 
 _UNNAMED = "privateuseone"
+_AUTOGRAD_GRACE = 0.01
+"""Seconds; a thread that waits for the interpreter's lock needs microseconds."""
 
 
 class Registration(NamedTuple):
@@ -93,6 +99,15 @@ def _broken(record: PluginRecord, name: str, error: Exception) -> str:
     )
 
 
+def _let_autograd_finish() -> None:
+    """Give autograd's device threads a moment before the interpreter ends.
+
+    Such a thread drops what it keeps of Python after ``backward()`` has returned. When the process
+    ends at once, it needs the interpreter that is no longer there, and torch aborts.
+    """
+    time.sleep(_AUTOGRAD_GRACE)
+
+
 def _attach(config: Config) -> None:
     from dl_core.torch_backend import fallback, module, patches
 
@@ -102,6 +117,7 @@ def _attach(config: Config) -> None:
     # torch's own default here is float16, in which the CPU reference is slow.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
     patches.apply()
+    atexit.register(_let_autograd_finish)
     fallback.set_fallback_mode(config.fallback)
     if config.force_fallback:
         fallback.set_force_fallback(config.force_fallback)
