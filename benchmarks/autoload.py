@@ -1,6 +1,6 @@
 """CPU time that the autoload call adds to `import torch`: median over fresh processes.
 
-    python benchmarks/autoload.py [--json FILE] [--repeats N]
+python benchmarks/autoload.py [--json FILE] [--repeats N]
 """
 
 from __future__ import annotations

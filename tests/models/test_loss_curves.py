@@ -12,9 +12,11 @@ import pytest
 
 from .steps import train_cnn, train_decoder, train_encoder
 
-# With seed 0 the CPU's own curve of the decoder moves by 2e-4 if its first weights do by one ulp;
-# with this one by 3e-6.
-SEED = 1
+# Training amplifies roundings. If the first weights move by one ulp, the CPU's own curve of the
+# decoder moves in 50 steps by 2e-4 (seed 0) or 3e-6 (seed 1) on small batches, by 3e-5 (seed 0) or
+# 7e-3 (seed 1) on full ones: only where it moves by less than the distance can a device be judged.
+SMALL_BATCHES = ("--quick", "--seed=1")
+FULL_BATCHES = ("--seed=0",)
 STEPS = 50
 LARGEST_DISTANCE = 1e-4
 LEAST_ACCURACY = 0.97
@@ -40,7 +42,6 @@ def assert_curves_stay_together(
             TRANSFORMERS[name],
             f"--device={device}",
             f"--steps={STEPS}",
-            f"--seed={SEED}",
             *arguments,
             folder=folder,
             monkeypatch=monkeypatch,
@@ -60,7 +61,7 @@ def assert_curves_stay_together(
 def test_losses_stay_with_the_cpus(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert_curves_stay_together(name, "--quick", folder=tmp_path, monkeypatch=monkeypatch)
+    assert_curves_stay_together(name, *SMALL_BATCHES, folder=tmp_path, monkeypatch=monkeypatch)
 
 
 @pytest.mark.full
@@ -68,7 +69,7 @@ def test_losses_stay_with_the_cpus(
 def test_losses_stay_with_the_cpus_on_full_batches(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert_curves_stay_together(name, folder=tmp_path, monkeypatch=monkeypatch)
+    assert_curves_stay_together(name, *FULL_BATCHES, folder=tmp_path, monkeypatch=monkeypatch)
 
 
 @pytest.mark.full

@@ -74,6 +74,8 @@ def value_problem(
     op_class: OpClass,
     terms: int,
     magnitude: torch.Tensor | None = None,
+    *,
+    with_peer: bool = True,
 ) -> str | None:
     """How the values of ``got`` differ from ``reference`` by more than the rule allows.
 
@@ -81,6 +83,7 @@ def value_problem(
         be met exactly.
     :param terms: reduction length, for the classes that have one.
     :param magnitude: see :mod:`.conditioning`; where the reference is not finite, it says nothing.
+    :param with_peer: allow for the CPU's own error, too.
     """
     host, peer = to_host(got), to_host(cpu)
     if same_values(host, peer):
@@ -103,7 +106,7 @@ def value_problem(
         op_class=op_class,
         reduction_length=terms,
         magnitude=wide,
-        peer=_array(peer),
+        peer=_array(peer) if with_peer else None,
     )
     return None if outcome.ok else outcome.report(name)
 

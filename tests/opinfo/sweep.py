@@ -1,13 +1,12 @@
 """One OpInfo operator on dl against the CPU: the same samples, seeds and aliasing on both.
 
-A call is made of plain functions of (input, args, kwargs), so that forward, out= and in-place forms
-are all compared by :func:`compare_calls`.
+A call is a plain function of (input, args, kwargs), whatever the form of the operator.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -221,32 +220,40 @@ def values_problem(
     got: Outcome,
     judgement: Judgement,
 ) -> str | None:
-    """The first output, or argument, whose values are wrong."""
+    """The first output, or argument, whose values are wrong; what costs more is tried later."""
     pairs = list(zip(got.values(), cpu.values(), strict=True))
     if all(_equal(have, want) for have, want in pairs):
         return None
-    if not judgement.varies and is_random(call, original, cpu):
-        return compare_random(partial(run, call), original, got, judgement.independent)
     run_wide = partial(run, call, default=torch.float64)
     references = run_wide(Relocation(dtypes=WIDER)(original)).values()
-    scales = magnitudes(run_wide, original, references)
     terms = max((tensor.numel() for tensor in tensors_of(original)), default=1)
-    for at, (have, want) in enumerate(pairs):
-        if not isinstance(want, torch.Tensor):
-            if not _equal(have, want):
-                return f"{_label(cpu, at)} is {have!r}, want {want!r}"
-            continue
-        problem = value_problem(
-            have,
-            want,
-            references[at] if at < len(references) else None,
-            judgement.class_of(want.numel(), terms),
-            terms,
-            _scale(scales[at], judgement.normwise) if at < len(scales) else None,
-        )
-        if problem is not None:
-            return f"{_label(cpu, at)}: {problem}"
-    return None
+
+    def first_problem(scales: Sequence[torch.Tensor | None], *, with_peer: bool) -> str | None:
+        for at, (have, want) in enumerate(pairs):
+            if isinstance(want, torch.Tensor):
+                problem = value_problem(
+                    have,
+                    want,
+                    references[at] if at < len(references) else None,
+                    judgement.class_of(want.numel(), terms),
+                    terms,
+                    _scale(scales[at], judgement.normwise) if at < len(scales) else None,
+                    with_peer=with_peer,
+                )
+            else:
+                problem = None if _equal(have, want) else f"{have!r}, want {want!r}"
+            if problem is not None:
+                return f"{_label(cpu, at)}: {problem}"
+        return None
+
+    if first_problem((), with_peer=False) is None:
+        return None
+    # Before the peer is asked: the "error" of a random one would allow everything.
+    if not judgement.varies and is_random(call, original, cpu):
+        return compare_random(partial(run, call), original, got, judgement.independent)
+    if first_problem((), with_peer=True) is None:
+        return None
+    return first_problem(magnitudes(run_wide, original, references), with_peer=True)
 
 
 def _label(outcome: Outcome, at: int) -> str:

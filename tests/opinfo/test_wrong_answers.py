@@ -66,7 +66,7 @@ def written_beside(x: torch.Tensor) -> torch.Tensor:
         ),
         pytest.param(lambda x: x.add_(1), lambda x: x, "output 0", id="not written"),
         pytest.param(lambda x: x.argmax(), lambda x: x.argmin(), "1 of 1", id="integers"),
-        pytest.param(lambda x: x.sum().item(), lambda x: 1.0, "is 1.0", id="number"),
+        pytest.param(lambda x: x.sum().item(), lambda x: 1.0, "1.0, want", id="number"),
         pytest.param(torch.exp, lambda x: torch.exp(x, out=1), "raises", id="raises"),
         pytest.param(lambda x: x.view(5), torch.exp, "does not raise", id="does not raise"),
         pytest.param(torch.rand_like, torch.zeros_like, "every seed", id="constant"),

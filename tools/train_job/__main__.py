@@ -49,7 +49,7 @@ def main() -> int:
     }
     report.write(results, folder, header)
     print(f"curves: {folder / 'curves.png'}, numbers: {folder / 'report.json'}")
-    problems = []
+    problems: list[str] = []
     float32 = {
         r.measurement.case.example: r for r in results if r.measurement.case.dtype == "float32"
     }

@@ -101,7 +101,7 @@ class Runner:
         return ["--device", device, "--dtype", case.dtype, *quick]
 
     def _run(self, arguments: Sequence[str], threads: int, extra: Mapping[str, str]) -> None:
-        # Waiting threads sleep: where other work shares the cores, spinning ones would slow both sides.
+        # Waiting threads sleep: where cores are shared, spinning ones would slow both sides.
         waiting = {"OMP_WAIT_POLICY": "passive"}
         settings = {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", **waiting, **extra}
         finished = subprocess.run(

@@ -274,9 +274,9 @@ def explicit_fallbacks(names: list[str]) -> str:
     )
     return (
         HEADER
-        + "// Operators that have both a CPU kernel and a composite one. The composite would be\n"
-        + "// chosen for dl: a detour for the structured ones, another algorithm for the rest. They\n"
-        + "// go straight to the fallback.\n"
+        + "// Operators that have both a CPU kernel and a composite one. The composite would\n"
+        + "// be chosen for dl: a detour for the structured ones, another algorithm for the\n"
+        + "// rest. They go straight to the fallback.\n"
         + '#include <torch/library.h>\n\n#include "aten/fallback.h"\n\nnamespace dl::core {\n\n'
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
         + lines

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import time
-import atexit
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
