@@ -141,3 +141,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         raise AttributeError(f"module 'torch.dl' has no attribute {name!r}")
     return found
+
+
+# Activation checkpointing saves and restores the generators only of devices that say so.
+_initialized = True
