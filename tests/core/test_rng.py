@@ -126,11 +126,6 @@ def test_fork_rng_restores_the_state() -> None:
     assert not torch.equal(inside, after)
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    reason="dl-core: torch.dl has no `_initialized`, so that torch.utils.checkpoint believes that "
-    "there is no state to keep",
-)
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpoint_drops_the_same_elements_twice(reentrant: bool) -> None:
     x = torch.ones(256, device="dl", requires_grad=True)
