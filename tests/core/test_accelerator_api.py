@@ -60,9 +60,6 @@ def test_the_module_has_what_torch_looks_up(name: str) -> None:
     assert callable(getattr(torch.get_device_module("dl"), name))
 
 
-@pytest.mark.xfail(
-    raises=AttributeError, reason="dl-core: torch.utils.checkpoint looks for `_initialized`"
-)
 def test_the_module_says_that_it_is_initialized() -> None:
     assert torch.dl._initialized is True
 
