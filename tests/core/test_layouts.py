@@ -37,11 +37,8 @@ def test_quantized_tensors_are_refused() -> None:
 
 @pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 def test_a_dtype_without_a_number_in_the_contract_is_copied_into_another_layout(
-    dtype: torch.dtype, vendor: str, request: pytest.FixtureRequest
+    dtype: torch.dtype,
 ) -> None:
-    if vendor == "async":
-        reason = "dl-core: asks a vendor to copy dtypes that the contract has no number for"
-        request.applymarker(pytest.mark.xfail(raises=RuntimeError, reason=reason))
     bits = torch.arange(64, dtype=torch.uint8).view(dtype).reshape(2, -1)
     turned = bits.to("dl").t().contiguous().cpu()
     assert torch.equal(turned.view(torch.uint8), bits.t().contiguous().view(torch.uint8))
