@@ -222,10 +222,6 @@ def test_replaced_storage_is_carried_back() -> None:
     assert (x + x).tolist() == [10, 10, 10]
 
 
-@pytest.mark.xfail(
-    reason="dl-core: a twin that becomes an argument's storage is adopted as new memory, so that "
-    "it dangles once its owner is gone"
-)
 def test_storage_of_another_argument_is_taken_over() -> None:
     x, y = numbers(5), numbers(2) + 1
     ops.adopt_(x, y)
@@ -265,10 +261,6 @@ def test_a_tensor_that_a_kernel_keeps_stays_what_it_was() -> None:
     kept.clear()
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    reason="dl-core: the fallback carries sizes back, but not the bit that says conjugated",
-)
 def test_conjugation_that_a_kernel_sets_is_carried_back() -> None:
     x = torch.tensor([1 + 2j, 3j]).to("dl")
     ops.set_conjugate_(x)

@@ -25,10 +25,6 @@ def test_sparse_tensors_are_refused(make: Make) -> None:
         make(torch.eye(2, device="dl"))
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception,
-    reason="dl-core: the fallback wraps a quantized result as a plain tensor without its scale",
-)
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 def test_quantized_tensors_are_refused() -> None:
     with pytest.raises((NotImplementedError, RuntimeError)):

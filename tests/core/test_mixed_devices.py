@@ -92,11 +92,6 @@ def test_cpu_indices_are_accepted(index: torch.Tensor) -> None:
     assert torch.equal(x.cpu(), expected)
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception,
-    reason="dl-core: the fallback lets every argument after the first stay on the CPU, where torch "
-    "lets only the indices",
-)
 def test_cpu_values_for_indices_are_refused() -> None:
     index = torch.tensor([0], device="dl")
     with pytest.raises(RuntimeError, match=WORDS):
@@ -114,10 +109,6 @@ def test_a_generator_of_the_cpu_is_refused() -> None:
             call(2, device="dl", generator=torch.Generator())
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception,
-    reason="dl-core: a dl generator sends calls on CPU tensors to dl's kernels, which do not check",
-)
 def test_a_generator_of_dl_is_refused_for_cpu_tensors() -> None:
     with pytest.raises(RuntimeError, match="device type for generator"):
         torch.rand(2, generator=torch.Generator("dl"))

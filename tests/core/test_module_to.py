@@ -104,10 +104,6 @@ def test_dtype_and_memory_format_change_in_the_same_move() -> None:
     assert model.weight.is_contiguous(memory_format=torch.channels_last)
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    reason="dl-core: Module.to swaps tensors, and the hooks go with the one that is thrown away",
-)
 def test_a_hook_on_a_parameter_survives_the_move() -> None:
     model = nn.Linear(2, 2)
     seen = []
@@ -115,6 +111,22 @@ def test_a_hook_on_a_parameter_survives_the_move() -> None:
     model.to("dl")
     model(torch.ones(1, 2, device="dl")).sum().backward()
     assert seen == ["dl"]
+
+
+def test_hooks_that_moved_along_can_be_removed() -> None:
+    model = nn.Linear(2, 2)
+    seen: list[str] = []
+    handles = [
+        model.weight.register_hook(lambda gradient: seen.append("hook")),
+        model.weight.register_post_accumulate_grad_hook(lambda parameter: seen.append("post")),
+    ]
+    model.to("dl")
+    model(torch.ones(1, 2, device="dl")).sum().backward()
+    assert sorted(seen) == ["hook", "post"]
+    for handle in handles:
+        handle.remove()
+    model(torch.ones(1, 2, device="dl")).sum().backward()
+    assert len(seen) == 2
 
 
 def test_a_deep_copy_shares_nothing() -> None:

@@ -122,6 +122,8 @@ def _native_call(entry: Entry) -> list[str]:
             f"  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, {entry.scalar.function});"
         )
     lines.append("  if (function == nullptr) return false;")
+    if entry.only:
+        lines.append(f"  if (!({entry.only})) return false;")
     if elementwise:
         names = dict(zip("abc", entry.operands, strict=False))
         lines.append(f"  if (!plan.{ELEMENTWISE[entry.rule].format(**names)}) return false;")

@@ -18,6 +18,8 @@ OUTPUT = Path(__file__).parents[1] / "csrc" / "aten"
 SHARDS = 3
 # Called outside the wrappers.
 EXTRA_OPERATORS = ["diopiCopyInp"]
+# Composite only, and their code asks for a CPU kernel by the device's type, or resizes a number.
+NEEDS_CPU = {"mode.values", "conj_physical_", "addr_"}
 # Composite on purpose, or registered by hand in csrc/aten.
 NOT_EXPLICIT = {"_efficientzerotensor", "native_dropout", "native_dropout_backward"}
 
@@ -36,7 +38,7 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
         explicit = has(full, "CompositeExplicitAutograd")
         if explicit or has(full, "CompositeExplicitAutogradNonFunctional"):
             names.append(name)
-    return sorted(set(names) - wrapped - NOT_EXPLICIT)
+    return sorted((set(names) | NEEDS_CPU) - wrapped - NOT_EXPLICIT)
 
 
 def outputs() -> dict[Path, str]:

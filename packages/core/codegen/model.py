@@ -90,6 +90,7 @@ class Entry:
     call: Call
     scalar: Call | None
     plan: str | None
+    only: str | None
     when: str | None
     operands: tuple[str, ...]
     forms: tuple[Form, ...]
@@ -154,6 +155,7 @@ def _entry(
         call=call,
         scalar=Call.parse(row["scalar"]) if "scalar" in row else None,
         plan=row.get("plan"),
+        only=row.get("only"),
         when=row.get("when"),
         operands=operands,
         forms=tuple(

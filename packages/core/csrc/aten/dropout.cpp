@@ -27,7 +27,9 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 }
 
 at::Tensor native_dropout_backward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
-  return at::mul(grad, mask).mul_(scale);
+  at::Tensor kept = at::mul(grad, mask);
+  // Integers grow to the default floating dtype, as on the CPU.
+  return kept.is_floating_point() || kept.is_complex() ? kept.mul_(scale) : kept.mul(scale);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("addmv_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("addr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("addr_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -82,6 +83,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("clamp_max_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("clamp_min.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("clamp_min_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("copysign.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("copysign_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cosh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -176,6 +178,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("min.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mish", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mish_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("narrow_copy", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());

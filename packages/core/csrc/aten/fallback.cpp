@@ -51,6 +51,21 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
               op.schema().arguments()[argument].name(), " of aten::", info.name, ")");
 }
 
+bool may_stay_on_cpu(const OperatorInfo& info, const at::Tensor& tensor, size_t argument) {
+  return tensor.is_cpu() &&
+         (tensor.dim() == 0 || static_cast<int>(argument) == info.cpu_indices);
+}
+
+// A generator of dl brings a call on CPU tensors here.
+void refuse_generator(const OperatorInfo& info, const torch::jit::Stack& stack, size_t begin,
+                      size_t count) {
+  if (info.generator_index < 0 || !stack[begin + info.generator_index].isGenerator()) return;
+  visit_tensors(stack, begin, count, [](const at::Tensor& tensor, size_t) {
+    TORCH_CHECK(!tensor.defined(), "Expected a '", tensor.device().type(),
+                "' device type for generator but found 'dl'");
+  });
+}
+
 // The device of the call. CPU scalars may take part, as may CPU indices where torch allows them.
 int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack, size_t begin, size_t count) {
@@ -60,8 +75,8 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
     if (on_dl(tensor)) {
       if (device < 0) device = tensor.get_device();
       if (C10_UNLIKELY(tensor.get_device() != device)) refuse_mixed(info, op, tensor, i, device);
-    } else if (C10_UNLIKELY(tensor.defined() && !(tensor.is_cpu() && tensor.dim() == 0))) {
-      foreign = !(tensor.is_cpu() && info.cpu_indices && i > 0) || foreign;
+    } else if (C10_UNLIKELY(tensor.defined() && !may_stay_on_cpu(info, tensor, i))) {
+      foreign = true;
     }
   });
   for (size_t i = 0; i < count && device < 0; ++i) {
@@ -70,11 +85,13 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
       device = device_or_current(value.toDevice().index());
     }
   }
-  if (device < 0) return current_device();
+  if (device < 0) {
+    refuse_generator(info, stack, begin, count);
+    return current_device();
+  }
   if (C10_UNLIKELY(foreign)) {
     visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
-      if (!tensor.defined() || on_dl(tensor) || (tensor.is_cpu() && tensor.dim() == 0)) return;
-      if (!(tensor.is_cpu() && info.cpu_indices && i > 0))
+      if (tensor.defined() && !on_dl(tensor) && !may_stay_on_cpu(info, tensor, i))
         refuse_mixed(info, op, tensor, i, device);
     });
   }

@@ -141,21 +141,35 @@ void HostArguments::carry_resize(Twin& twin) {
   original->set_nbytes(bytes);
 }
 
+const HostArguments::Twin* HostArguments::find_twin(const c10::StorageImpl* host) const {
+  for (const Twin& twin : twins_) {
+    if (twin.host && twin.host.unsafeGetStorageImpl() == host) return &twin;
+  }
+  return nullptr;
+}
+
 void HostArguments::carry_geometry(const Argument& argument) {
   const auto* host = argument.host.unsafeGetTensorImpl();
   auto* original = argument.original.unsafeGetTensorImpl();
-  const Twin& twin = twins_[argument.twin];
-  int64_t shift = 0;
-  if (C10_UNLIKELY(host->unsafe_storage().unsafeGetStorageImpl() !=
-                   twin.host.unsafeGetStorageImpl())) {
-    original->set_storage_keep_dtype(to_device_storage(host->unsafe_storage()));
-  } else if (twin.first != 0 && host->numel() != 0) {
-    shift = static_cast<int64_t>(twin.first / host->itemsize());
+  const Twin* twin = &twins_[argument.twin];
+  auto* storage = host->unsafe_storage().unsafeGetStorageImpl();
+  if (C10_UNLIKELY(storage != twin->host.unsafeGetStorageImpl())) {
+    // The kernel gave the tensor another storage: that of another argument, or a new one.
+    twin = find_twin(storage);
+    original->set_storage_keep_dtype(twin != nullptr ? twin->original
+                                                     : to_device_storage(host->unsafe_storage()));
   }
+  int64_t shift = 0;
+  if (twin != nullptr && twin->first != 0 && host->numel() != 0)
+    shift = static_cast<int64_t>(twin->first / host->itemsize());
   if (C10_UNLIKELY(host->sizes() != original->sizes() || host->strides() != original->strides() ||
                    host->storage_offset() + shift != original->storage_offset())) {
     original->set_sizes_and_strides(host->sizes(), host->strides(), host->storage_offset() + shift);
   }
+  if (C10_UNLIKELY(argument.host.is_conj() != argument.original.is_conj()))
+    original->_set_conj(argument.host.is_conj());
+  if (C10_UNLIKELY(argument.host.is_neg() != argument.original.is_neg()))
+    original->_set_neg(argument.host.is_neg());
 }
 
 void HostArguments::finish() {
@@ -194,22 +208,22 @@ c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
 
 at::Tensor HostArguments::to_device(const at::Tensor& output) {
   if (!output.defined() || !output.is_cpu()) return output;
+  TORCH_CHECK_NOT_IMPLEMENTED(!output.is_quantized(),
+                              "[dl] the result is quantized, which dl devices do not support; "
+                              "compute it on the CPU (x.cpu())");
   TORCH_CHECK_NOT_IMPLEMENTED(output.layout() == at::kStrided && output.has_storage(),
                               "[dl] the result has layout ", output.layout(),
                               ", which dl devices do not support; compute it on the CPU (x.cpu())");
   for (const Argument& argument : arguments_) {
     if (argument.host.is_same(output)) return argument.original;
   }
-  auto* impl = storage_impl(output);
-  for (const Twin& twin : twins_) {
-    if (twin.host && twin.host.unsafeGetStorageImpl() == impl) {
-      at::Tensor view = rewrap(twin.original, output, kDlKeys);
-      if (twin.first != 0 && output.numel() != 0) {
-        const int64_t shift = static_cast<int64_t>(twin.first / output.itemsize());
-        view.unsafeGetTensorImpl()->set_storage_offset(output.storage_offset() + shift);
-      }
-      return view;
+  if (const Twin* twin = find_twin(storage_impl(output))) {
+    at::Tensor view = rewrap(twin->original, output, kDlKeys);
+    if (twin->first != 0 && output.numel() != 0) {
+      const int64_t shift = static_cast<int64_t>(twin->first / output.itemsize());
+      view.unsafeGetTensorImpl()->set_storage_offset(output.storage_offset() + shift);
     }
+    return view;
   }
   return rewrap(to_device_storage(output.storage()), output, kDlKeys);
 }

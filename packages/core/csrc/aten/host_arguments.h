@@ -57,6 +57,8 @@ class HostArguments {
   void make_staged(Twin& twin);
   void carry_resize(Twin& twin);
   void carry_geometry(const Argument& argument);
+  // The twin that `host` belongs to, or NULL.
+  const Twin* find_twin(const c10::StorageImpl* host) const;
   c10::Storage to_device_storage(const c10::Storage& host);
 
   int device_;

@@ -30,14 +30,16 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   info->name = c10::toString(op.operator_name());
   if (starts_with(info->name, "aten::")) info->name.erase(0, 6);
   info->random = op.hasTag(at::Tag::nondeterministic_seeded);
+  bool indexes = false;
   for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {
-    info->cpu_indices |= starts_with(info->name, prefix);
+    indexes |= starts_with(info->name, prefix);
   }
   info->whole_storage = starts_with(info->name, "as_strided");
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const auto& argument = schema.arguments()[i];
     const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     info->writes.push_back(declared || writes_silently(info->name, argument.name()));
+    if (indexes && argument.name() == "indices") info->cpu_indices = static_cast<int>(i);
     if (argument.type()->str().find("Generator") != std::string::npos)
       info->generator_index = static_cast<int>(i);
   }

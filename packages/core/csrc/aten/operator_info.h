@@ -13,7 +13,7 @@ struct OperatorInfo {
   std::string name;            // "add.Tensor"; other namespaces keep theirs: "my::op"
   int generator_index = -1;    // the Generator? argument
   bool random = false;         // draws numbers
-  bool cpu_indices = false;    // index tensors may stay on the CPU, as with CUDA
+  int cpu_indices = -1;        // the argument whose tensors may stay on the CPU, as with CUDA
   bool whole_storage = false;  // looks beyond the span of its arguments
   std::vector<bool> writes;    // per argument
   std::atomic<uint64_t> calls{0};

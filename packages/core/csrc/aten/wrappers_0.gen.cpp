@@ -1318,6 +1318,7 @@ bool abs_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiAbs);
   if (function == nullptr) return false;
+  if (!(!self.is_complex())) return false;
   if (!plan.unary(given, self, Promotion::same)) return false;
   if (!(plan.common_type() != at::kBool)) return false;
   NativeCall call(abs_site, plan.device());

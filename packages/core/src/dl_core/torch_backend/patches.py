@@ -17,6 +17,8 @@ from dl_core.torch_backend import DEVICE
 
 _Convert = Callable[[torch.Tensor], torch.Tensor]
 _MARK = "_dl_patch"
+# Where a parameter keeps what `register_hook` and `register_post_accumulate_grad_hook` were given.
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 def apply() -> None:
@@ -119,11 +121,17 @@ def _crosses(module: torch.nn.Module, moved: torch.Tensor) -> bool:
 
 
 def _swap(original: Callable[..., Any], module: torch.nn.Module, conversion: _Conversion) -> None:
-    gradients = [(p, p.grad) for p in module._parameters.values() if p is not None]
+    parameters = [p for p in module._parameters.values() if p is not None]
+    gradients = [(p, p.grad) for p in parameters]
+    hooks = [(p, name, getattr(p, name)) for p in parameters for name in _HOOKS]
     # The flag is torch's own and belongs to the whole process: on only while this one module moves.
     torch.__future__.set_swap_module_params_on_conversion(True)
     try:
         original(module, conversion, recurse=False)
+        # They belong to what was swapped away; the handles that remove them know the same objects.
+        for parameter, name, registered in hooks:
+            if registered:
+                setattr(parameter, name, registered)
         return
     except RuntimeError as error:
         if "Couldn't swap" not in str(error):
