@@ -36,7 +36,7 @@ def main() -> None:
 
     torch.manual_seed(args.seed)
     model = build_model(length, args.dropout).to(args.device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
     text = standard_library_text()
     held_out = len(text) * 9 // 10
     batches = windows(text[:held_out], (rows, length), args.seed)

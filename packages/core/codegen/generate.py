@@ -7,6 +7,7 @@ building needs neither.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -15,19 +16,26 @@ import torch
 from model import Entry, load_table
 
 OUTPUT = Path(__file__).parents[1] / "csrc" / "aten"
-SHARDS = 3
-# Called outside the wrappers.
-EXTRA_OPERATORS = ["diopiCopyInp"]
+FINGERPRINTS = Path(__file__).parents[2] / "diopi-proto/include/diopi/fingerprints.gen.h"
 # Composite only, and their code asks for a CPU kernel by the device's type, or resizes a number.
 NEEDS_CPU = {"mode.values", "conj_physical_", "addr_"}
-# Composite on purpose, or registered by hand in csrc/aten.
-NOT_EXPLICIT = {"_efficientzerotensor", "native_dropout", "native_dropout_backward"}
+
+
+def contract_operators() -> list[str]:
+    return sorted(set(re.findall(r"DIOPI_FINGERPRINT_(\w+)", FINGERPRINTS.read_text("utf-8"))))
+
+
+def registered_by_hand() -> set[str]:
+    """Operators that a file of csrc/aten registers itself."""
+    sources = [path for path in OUTPUT.rglob("*.cpp") if ".gen." not in path.name]
+    pattern = r'(?:library\.impl|DL_COMPOSED)\(\s*"([\w.]+)"'
+    return {name for path in sources for name in re.findall(pattern, path.read_text("utf-8"))}
 
 
 def explicit_fallback_names(entries: list[Entry]) -> list[str]:
     """Operators whose CPU kernel the boxed fallback would never reach."""
     wrapped = {form.overload for entry in entries for form in entry.forms}
-    names = ["convolution", "convolution_backward"]
+    names = NEEDS_CPU | {"convolution", "convolution_backward"}
     for full in torch._C._dispatch_get_all_op_names():
         if not full.startswith("aten::"):
             continue
@@ -37,24 +45,23 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
             continue
         explicit = has(full, "CompositeExplicitAutograd")
         if explicit or has(full, "CompositeExplicitAutogradNonFunctional"):
-            names.append(name)
-    return sorted((set(names) | NEEDS_CPU) - wrapped - NOT_EXPLICIT)
+            names.add(name)
+    return sorted(names - wrapped - registered_by_hand())
 
 
 def outputs() -> dict[Path, str]:
-    entries = load_table()
-    names = sorted({name for e in entries for name in e.contract_functions} | set(EXTRA_OPERATORS))
+    families = load_table()
+    entries = [entry for family in families.values() for entry in family]
     files = {
-        OUTPUT / "operators.gen.h": emit.operators(names),
+        OUTPUT / "operators.gen.h": emit.operators(contract_operators()),
         OUTPUT / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
             explicit_fallback_names(entries)
         ),
     }
-    per_shard = -(-len(entries) // SHARDS)
-    for i in range(SHARDS):
-        files[OUTPUT / f"wrappers_{i}.gen.cpp"] = emit.shard(
-            entries[i * per_shard : (i + 1) * per_shard]
-        )
+    for name, family in families.items():
+        header = f"aten/plans_{name}.h"
+        own = (OUTPUT.parent / header).exists()
+        files[OUTPUT / "wrappers" / f"{name}.gen.cpp"] = emit.shard(family, header if own else None)
     return files
 
 
@@ -66,12 +73,18 @@ def main() -> int:
     check = parser.parse_args().check
     files = outputs()
     stale = [p for p, text in files.items() if not p.exists() or p.read_text("utf-8") != text]
+    unknown = sorted(set((OUTPUT / "wrappers").glob("*.gen.cpp")) - set(files))
     if check:
         for path in stale:
             print(f"{path.name} is out of date: run python codegen/generate.py", file=sys.stderr)
-        return 1 if stale else 0
+        for path in unknown:
+            print(f"{path.name} has no table: run python codegen/generate.py", file=sys.stderr)
+        return 1 if stale or unknown else 0
+    (OUTPUT / "wrappers").mkdir(exist_ok=True)
     for path in stale:
         path.write_text(files[path], "utf-8")
+    for path in unknown:
+        path.unlink()
     return 0
 
 

@@ -12,7 +12,7 @@ from torchgen.api.types import DispatcherSignature
 from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction, SchemaKind
 
-TABLE = Path(__file__).with_name("table.yaml")
+TABLE = Path(__file__).with_name("table")
 ELEMENTWISE = {
     "unary": "unary(given, {a}, Promotion::same)",
     "unary_float": "unary(given, {a}, Promotion::floating)",
@@ -116,13 +116,17 @@ def native_functions() -> list[NativeFunction]:
     )
 
 
-def load_table() -> list[Entry]:
+def load_table() -> dict[str, list[Entry]]:
+    """The entries of each family, by the name of its file."""
     functions = native_functions()
     by_name = {str(f.func.name): f for f in functions}
     groups: dict[object, list[NativeFunction]] = {}
     for function in functions:
         groups.setdefault(function.func.signature(), []).append(function)
-    return [_entry(row, by_name, groups) for row in yaml.safe_load(TABLE.read_text("utf-8"))]
+    return {
+        path.stem: [_entry(row, by_name, groups) for row in yaml.safe_load(path.read_text("utf-8"))]
+        for path in sorted(TABLE.glob("*.yaml"))
+    }
 
 
 def _entry(

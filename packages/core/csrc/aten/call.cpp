@@ -76,7 +76,9 @@ const dl_handle_ops_t& handle_ops() {
   return ops;
 }
 
-Site::Site(const char* name, std::initializer_list<Op> ops) : overload(name), operators(ops) {
+Site::Site(const char* name, std::initializer_list<const char*> served,
+           std::initializer_list<Op> ops)
+    : overload(name), forms(served), operators(ops) {
   mutable_sites().push_back(this);
 }
 

@@ -21,9 +21,11 @@ namespace dl::core {
 // A wrapper's name, the contract operators it may call, and its counters. Static; listed for
 // reports.
 struct Site {
-  Site(const char* overload, std::initializer_list<Op> ops);
+  Site(const char* overload, std::initializer_list<const char*> forms,
+       std::initializer_list<Op> ops);
 
-  const char* overload;  // "add.Tensor"
+  const char* overload;            // "add.Tensor"
+  std::vector<const char*> forms;  // all that the wrapper serves: "add.out", "add_.Tensor"
   std::vector<Op> operators;
   std::atomic<bool> disabled{false};  // DL_FORCE_FALLBACK
   std::atomic<uint64_t> calls{0};

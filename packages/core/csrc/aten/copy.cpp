@@ -18,7 +18,7 @@
 namespace dl::core {
 namespace {
 
-Site copy_site{"_copy_from", {Op::diopiCopyInp}};
+Site copy_site{"_copy_from", {"_copy_from"}, {Op::diopiCopyInp}};
 
 bool on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 

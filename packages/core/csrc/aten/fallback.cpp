@@ -52,8 +52,7 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
 }
 
 bool may_stay_on_cpu(const OperatorInfo& info, const at::Tensor& tensor, size_t argument) {
-  return tensor.is_cpu() &&
-         (tensor.dim() == 0 || static_cast<int>(argument) == info.cpu_indices);
+  return tensor.is_cpu() && (tensor.dim() == 0 || static_cast<int>(argument) == info.cpu_indices);
 }
 
 // A generator of dl brings a call on CPU tensors here.

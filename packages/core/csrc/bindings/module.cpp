@@ -5,6 +5,7 @@
 #include <torch/version.h>
 
 #include "aten/call.h"
+#include "aten/composed.h"
 #include "aten/dtype.h"
 #include "aten/fallback.h"
 #include "memory/allocator.h"
@@ -103,17 +104,26 @@ std::string get_mode() {
   }
 }
 
-py::list native_operators(int index) {
+template <typename F>
+void visit_native(int index, F&& f) {
   const Device& owner = device(index);
-  py::list result;
   for (const Site* site : sites()) {
-    for (const Op op : site->operators) {
-      if (owner.function(op) != nullptr) {
-        result.append(site->overload);
-        break;
-      }
-    }
+    const auto bound = [&](Op op) { return owner.function(op) != nullptr; };
+    if (std::any_of(site->operators.begin(), site->operators.end(), bound)) f(*site);
   }
+}
+
+py::list native_operators(int index) {
+  py::list result;
+  visit_native(index, [&](const Site& site) { result.append(site.overload); });
+  return result;
+}
+
+py::list native_overloads(int index) {
+  py::list result;
+  visit_native(index, [&](const Site& site) {
+    for (const char* form : site.forms) result.append(form);
+  });
   return result;
 }
 
@@ -182,6 +192,11 @@ PYBIND11_MODULE(_C, m) {
   m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");
   m.def("reset_native_stats", &reset_native_stats);
   m.def("profile_operators", [](bool on) { profile_operators.store(on); }, py::arg("on"));
+  m.def("native_overloads", &native_overloads, py::arg("index"),
+        "native_operators() with their in-place and out= forms.");
+  m.def(
+      "composed_operators", [] { return composed_operators(); },
+      "Overloads that are built from other operators.");
   m.def("native_operators", &native_operators, py::arg("index"),
         "Overloads for which the device's vendor binds a contract operator.");
   m.def("disable_native", &disable_native, py::arg("overloads"),

@@ -5,9 +5,10 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 #include <tuple>
+
+#include "aten/composed.h"
 
 namespace dl::core {
 namespace {
@@ -35,8 +36,8 @@ at::Tensor native_dropout_backward(const at::Tensor& grad, const at::Tensor& mas
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("native_dropout", native_dropout);
-  library.impl("native_dropout_backward", native_dropout_backward);
+  DL_COMPOSED("native_dropout", native_dropout);
+  DL_COMPOSED("native_dropout_backward", native_dropout_backward);
 }
 
 }  // namespace dl::core

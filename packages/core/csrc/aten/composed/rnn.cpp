@@ -9,9 +9,10 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 #include <tuple>
+
+#include "aten/composed.h"
 
 namespace dl::core {
 namespace {
@@ -91,10 +92,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_thnn_fused_lstm_cell", lstm_cell);
-  library.impl("_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward);
-  library.impl("_thnn_fused_gru_cell", gru_cell);
-  library.impl("_thnn_fused_gru_cell_backward", gru_cell_backward);
+  DL_COMPOSED("_thnn_fused_lstm_cell", lstm_cell);
+  DL_COMPOSED("_thnn_fused_lstm_cell_backward_impl", lstm_cell_backward);
+  DL_COMPOSED("_thnn_fused_gru_cell", gru_cell);
+  DL_COMPOSED("_thnn_fused_gru_cell_backward", gru_cell_backward);
 }
 
 }  // namespace dl::core

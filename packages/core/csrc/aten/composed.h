@@ -1,0 +1,21 @@
+// Operators that are built from others instead of served by one of the contract.
+#pragma once
+
+#include <torch/library.h>
+
+#include <string>
+#include <vector>
+
+namespace dl::core {
+
+// The overloads registered with DL_COMPOSED. They run on the device as far as those they call do.
+std::vector<std::string>& composed_operators();
+
+}  // namespace dl::core
+
+// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
+#define DL_COMPOSED(name, function)                   \
+  do {                                                \
+    ::dl::core::composed_operators().push_back(name); \
+    library.impl(name, TORCH_FN(function));           \
+  } while (false)
