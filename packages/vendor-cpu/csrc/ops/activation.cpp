@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/activation.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(activation_operators, DL_KERNELS_ACTIVATION)
+DL_CPU_FAMILY(DL_KERNELS_ACTIVATION)

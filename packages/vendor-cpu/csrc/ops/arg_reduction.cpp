@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/arg_reduction.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(arg_reduction_operators, DL_KERNELS_ARG_REDUCTION)
+DL_CPU_FAMILY(DL_KERNELS_ARG_REDUCTION)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/compaction.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(compaction_operators, DL_KERNELS_COMPACTION)
+DL_CPU_FAMILY(DL_KERNELS_COMPACTION)

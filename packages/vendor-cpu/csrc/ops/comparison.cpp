@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/comparison.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(comparison_operators, DL_KERNELS_COMPARISON)
+DL_CPU_FAMILY(DL_KERNELS_COMPARISON)

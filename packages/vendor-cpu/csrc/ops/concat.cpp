@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/concat.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(concat_operators, DL_KERNELS_CONCAT)
+DL_CPU_FAMILY(DL_KERNELS_CONCAT)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/convolution.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(convolution_operators, DL_KERNELS_CONVOLUTION)
+DL_CPU_FAMILY(DL_KERNELS_CONVOLUTION)

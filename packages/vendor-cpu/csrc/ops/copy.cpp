@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/copy.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(copy_operators, DL_KERNELS_COPY)
+DL_CPU_FAMILY(DL_KERNELS_COPY)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/creation.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(creation_operators, DL_KERNELS_CREATION)
+DL_CPU_FAMILY(DL_KERNELS_CREATION)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/embedding.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(embedding_operators, DL_KERNELS_EMBEDDING)
+DL_CPU_FAMILY(DL_KERNELS_EMBEDDING)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/indexing.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(indexing_operators, DL_KERNELS_INDEXING)
+DL_CPU_FAMILY(DL_KERNELS_INDEXING)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/logical.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(logical_operators, DL_KERNELS_LOGICAL)
+DL_CPU_FAMILY(DL_KERNELS_LOGICAL)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/nll_loss.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(nll_loss_operators, DL_KERNELS_NLL_LOSS)
+DL_CPU_FAMILY(DL_KERNELS_NLL_LOSS)

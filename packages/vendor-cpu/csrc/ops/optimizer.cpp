@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/optimizer.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(optimizer_operators, DL_KERNELS_OPTIMIZER)
+DL_CPU_FAMILY(DL_KERNELS_OPTIMIZER)

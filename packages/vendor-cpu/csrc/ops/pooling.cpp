@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/pooling.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(pooling_operators, DL_KERNELS_POOLING)
+DL_CPU_FAMILY(DL_KERNELS_POOLING)

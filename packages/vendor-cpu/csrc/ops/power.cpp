@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/power.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(power_operators, DL_KERNELS_POWER)
+DL_CPU_FAMILY(DL_KERNELS_POWER)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/random.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(random_operators, DL_KERNELS_RANDOM)
+DL_CPU_FAMILY(DL_KERNELS_RANDOM)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/reduction.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(reduction_operators, DL_KERNELS_REDUCTION)
+DL_CPU_FAMILY(DL_KERNELS_REDUCTION)

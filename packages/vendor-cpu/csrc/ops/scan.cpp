@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/scan.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(scan_operators, DL_KERNELS_SCAN)
+DL_CPU_FAMILY(DL_KERNELS_SCAN)

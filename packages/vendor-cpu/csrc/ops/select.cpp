@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/select.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(select_operators, DL_KERNELS_SELECT)
+DL_CPU_FAMILY(DL_KERNELS_SELECT)

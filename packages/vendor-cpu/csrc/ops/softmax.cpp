@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/softmax.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(softmax_operators, DL_KERNELS_SOFTMAX)
+DL_CPU_FAMILY(DL_KERNELS_SOFTMAX)

@@ -1,4 +1,4 @@
 #include "dl_kernels/ops/unary.inc"
 #include "runtime/operators.h"
 
-DL_CPU_FAMILY(unary_operators, DL_KERNELS_UNARY)
+DL_CPU_FAMILY(DL_KERNELS_UNARY)

@@ -1,29 +1,20 @@
 #include "runtime/operators.h"
 
 namespace dl::cpu {
+namespace {
 
-// clang-format off
-#define DL_CPU_FAMILIES(X)                                                                        \
-  X(activation) X(arg_reduction) X(arithmetic) X(batch_norm) X(compaction) X(comparison)          \
-  X(concat) X(convolution) X(copy) X(creation) X(division) X(embedding) X(indexing) X(layer_norm) \
-  X(logical) X(matmul) X(nll_loss) X(optimizer) X(pooling) X(power) X(random) X(reduction)        \
-  X(scan) X(select) X(softmax) X(unary)
-// clang-format on
-
-#define DL_CPU_DECLARE(name) Family name##_operators();
-DL_CPU_FAMILIES(DL_CPU_DECLARE)
-#undef DL_CPU_DECLARE
-
-std::vector<dl_operator_t> all_operators() {
-  std::vector<dl_operator_t> all;
-#define DL_CPU_APPEND(name)                                                   \
-  {                                                                           \
-    const Family family = name##_operators();                                 \
-    all.insert(all.end(), family.operators, family.operators + family.count); \
-  }
-  DL_CPU_FAMILIES(DL_CPU_APPEND)
-#undef DL_CPU_APPEND
-  return all;
+// Made on first use: families add themselves while the library is loaded, in any order.
+std::vector<dl_operator_t>& table() {
+  static std::vector<dl_operator_t> operators;
+  return operators;
 }
+
+}  // namespace
+
+Family::Family(std::initializer_list<dl_operator_t> operators) {
+  table().insert(table().end(), operators);
+}
+
+const std::vector<dl_operator_t>& all_operators() { return table(); }
 
 }  // namespace dl::cpu

@@ -1,8 +1,8 @@
-// The operators of this library, one family per file in ops/.
+// The operators of this library. Each file in ops/ adds its family: nothing lists the files.
 #ifndef DL_CPU_RUNTIME_OPERATORS_H_
 #define DL_CPU_RUNTIME_OPERATORS_H_
 
-#include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 #include "dl/operator.hpp"
@@ -10,21 +10,17 @@
 namespace dl::cpu {
 
 struct Family {
-  const dl_operator_t* operators;
-  size_t count;
+  Family(std::initializer_list<dl_operator_t> operators);
 };
 
-// Defines the function `name` that returns the family of kernels that `list` names.
+// Adds the kernels that `list` names.
 #define DL_CPU_OPERATOR(name) DL_OPERATOR(::dl::kernels, name),
-#define DL_CPU_FAMILY(name, list)                                     \
-  namespace dl::cpu {                                                 \
-  Family name() {                                                     \
-    static const dl_operator_t operators[] = {list(DL_CPU_OPERATOR)}; \
-    return {operators, sizeof(operators) / sizeof(operators[0])};     \
-  }                                                                   \
+#define DL_CPU_FAMILY(list)                            \
+  namespace {                                          \
+  const dl::cpu::Family family{list(DL_CPU_OPERATOR)}; \
   }
 
-std::vector<dl_operator_t> all_operators();
+const std::vector<dl_operator_t>& all_operators();
 
 }  // namespace dl::cpu
 
