@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from .direct_cases import CASES
+from .direct_cases import CASES as DIRECT
 from .gradients import gradient_cases
 from .operators import Judgement, full_name
 from .relocate import Relocation
@@ -29,58 +31,25 @@ REFUSED = re.compile(r"\[dl\] aten::(\S+) does not run natively")
 PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)
 """Values, indices and masks."""
 
-# Which OpInfo operators call an overload whose own name none has.
-_FORWARD: dict[str, tuple[str, ...]] = {
-    "_log_softmax": ("log_softmax",),
-    "_softmax": ("softmax",),
-    "add.Tensor": ("add",),
-    "bernoulli_.float": ("nn.functional.dropout",),
-    "convolution": ("nn.functional.conv2d",),
-    "embedding": ("nn.functional.embedding",),
-    "fill_.Scalar": ("fill", "ones_like"),
-    "gelu": ("nn.functional.gelu",),
-    "masked_fill_.Scalar": ("masked_fill", "nn.functional.threshold"),
-    "max_pool2d_with_indices": ("nn.functional.max_pool2d",),
-    "nll_loss_forward": ("nn.functional.nll_loss",),
-    "normal_": ("normal.in_place", "randn_like", "randn"),
-    "relu": ("nn.functional.relu",),
-    "silu": ("nn.functional.silu",),
-    "uniform_": ("uniform", "rand_like"),
-    "zero_": ("zeros_like", "new_zeros"),
-}
-_BACKWARD: dict[str, tuple[str, ...]] = {
-    "_log_softmax_backward_data": ("log_softmax",),
-    "_softmax_backward_data": ("softmax",),
-    "convolution_backward": ("nn.functional.conv2d",),
-    "embedding_dense_backward": ("nn.functional.embedding",),
-    "gelu_backward": ("nn.functional.gelu",),
-    "max_pool2d_with_indices_backward": ("nn.functional.max_pool2d",),
-    "native_batch_norm_backward": ("native_batch_norm",),
-    "native_layer_norm_backward": ("native_layer_norm",),
-    "nll_loss_backward": ("nn.functional.nll_loss",),
-    "sigmoid_backward": ("sigmoid",),
-    "silu_backward": ("nn.functional.silu",),
-    "tanh_backward": ("tanh",),
-    "threshold_backward": ("nn.functional.relu",),
-}
+# What the modules native_<topic>.py of this folder say: which OpInfo operators call an overload whose
+# own name none has, going forward or backward; plain samples that dl-core leaves to the CPU (a
+# pattern of what describe() says, and why); overloads with cases of their own.
+FORWARD: dict[str, tuple[str, ...]] = {}
+BACKWARD: dict[str, tuple[str, ...]] = {}
+DECLARED: dict[str, tuple[str, str]] = {}
+CASES: dict[str, Any] = dict(DIRECT)
 
-
-# Plain samples that dl-core leaves to the CPU: a pattern of what describe() says, and why.
-DECLARED = {
-    "_log_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "cumsum": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
-    "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "masked_select": (r"\(float32(\[.*?\]), bool(?!\1)", "the contract does not broadcast"),
-    "max_pool2d_with_indices": (r"\(float32\[\d+, \d+, \d+\]", "the contract wants a batch"),
-    "max_pool2d_with_indices_backward": (
-        r"\(float32\[\d+, \d+, \d+\]",
-        "the contract wants a batch",
-    ),
-    "nll_loss_forward": (r"\(float32\[\d+\], ", "the contract wants a batch"),
-}
+for _found in sorted(Path(__file__).parent.glob("native_*.py")):
+    _topic = import_module(f"{__package__}.{_found.stem}")
+    for _name, _table in (
+        ("FORWARD", FORWARD),
+        ("BACKWARD", BACKWARD),
+        ("DECLARED", DECLARED),
+        ("CASES", CASES),
+    ):
+        _added = getattr(_topic, _name, {})
+        assert not _added.keys() & _table.keys(), f"{_found.name} says again what others say"
+        _table.update(_added)
 
 
 def is_declared(overload: str, arguments: Arguments) -> bool:
@@ -110,8 +79,8 @@ def exercising(overload: str) -> list[tuple[Any, str]]:
     """What calls ``overload``, and in which mode; empty if nothing is known to."""
     if overload in CASES:
         return [(CASES[overload], "forward")]
-    mode = "backward" if overload in _BACKWARD else "forward"
-    table = _BACKWARD if mode == "backward" else _FORWARD
+    mode = "backward" if overload in BACKWARD else "forward"
+    table = BACKWARD if mode == "backward" else FORWARD
     names = table.get(overload, (overload.split(".")[0],))
     return [(op, mode) for op in op_db if full_name(op) in names]
 
