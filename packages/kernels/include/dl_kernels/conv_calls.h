@@ -79,6 +79,22 @@ inline diopiError_t conv_input_gradient(diopiContextHandle_t ctx, const char* op
   });
 }
 
+// The same before it is rounded to a half type: a dense tensor in the compute type.
+template <class T>
+diopiError_t conv_input_sums(diopiContextHandle_t ctx, const char* op, const ConvShape& shape,
+                             const TensorRef& sums, const TensorRef& grad_output,
+                             const TensorRef& weight) {
+  const Launch launch(ctx);
+  if (library.input_gradient != nullptr &&
+      detail::of_dtype(dtype_of<T>(), grad_output, weight) &&
+      library.input_gradient(launch, shape, sums, grad_output, weight))
+    return diopiSuccess;
+  const DenseInput<T> from(ctx, op, grad_output), taps(ctx, op, weight);
+  DL_TRY(first_status(from, taps));
+  convolve_input_gradient<T>(launch, shape, sums.as<compute_t<T>>(), from.data(), taps.data());
+  return diopiSuccess;
+}
+
 // The sums of the gradient over all samples and positions, for a tensor with samples × channels ×
 // plane elements.
 inline diopiError_t conv_bias_gradient(diopiContextHandle_t ctx, const char* op,

@@ -39,6 +39,7 @@ struct Library {
   // Tensors are of one dtype and have no dimension of size 0. `bias` and `grad_bias` may be null.
   bool (*convolve)(const Launch& launch, const ConvShape& shape, const TensorRef& out,
                    const TensorRef& input, const TensorRef& weight, const void* bias) = nullptr;
+  // `grad_input` may be float32 where the others are of a half type.
   bool (*input_gradient)(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
                          const TensorRef& grad_output, const TensorRef& weight) = nullptr;
   bool (*weight_gradient)(const Launch& launch, const ConvShape& shape,

@@ -58,7 +58,7 @@ struct Geometry {
 
 // A call: the layouts of its tensors, and the descriptions made from them.
 struct Convolution {
-  DataType type;
+  DataType type, image_type;
   const ConvShape& shape;
   Geometry geometry;
   Layout image, weight, result;
@@ -66,7 +66,8 @@ struct Convolution {
 
   Convolution(const ConvShape& of, const TensorRef& images, const TensorRef& weights,
               const TensorRef& results, bool bias)
-      : type(data_type(images.dtype)),
+      : type(data_type(weights.dtype)),
+        image_type(data_type(images.dtype)),
         shape(of),
         geometry(of),
         image(image_layout(images, of)),
@@ -76,8 +77,8 @@ struct Convolution {
 
   Key key(int64_t kind) const {
     Key key;
-    for (int64_t value : {kind, int64_t(type), int64_t(shape.dims), shape.groups,
-                          int64_t(with_bias)})
+    for (int64_t value : {kind, int64_t(type), int64_t(image_type), int64_t(shape.dims),
+                          shape.groups, int64_t(with_bias)})
       key.add(value);
     for (const Layout* layout : {&image, &weight, &result}) {
       for (int i = 0; i < layout->ndim; ++i) {
@@ -94,18 +95,19 @@ struct Convolution {
   }
 
   MemoryDescOwner given(const Layout& layout) const {
-    return describe(type, layout.ndim, layout.sizes, layout.strides);
+    return describe(type_of(layout), layout.ndim, layout.sizes, layout.strides);
   }
   MemoryDescOwner any(const Layout& layout) const {
-    return describe_any(type, layout.ndim, layout.sizes);
+    return describe_any(type_of(layout), layout.ndim, layout.sizes);
   }
+  DataType type_of(const Layout& layout) const { return &layout == &image ? image_type : type; }
   MemoryDescOwner bias() const {
     const int64_t one = 1;
     return with_bias ? describe(type, 1, &shape.filters, &one) : nullptr;
   }
 
   PrimitiveDescOwner forward(const Attributes* attributes, bool hint) const {
-    const MemoryDescOwner from = any(image), taps = any(weight), to = any(result),
+    const MemoryDescOwner from = describe_any(type, image.ndim, image.sizes), taps = any(weight), to = any(result),
                           shift = hint ? nullptr : bias();
     PrimitiveDesc* made = nullptr;
     if (from == nullptr || taps == nullptr || to == nullptr ||

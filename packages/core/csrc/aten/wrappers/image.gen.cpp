@@ -4,74 +4,6 @@
 namespace dl::core {
 namespace {
 
-Site convolution_site{"convolution", {"convolution", "convolution.out"}, {Op::diopiConvolution2d}};
-
-bool convolution_native(DirectPlan& plan, GivenOutputs given, const at::Tensor & input, const at::Tensor & weight, const ::std::optional<at::Tensor> & bias, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
-  const int device_index = device_of(input);
-  if (device_index < 0 || convolution_site.disabled.load(std::memory_order_relaxed)) return false;
-  const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, diopiConvolution2d);
-  if (function == nullptr) return false;
-  if (!plans::convolution(plan, input, weight, bias, stride, padding, dilation, transposed, groups)) return false;
-  if (!plan.make_outputs(given)) return false;
-  NativeCall call(convolution_site, device_index);
-  OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiConvolution2d", function, out0_handle.get(), TensorHandle(input).get(), TensorHandle(weight).get(), OptionalHandle(bias).get(), plan.list(0), plan.list(1), plan.list(2), groups);
-}
-
-at::Tensor convolution(const at::Tensor & input, const at::Tensor & weight, const ::std::optional<at::Tensor> & bias, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
-  DirectPlan plan;
-  if (C10_LIKELY(convolution_native(plan, {}, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups))) {
-    return plan.take(0);
-  }
-  static const auto op = find_operator("aten::convolution", "");
-  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const ::std::optional<at::Tensor> &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::IntArrayRef, int64_t)>::call(op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
-}
-
-at::Tensor & convolution_out(const at::Tensor & input, const at::Tensor & weight, const ::std::optional<at::Tensor> & bias, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups, at::Tensor & out) {
-  DirectPlan plan;
-  if (C10_LIKELY(convolution_native(plan, {&out}, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups))) {
-    return out;
-  }
-  static const auto op = find_operator("aten::convolution", "out");
-  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const ::std::optional<at::Tensor> &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::IntArrayRef, int64_t, at::Tensor &)>::call(op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
-}
-
-Site convolution_backward_site{"convolution_backward", {"convolution_backward", "convolution_backward.out"}, {Op::diopiConvolution2dBackward}};
-
-bool convolution_backward_native(DirectPlan& plan, GivenOutputs given, const at::Tensor & grad_output, const at::Tensor & input, const at::Tensor & weight, at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups, ::std::array<bool,3> output_mask) {
-  const int device_index = device_of(grad_output);
-  if (device_index < 0 || convolution_backward_site.disabled.load(std::memory_order_relaxed)) return false;
-  const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, diopiConvolution2dBackward);
-  if (function == nullptr) return false;
-  if (!plans::convolution_backward(plan, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, groups, output_mask)) return false;
-  if (!plan.make_outputs(given)) return false;
-  NativeCall call(convolution_backward_site, device_index);
-  OptionalOutputHandle out0_handle(plan.out(0));
-  OptionalOutputHandle out1_handle(plan.out(1));
-  OptionalOutputHandle out2_handle(plan.out(2));
-  return call.run("diopiConvolution2dBackward", function, out0_handle.get(), out1_handle.get(), out2_handle.get(), TensorHandle(grad_output).get(), TensorHandle(input).get(), TensorHandle(weight).get(), plan.optional_list(3), plan.list(0), plan.list(1), plan.list(2), groups);
-}
-
-::std::tuple<at::Tensor,at::Tensor,at::Tensor> convolution_backward(const at::Tensor & grad_output, const at::Tensor & input, const at::Tensor & weight, at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups, ::std::array<bool,3> output_mask) {
-  DirectPlan plan;
-  if (C10_LIKELY(convolution_backward_native(plan, {}, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask))) {
-    return ::std::tuple<at::Tensor,at::Tensor,at::Tensor>(plan.take(0), plan.take(1), plan.take(2));
-  }
-  static const auto op = find_operator("aten::convolution_backward", "");
-  return TypedFallback<::std::tuple<at::Tensor,at::Tensor,at::Tensor>(const at::Tensor &, const at::Tensor &, const at::Tensor &, at::OptionalIntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::IntArrayRef, int64_t, ::std::array<bool,3>)>::call(op, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
-}
-
-::std::tuple<at::Tensor &,at::Tensor &,at::Tensor &> convolution_backward_out(const at::Tensor & grad_output, const at::Tensor & input, const at::Tensor & weight, at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups, ::std::array<bool,3> output_mask, at::Tensor & out0, at::Tensor & out1, at::Tensor & out2) {
-  DirectPlan plan;
-  if (C10_LIKELY(convolution_backward_native(plan, {&out0, &out1, &out2}, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask))) {
-    return ::std::tuple<at::Tensor &,at::Tensor &,at::Tensor &>(out0, out1, out2);
-  }
-  static const auto op = find_operator("aten::convolution_backward", "out");
-  return TypedFallback<::std::tuple<at::Tensor &,at::Tensor &,at::Tensor &>(const at::Tensor &, const at::Tensor &, const at::Tensor &, at::OptionalIntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::IntArrayRef, int64_t, ::std::array<bool,3>, at::Tensor &, at::Tensor &, at::Tensor &)>::call(op, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0, out1, out2);
-}
-
 Site max_pool2d_with_indices_site{"max_pool2d_with_indices", {"max_pool2d_with_indices", "max_pool2d_with_indices.out"}, {Op::diopiMaxPool2dWithIndices}};
 
 bool max_pool2d_with_indices_native(DirectPlan& plan, GivenOutputs given, const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
@@ -142,10 +74,6 @@ at::Tensor & max_pool2d_with_indices_backward_grad_input(const at::Tensor & grad
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("convolution", TORCH_FN(convolution));
-  library.impl("convolution.out", TORCH_FN(convolution_out));
-  library.impl("convolution_backward", TORCH_FN(convolution_backward));
-  library.impl("convolution_backward.out", TORCH_FN(convolution_backward_out));
   library.impl("max_pool2d_with_indices", TORCH_FN(max_pool2d_with_indices));
   library.impl("max_pool2d_with_indices.out", TORCH_FN(max_pool2d_with_indices_out));
   library.impl("max_pool2d_with_indices_backward", TORCH_FN(max_pool2d_with_indices_backward));

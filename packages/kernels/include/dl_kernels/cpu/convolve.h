@@ -182,14 +182,14 @@ void convolve(const Launch& launch, const ConvShape& shape, T* out, const T* in,
 }
 
 // One product for each residue of the position modulo the stride.
-template <class T>
-void convolve_input_gradient(const Launch& launch, const ConvShape& shape, T* grad_input,
+template <class T, class O>
+void convolve_input_gradient(const Launch& launch, const ConvShape& shape, O* grad_input,
                              const T* grad_output, const T* weight) {
   const int64_t size = shape.samples * shape.channels * shape.input_plane();
   // Positions that no tap reaches are not written below.
   launch.parallel_for(size, kParallelGrain, [&](int64_t begin, int64_t end) {
     std::memset(static_cast<void*>(grad_input + begin), 0,
-                static_cast<size_t>(end - begin) * sizeof(T));
+                static_cast<size_t>(end - begin) * sizeof(O));
   });
   int64_t residue[3];
   for (residue[0] = 0; residue[0] < shape.axes[0].stride; ++residue[0]) {
