@@ -9,7 +9,6 @@
 namespace dl::core {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_addmm_activation", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_coo_to_csr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_csr_to_coo", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_det", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -23,12 +22,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("acos_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("acosh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("acosh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -50,7 +43,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("atan_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("atanh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("atanh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("baddbmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_right_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -201,7 +193,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("sinc_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("slow_conv_transpose2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());

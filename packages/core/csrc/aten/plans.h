@@ -48,15 +48,6 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
                          const OptionalTensor& running_var, const OptionalTensor& save_mean,
                          const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask);
 
-// Convolution. Lists 0 … 2: stride, padding, dilation; 3: bias sizes.
-bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
-                 const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                 at::IntArrayRef dilation, bool transposed, int64_t groups);
-bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input,
-                          const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
-                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                          bool transposed, int64_t groups, std::array<bool, 3> mask);
-
 // Indexing.
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse);
 bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices,
