@@ -2,7 +2,10 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 
+#include <cmath>
+
 #include "aten/plan_checks.h"
+#include "aten/plans_reduction.h"
 
 namespace dl::core::plans {
 namespace {
@@ -22,62 +25,163 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
   return self.scalar_type();
 }
 
+// The dimensions that go; false when the list is not one that torch takes.
+using DimSet = std::bitset<at::dim_bitset_size>;
+bool reduced_dims(const Tensor& self, at::OptionalIntArrayRef dims, DimSet& reduced) {
+  if (!dims.has_value() || dims->empty()) {
+    for (int64_t i = 0; i < self.dim(); ++i) reduced.set(i);
+    return true;
+  }
+  DimSet seen;
+  for (const int64_t dim : *dims) {
+    if (!valid_dim(self, dim) || seen[wrapped(self, dim)]) return false;
+    seen.set(wrapped(self, dim));
+  }
+  if (self.dim() > 0) reduced = seen;
+  return true;
+}
+
+DimVector reduced_sizes(const Tensor& self, const DimSet& reduced, bool keepdim) {
+  DimVector sizes;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (!reduced[i]) sizes.push_back(self.size(i));
+    if (reduced[i] && keepdim) sizes.push_back(1);
+  }
+  return sizes;
+}
+
+// Whether each result is made from at least one element.
+bool has_elements(const Tensor& self, const DimSet& reduced) {
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (reduced[i] && self.size(i) == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+OptionalType result_type(OptionalType dtype, GivenOutputs given) {
+  if (dtype || given.size() == 0) return dtype;
+  return (*given.begin())->scalar_type();
+}
 
 bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                OptionalType dtype, ReducedType kind) {
   if (!alike(self)) return false;
   const at::ScalarType type = reduced_type(self, dtype, kind);
-  // A vendor reduces in the input's dtype; another result dtype is left to torch, except integer
-  // sums.
-  if (type != self.scalar_type() &&
-      !(type == at::kLong && c10::isIntegralType(self.scalar_type(), true)))
-    return false;
-  if (kind == ReducedType::floating && !floating(self)) return false;
-  if (self.numel() == 0 && kind == ReducedType::same) return false;
-  std::bitset<at::dim_bitset_size> reduced;
-  if (!dims.has_value() || dims->empty()) {
-    for (int64_t i = 0; i < self.dim(); ++i) reduced.set(i);
-  } else {
-    for (const int64_t dim : *dims) {
-      if (!valid_dim(self, dim) || reduced[wrapped(self, dim)]) return false;
-      if (self.dim() > 0) reduced.set(wrapped(self, dim));
-    }
-  }
-  DimVector list, sizes;
+  if (kind == ReducedType::floating && !c10::isFloatingType(type)) return false;
+  DimSet reduced;
+  if (!reduced_dims(self, dims, reduced)) return false;
+  if (kind == ReducedType::same && !has_elements(self, reduced)) return false;
+  DimVector list;
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (reduced[i]) list.push_back(i);
-    if (!reduced[i]) sizes.push_back(self.size(i));
-    if (reduced[i] && keepdim) sizes.push_back(1);
   }
   plan.start(self);
-  plan.output(sizes, type);
+  plan.output(reduced_sizes(self, reduced, keepdim), type);
   plan.add_list(list);
   return true;
 }
 
-bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  if (!alike(self) || self.numel() == 0) return false;
-  DimVector sizes;
-  if (dim) {
-    if (!valid_dim(self, *dim)) return false;
-    plan.set_dim(wrapped(self, *dim));
+bool reduction_along(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                     OptionalType dtype, ReducedType kind) {
+  const at::OptionalIntArrayRef dims =
+      dim ? at::OptionalIntArrayRef(at::IntArrayRef(*dim)) : std::nullopt;
+  if (!reduction(plan, self, dims, keepdim, dtype, kind)) return false;
+  if (dim) plan.set_dim(wrapped(self, *dim));
+  return true;
+}
+
+bool truth(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  const at::ScalarType type = self.scalar_type() == at::kByte ? at::kByte : at::kBool;
+  return reduction_along(plan, self, dim, keepdim, type, ReducedType::sum);
+}
+
+bool deviation(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+               const std::optional<at::Scalar>& correction) {
+  if (!floating(self) || !reduction(plan, self, dims, keepdim, std::nullopt, ReducedType::floating))
+    return false;
+  const diopiSize_t list = plan.list(0);
+  double count = 1;
+  for (int64_t i = 0; i < list.len; ++i) count *= static_cast<double>(self.size(list.data[i]));
+  const double less = correction ? correction->toDouble() : 1.0;
+  if (count <= less) {
+    TORCH_WARN("std: the correction ", less, " leaves no degrees of freedom of ", count,
+               " elements; choose a smaller one.");
   }
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    const bool reduced = !dim || i == plan.dim();
-    if (!reduced) sizes.push_back(self.size(i));
-    if (reduced && keepdim) sizes.push_back(1);
+  return true;
+}
+
+bool norm(DirectPlan& plan, const Tensor& self, const std::optional<at::Scalar>& p,
+          at::OptionalIntArrayRef dims, bool keepdim, OptionalType dtype) {
+  if (!floating(self) || (p && p->isComplex())) return false;
+  const at::ScalarType type = dtype.value_or(self.scalar_type());
+  // A norm in a narrower dtype is one that torch refuses, or rounds before it adds up.
+  if (type != self.scalar_type() && type != at::kDouble && type != at::kFloat) return false;
+  if (type == at::kFloat && self.scalar_type() == at::kDouble) return false;
+  const double order = p ? p->toDouble() : 2.0;
+  const bool needs_elements = order < 0 || std::isinf(order);
+  return reduction(plan, self, dims, keepdim, type,
+                   needs_elements ? ReducedType::same : ReducedType::floating);
+}
+
+bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
+}
+
+bool extremum_along(DirectPlan& plan, const Tensor& self, int64_t dim, bool keepdim) {
+  if (!reduction_along(plan, self, dim, keepdim, std::nullopt, ReducedType::same)) return false;
+  DimSet reduced;
+  if (self.dim() > 0) reduced.set(wrapped(self, dim));
+  plan.output(reduced_sizes(self, reduced, keepdim), at::kLong);
+  return true;
+}
+
+bool sort(DirectPlan& plan, const Tensor& self, int64_t dim, std::optional<int64_t> count) {
+  if (!alike(self) || !valid_dim(self, dim)) return false;
+  DimVector sizes(self.sizes().begin(), self.sizes().end());
+  if (count) {
+    const int64_t available = self.dim() > 0 ? self.size(wrapped(self, dim)) : 1;
+    if (*count < 0 || *count > available || (self.dim() == 0 && *count != 1)) return false;
+    if (self.dim() > 0) sizes[wrapped(self, dim)] = *count;
   }
   plan.start(self);
+  plan.output(sizes, self.scalar_type());
   plan.output(sizes, at::kLong);
+  plan.set_dim(wrapped(self, dim));
+  return true;
+}
+
+bool distances(DirectPlan& plan, const Tensor& x1, const Tensor& x2, double p) {
+  if (!alike(x1, x2) || !floating(x1) || x1.dim() < 2 || x2.dim() < 2 || !(p >= 0)) return false;
+  if (x1.size(-1) != x2.size(-1)) return false;
+  const int64_t rank = std::max(x1.dim(), x2.dim());
+  DimVector sizes;
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    const int64_t a = i - (rank - x1.dim()), b = i - (rank - x2.dim());
+    const int64_t left = a < 0 ? 1 : x1.size(a), right = b < 0 ? 1 : x2.size(b);
+    if (left != right && left != 1 && right != 1) return false;
+    sizes.push_back(left == 1 ? right : left);
+  }
+  sizes.push_back(x1.size(-2));
+  sizes.push_back(x2.size(-2));
+  plan.start(x1);
+  plan.output(sizes, x1.scalar_type());
+  return true;
+}
+
+bool distances_backward(DirectPlan& plan, const Tensor& grad, const Tensor& x1, const Tensor& x2,
+                        const Tensor& cdist) {
+  if (!alike(x1, grad, x2, cdist) || !floating(x1) || grad.sizes() != cdist.sizes()) return false;
+  plan.start(x1);
+  plan.output(x1.sizes(), x1.scalar_type());
   return true;
 }
 
 bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype) {
-  if (!alike(self) || self.dim() == 0 || !valid_dim(self, dim)) return false;
-  if (reduced_type(self, dtype, ReducedType::sum) != self.scalar_type()) return false;
+  if (!alike(self) || !valid_dim(self, dim)) return false;
   plan.start(self);
-  plan.output(self.sizes(), self.scalar_type());
+  plan.output(self.sizes(), reduced_type(self, dtype, ReducedType::sum));
   plan.set_dim(wrapped(self, dim));
   return true;
 }
