@@ -181,7 +181,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("narrow_copy", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("norm.ScalarOpt_dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
