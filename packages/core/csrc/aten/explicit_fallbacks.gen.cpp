@@ -196,8 +196,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("reflection_pad3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("renorm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("renorm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -1,16 +1,15 @@
-// Scaled dot-product attention: torch's choice of an algorithm, and the two forms of the fused one.
-#include <ATen/Context.h>
+// Scaled dot-product attention in its two fused forms.
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/transformers/attention.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/matmul.h>
 
 #include <tuple>
 
+#include "aten/attention.h"
 #include "aten/composed.h"
 #include "aten/empty.h"
 #include "aten/plan_checks.h"
@@ -34,30 +33,6 @@ double scale_of(const at::Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
-bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTensor& mask) {
-  if (!mask || !mask->defined()) return true;
-  const at::ScalarType type = mask->scalar_type();
-  if (!plans::on_same_device(query, *mask) || mask->dim() > 4) return false;
-  if (type != at::kBool && type != query.scalar_type() &&
-      type != at::toOpMathType(query.scalar_type())) {
-    return false;
-  }
-  return at::is_expandable_to(mask->sizes(),
-                              {query.size(0), query.size(1), query.size(2), key.size(2)});
-}
-
-// What the contract's operator covers: four dimensions, heads of keys that divide those of queries.
-bool covered(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-             const OptionalTensor& mask, double dropout) {
-  if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
-  if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return false;
-  if (query.numel() == 0 || key.numel() == 0 || value.numel() == 0) return false;
-  return key.size(0) == query.size(0) && value.size(0) == query.size(0) &&
-         key.size(1) == value.size(1) && query.size(1) % key.size(1) == 0 &&
-         key.size(2) == value.size(2) && key.size(3) == query.size(3) &&
-         mask_fits(query, key, mask);
-}
-
 // As the projection before it lies: mostly [N, S, H, D], so that joining the heads copies nothing.
 at::Tensor empty_laid_out_as(const at::Tensor& like) {
   return like.is_non_overlapping_and_dense()
@@ -72,7 +47,7 @@ bool attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& va
   const int index = ::dl::core::device_of(query);
   if (index < 0 || forward_site.disabled.load(std::memory_order_relaxed)) return false;
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttention);
-  if (function == nullptr || !covered(query, key, value, mask, dropout)) return false;
+  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
   out = empty_on(index, {query.size(0), query.size(2), query.size(1), value.size(3)},
                  query.scalar_type())
             .transpose(1, 2);
@@ -103,7 +78,7 @@ bool attend_backward(const at::Tensor& grad_out, const at::Tensor& query, const 
   const int index = ::dl::core::device_of(query);
   if (index < 0 || backward_site.disabled.load(std::memory_order_relaxed)) return false;
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttentionBackward);
-  if (function == nullptr || !covered(query, key, value, mask, dropout)) return false;
+  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
   if (!plans::alike(query, grad_out, out) || !plans::on_same_device(query, lse)) return false;
   auto& [grad_query, grad_key, grad_value] = grads;
   grad_query = empty_laid_out_as(query);
@@ -188,24 +163,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> overrideable_backward
   return {std::move(grad_query), std::move(grad_key), std::move(grad_value), std::move(grad_bias)};
 }
 
-// Which algorithm scaled_dot_product_attention takes for a dl device: the vendor's, or the composite
-// one where no vendor's operator covers the call or the user has switched it off.
-int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                     const OptionalTensor& mask, double dropout, bool is_causal,
-                     std::optional<double>, bool enable_gqa) {
-  const int index = ::dl::core::device_of(query);
-  const bool bound =
-      index >= 0 && DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttention) != nullptr &&
-      DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttentionBackward) != nullptr;
-  const bool both = is_causal && mask && mask->defined();
-  if (bound && !both && at::globalContext().userEnabledOverrideableSDP() &&
-      covered(query, key, value, mask, dropout) &&
-      (enable_gqa || query.size(1) == key.size(1))) {
-    return static_cast<int64_t>(at::SDPBackend::overrideable);
-  }
-  return static_cast<int64_t>(at::SDPBackend::math);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -214,11 +171,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
                TORCH_FN(flash_attention_backward));
   DL_COMPOSED("_scaled_dot_product_fused_attention_overrideable", overrideable);
   DL_COMPOSED("_scaled_dot_product_fused_attention_overrideable_backward", overrideable_backward);
-  DL_COMPOSED("_fused_sdp_choice", fused_choice);
 }
 
 }  // namespace dl::core
-
-namespace at::native {
-REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &dl::core::fused_choice)
-}  // namespace at::native
