@@ -39,8 +39,6 @@ BACKWARD: dict[str, tuple[str, ...]] = {
 
 # Plain samples that dl-core leaves to the CPU: a pattern of what describe() says, and why.
 DECLARED = {
-    "_log_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "cumsum": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),

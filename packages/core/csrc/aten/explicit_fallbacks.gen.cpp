@@ -173,7 +173,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("narrow_copy", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("pixel_shuffle", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -186,8 +185,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("reflection_pad3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("renorm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("renorm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
