@@ -162,28 +162,6 @@ Tensor& addr_(Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar
   return TypedFallback<decltype(addr_)>::call(op, self, vec1, vec2, beta, alpha);
 }
 
-bool is_dot(const Tensor& self, const Tensor& other) {
-  return self.dim() == 1 && other.dim() == 1 && self.size(0) == other.size(0) &&
-         self.scalar_type() == other.scalar_type() && self.device() == other.device() &&
-         !self.is_complex() && self.scalar_type() != at::kBool;
-}
-
-Tensor as_product(const Tensor& self, const Tensor& other) {
-  return at::mm(self.unsqueeze(0), other.unsqueeze(1)).view({});
-}
-
-Tensor dot(const Tensor& self, const Tensor& other) {
-  if (is_dot(self, other)) return as_product(self, other);
-  static const auto op = find_operator("aten::dot", "");
-  return TypedFallback<decltype(dot)>::call(op, self, other);
-}
-
-Tensor vdot(const Tensor& self, const Tensor& other) {
-  if (is_dot(self, other)) return as_product(self, other);
-  static const auto op = find_operator("aten::vdot", "");
-  return TypedFallback<decltype(vdot)>::call(op, self, other);
-}
-
 Tensor addmm_activation(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                         const Scalar& beta, const Scalar& alpha, bool use_gelu) {
   Tensor result = at::addmm(self, mat1, mat2, beta, alpha);
@@ -210,8 +188,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("addr", addr);
   DL_COMPOSED("addr.out", addr_out);
   DL_COMPOSED("addr_", addr_);
-  DL_COMPOSED("dot", dot);
-  DL_COMPOSED("vdot", vdot);
   DL_COMPOSED("_addmm_activation", addmm_activation);
   DL_COMPOSED("_addmm_activation.out", addmm_activation_out);
 }
