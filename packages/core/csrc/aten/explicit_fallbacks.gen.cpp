@@ -9,7 +9,6 @@
 namespace dl::core {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_addmm_activation", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_coo_to_csr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_csr_to_coo", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_det", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -39,12 +38,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("adaptive_max_pool2d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("adaptive_max_pool3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("adaptive_max_pool3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -70,7 +63,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("avg_pool2d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("avg_pool3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("avg_pool3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("baddbmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_right_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -226,7 +218,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("sinc_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("slow_conv_transpose2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
