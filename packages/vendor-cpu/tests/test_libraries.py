@@ -12,7 +12,7 @@ import pytest
 
 from dl_vendor_cpu.plugin import dl_vendor
 
-# Multiplies 64×64 matrices of ones with the vendor of argv[1], twice as if nothing had happened,
+# Multiplies 64x64 matrices of ones with the vendor of argv[1], twice as if nothing had happened,
 # and prints the libraries that the process has mapped.
 CHILD = """
 import sys
@@ -44,7 +44,7 @@ def mapped(library: Path, **variables: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    """A prefix with our library where pip puts it, and one that is not oneDNN where its wheel does."""
+    """A prefix with our library where pip puts it, and something else in the place of oneDNN."""
     site = tmp_path / "lib" / "python3.11" / "site-packages" / "dl_vendor_cpu" / "lib"
     site.mkdir(parents=True)
     shutil.copy(dl_vendor().library, site / "vendor.so")

@@ -21,8 +21,8 @@ Site backward_site{"convolution_backward",
 
 // What a call says apart from its tensors, for as many dimensions as the contract's operator has.
 struct Geometry {
-  bool lifted;      // from one dimension
-  int64_t dims;     // 2 or 3
+  bool lifted;   // from one dimension
+  int64_t dims;  // 2 or 3
   bool transposed;
   int64_t groups;
   DimVector stride, padding, dilation, output_padding;
@@ -70,8 +70,7 @@ bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor
   if (geometry.groups < 1 || weight.numel() == 0 || !plans::floating(input)) return false;
   const int64_t channels = geometry.transposed ? weight.size(0) : weight.size(1) * geometry.groups;
   if (input.size(1) != channels || weight.size(0) % geometry.groups != 0) return false;
-  sizes = {input.size(0),
-           geometry.transposed ? weight.size(1) * geometry.groups : weight.size(0)};
+  sizes = {input.size(0), geometry.transposed ? weight.size(1) * geometry.groups : weight.size(0)};
   const int64_t given = weight.dim() - 2, skipped = geometry.dims - given;
   for (int64_t i = 0; i < given; ++i) {
     const int64_t g = i + skipped, stride = geometry.stride[g], padding = geometry.padding[g];
@@ -79,8 +78,7 @@ bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor
     const int64_t size = input.size(2 + i);
     if (size < 1) return false;
     if (geometry.transposed) {
-      // With more, the result is not what the convolution of this stride would be given.
-      if (geometry.output_padding[g] >= stride) return false;
+      if (geometry.output_padding[g] >= std::max(stride, geometry.dilation[g])) return false;
       sizes.push_back((size - 1) * stride - 2 * padding + window + geometry.output_padding[g]);
     } else {
       const int64_t room = size + 2 * padding - window;
@@ -224,9 +222,8 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
                                 transposed, output_padding, groups)))
     return out;
   static const auto op = find_operator("aten::convolution", "out");
-  return TypedFallback<decltype(convolution_out)>::call(op, input, weight, bias, stride, padding,
-                                                        dilation, transposed, output_padding,
-                                                        groups, out);
+  return TypedFallback<decltype(convolution_out)>::call(
+      op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(

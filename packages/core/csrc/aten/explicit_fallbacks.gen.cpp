@@ -9,7 +9,6 @@
 namespace dl::core {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_addmm_activation", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_coo_to_csr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_convert_indices_from_csr_to_coo", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_det", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -39,18 +38,17 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("adaptive_max_pool2d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("adaptive_max_pool3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("adaptive_max_pool3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addmv_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("addr_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("all", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("all.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("all.dims_out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("amin", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("aminmax", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("any", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("any.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("any.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("any.dims_out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("argmin", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asin", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asin_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asinh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -65,7 +63,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("avg_pool2d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("avg_pool3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("avg_pool3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("baddbmm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_left_shift_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("bitwise_right_shift.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -158,6 +155,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("linalg_lu_factor_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_lu_solve", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_qr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("linalg_vector_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("log10", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("log10_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("log1p", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -168,23 +166,31 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("logaddexp2", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("logit_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("lu_unpack", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("max.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("min.dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mish", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mish_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("narrow_copy", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("nextafter_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("norm.ScalarOpt_dim", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("norm.ScalarOpt_dim_dtype", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("pixel_shuffle", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("pixel_unshuffle", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("polygamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("pow.Scalar", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("prod.dim_int", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("reflection_pad1d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("reflection_pad1d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("reflection_pad3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("reflection_pad3d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("remainder_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("renorm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("renorm_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad1d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("replication_pad2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -212,12 +218,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("sinc_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("sinh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("slow_conv_transpose2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("smooth_l1_loss", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softplus_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softshrink", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("softshrink_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("sort.stable", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("special_airy_ai", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("special_bessel_j0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("special_bessel_j1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -255,6 +261,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("tan_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("threshold", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("threshold_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library.impl("topk", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("triangular_solve", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("tril_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("triu_", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -85,8 +85,7 @@ diopiError_t conv_input_sums(diopiContextHandle_t ctx, const char* op, const Con
                              const TensorRef& sums, const TensorRef& grad_output,
                              const TensorRef& weight) {
   const Launch launch(ctx);
-  if (library.input_gradient != nullptr &&
-      detail::of_dtype(dtype_of<T>(), grad_output, weight) &&
+  if (library.input_gradient != nullptr && detail::of_dtype(dtype_of<T>(), grad_output, weight) &&
       library.input_gradient(launch, shape, sums, grad_output, weight))
     return diopiSuccess;
   const DenseInput<T> from(ctx, op, grad_output), taps(ctx, op, weight);
@@ -118,10 +117,8 @@ inline diopiError_t conv_weight_gradient(diopiContextHandle_t ctx, const char* o
                                          diopiTensorHandle_t grad_bias,
                                          const TensorRef& grad_output, const TensorRef& input) {
   const Launch launch(ctx);
-  const TensorRef gw = ref(grad_weight),
-                  gb = grad_bias == nullptr ? TensorRef{} : ref(grad_bias);
-  if (library.weight_gradient != nullptr &&
-      detail::of_dtype(gw.dtype, gw, grad_output, input) &&
+  const TensorRef gw = ref(grad_weight), gb = grad_bias == nullptr ? TensorRef{} : ref(grad_bias);
+  if (library.weight_gradient != nullptr && detail::of_dtype(gw.dtype, gw, grad_output, input) &&
       (grad_bias == nullptr || (gb.dtype == gw.dtype && gb.contiguous)) &&
       library.weight_gradient(launch, shape, gw, gb.data, grad_output, input))
     return diopiSuccess;

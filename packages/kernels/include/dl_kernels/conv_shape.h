@@ -26,11 +26,12 @@ struct ConvShape {
 };
 
 // What `input`, `weight` and `output` of a convolution say together; for a transposed one, `input`
-// is what it produces and `output` what it is given. The sample dimension may be missing.
+// is what it produces and `output` what it is given, which then may have fewer windows than fit.
+// The sample dimension may be missing.
 inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output,
                                const TensorRef& input, const TensorRef& weight, diopiSize_t stride,
                                diopiSize_t padding, diopiSize_t dilation, int64_t groups,
-                               ConvShape* shape) {
+                               bool transposed, ConvShape* shape) {
   if (weight.ndim != dims + 2) {
     return fail(op, "the weight has %lld dimensions; it needs %d", (long long)weight.ndim,
                 dims + 2);
@@ -74,7 +75,8 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
                   (long long)axis.dilation);
     }
     const int64_t span = axis.input + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1;
-    if (span < 0 || span / axis.stride + 1 != axis.output) {
+    const int64_t fitting = span < 0 ? 0 : span / axis.stride + 1;
+    if (transposed ? axis.output > fitting : axis.output != fitting || fitting == 0) {
       return fail(op, "a kernel of %lld on %lld elements does not give %lld outputs",
                   (long long)axis.kernel, (long long)axis.input, (long long)axis.output);
     }

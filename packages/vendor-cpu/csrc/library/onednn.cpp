@@ -11,9 +11,8 @@ std::unique_ptr<Runtime> load() {
   void* library = open_library("DL_CPU_ONEDNN", "libdnnl.so.3", "libdnnl.so.3");
   if (library == nullptr) return nullptr;
   auto made = std::make_unique<Runtime>();
-#define DL_ONEDNN_BIND(name, result, parameters)                       \
-  made->api.name =                                                     \
-      reinterpret_cast<result(*) parameters>(dlsym(library, "dnnl_" #name)); \
+#define DL_ONEDNN_BIND(name, result, parameters)                                          \
+  made->api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "dnnl_" #name)); \
   if (made->api.name == nullptr) return nullptr;
   DL_ONEDNN_FUNCTIONS(DL_ONEDNN_BIND)
 #undef DL_ONEDNN_BIND

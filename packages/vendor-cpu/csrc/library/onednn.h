@@ -25,10 +25,10 @@ struct Runtime {
 const Runtime* runtime();
 
 // Owners of oneDNN's objects.
-#define DL_ONEDNN_OWNER(Type, destroy)                                   \
-  struct Type##Deleter {                                                 \
+#define DL_ONEDNN_OWNER(Type, destroy)                                      \
+  struct Type##Deleter {                                                    \
     void operator()(Type* object) const { runtime()->api.destroy(object); } \
-  };                                                                     \
+  };                                                                        \
   using Type##Owner = std::unique_ptr<Type, Type##Deleter>;
 DL_ONEDNN_OWNER(MemoryDesc, memory_desc_destroy)
 DL_ONEDNN_OWNER(Memory, memory_destroy)

@@ -107,8 +107,8 @@ struct Convolution {
   }
 
   PrimitiveDescOwner forward(const Attributes* attributes, bool hint) const {
-    const MemoryDescOwner from = describe_any(type, image.ndim, image.sizes), taps = any(weight), to = any(result),
-                          shift = hint ? nullptr : bias();
+    const MemoryDescOwner from = describe_any(type, image.ndim, image.sizes), taps = any(weight),
+                          to = any(result), shift = hint ? nullptr : bias();
     PrimitiveDesc* made = nullptr;
     if (from == nullptr || taps == nullptr || to == nullptr ||
         runtime()->api.convolution_forward_primitive_desc_create(
@@ -207,8 +207,8 @@ bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRe
   if (!served(grad_output)) return false;
   const Convolution call(shape, grad_input, weight, grad_output, false);
   void* const data[] = {grad_input.data, weight.data, grad_output.data};
-  return run_cached(launch, call.key(kInputGradient), [&] { return make_input_gradient(call); },
-                    data);
+  return run_cached(
+      launch, call.key(kInputGradient), [&] { return make_input_gradient(call); }, data);
 }
 
 bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
@@ -216,8 +216,8 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
   if (!served(grad_output)) return false;
   const Convolution call(shape, input, grad_weight, grad_output, grad_bias != nullptr);
   void* const data[] = {input.data, grad_weight.data, grad_output.data, grad_bias};
-  return run_cached(launch, call.key(kWeightGradient), [&] { return make_weight_gradient(call); },
-                    data);
+  return run_cached(
+      launch, call.key(kWeightGradient), [&] { return make_weight_gradient(call); }, data);
 }
 
 }  // namespace dl::cpu::onednn

@@ -91,8 +91,8 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call) {
     const Runtime& onednn = *runtime();
     std::vector<Port> ports;
     const auto add = [&](Argument argument, const Layout& layout) {
-      ports.push_back({argument, Query(0),
-                       describe(type, ndim, layout.sizes + first, layout.strides + first)});
+      ports.push_back(
+          {argument, Query(0), describe(type, ndim, layout.sizes + first, layout.strides + first)});
     };
     add(kSource, a);
     add(kWeights, b);
@@ -111,8 +111,8 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call) {
     if (status != kSuccess) return nullptr;
     return Operation::make(PrimitiveDescOwner(made), std::move(ports));
   };
-  void* const data[] = {const_cast<void*>(call.a.data), const_cast<void*>(call.b.data),
-                        call.c.data, const_cast<void*>(call.bias)};
+  void* const data[] = {const_cast<void*>(call.a.data), const_cast<void*>(call.b.data), call.c.data,
+                        const_cast<void*>(call.bias)};
   return run_cached(launch, key, make, data);
 }
 

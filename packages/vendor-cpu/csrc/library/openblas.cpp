@@ -89,8 +89,8 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
     gemm(kRowMajor, a_side, b_side, static_cast<int>(call.m), static_cast<int>(call.n),
          static_cast<int>(call.k), static_cast<T>(call.alpha),
          static_cast<const T*>(call.a.data) + i * call.a.step, a_stride,
-         static_cast<const T*>(call.b.data) + i * call.b.step, b_stride,
-         static_cast<T>(call.beta), static_cast<T*>(call.c.data) + i * call.c.step, c_stride);
+         static_cast<const T*>(call.b.data) + i * call.b.step, b_stride, static_cast<T>(call.beta),
+         static_cast<T*>(call.c.data) + i * call.c.step, c_stride);
   }
   return true;
 }

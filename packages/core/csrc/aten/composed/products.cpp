@@ -1,5 +1,4 @@
 // Products that are matrix products in other words.
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/addmm.h>
@@ -9,13 +8,17 @@
 #include <ATen/ops/relu.h>
 
 #include "aten/composed.h"
-#include "aten/wrapper.h"
+#include "aten/fallback.h"
 
 namespace dl::core {
 namespace {
 
 using at::Scalar;
 using at::Tensor;
+
+c10::OperatorHandle find_operator(const char* name, const char* overload) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+}
 
 // Of floats of one dtype, on one device: what the contract's products with a summand take. Torch's
 // own kernels get the rest, and word the errors.
@@ -43,9 +46,7 @@ bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor&
          mat.size(1) == vec.size(0) && spreads_to(self, {mat.size(0)});
 }
 
-Tensor as_column(const Tensor& vector) {
-  return vector.dim() == 0 ? vector : vector.unsqueeze(1);
-}
+Tensor as_column(const Tensor& vector) { return vector.dim() == 0 ? vector : vector.unsqueeze(1); }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {

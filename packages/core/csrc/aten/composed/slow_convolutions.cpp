@@ -4,6 +4,7 @@
 #include <ATen/ops/convolution_backward.h>
 
 #include <tuple>
+#include <vector>
 
 #include "aten/composed.h"
 
@@ -22,8 +23,9 @@ IntArrayRef zeros(const Tensor& weight) { return {kZeros, static_cast<size_t>(we
 // channels, as all weights do.
 Tensor with_window(const Tensor& weight, IntArrayRef window) {
   if (weight.dim() == static_cast<int64_t>(window.size()) + 2) return weight;
-  TORCH_CHECK(weight.dim() == 2, "[dl] a weight with ", weight.dim(), " dimensions has no window of ",
-              window, "; give it as (filters, channels, window) or flattened to two");
+  TORCH_CHECK(weight.dim() == 2, "[dl] a weight with ", weight.dim(),
+              " dimensions has no window of ", window,
+              "; give it as (filters, channels, window) or flattened to two");
   std::vector<int64_t> sizes = {weight.size(0), -1};
   sizes.insert(sizes.end(), window.begin(), window.end());
   return weight.view(sizes);
@@ -36,10 +38,9 @@ Tensor convolve(const Tensor& self, const Tensor& given, IntArrayRef window,
   const Tensor weight = with_window(given, window);
   // A sample alone gets a batch of its own.
   const bool single = self.dim() == weight.dim() - 1;
-  const Tensor out = at::convolution(
-      single ? self.unsqueeze(0) : self, weight, bias, stride, padding,
-      dilation.value_or(ones(weight)), transposed,
-      output_padding.empty() ? zeros(weight) : output_padding, 1);
+  const Tensor out = at::convolution(single ? self.unsqueeze(0) : self, weight, bias, stride,
+                                     padding, dilation.value_or(ones(weight)), transposed,
+                                     output_padding.empty() ? zeros(weight) : output_padding, 1);
   return single ? out.squeeze(0) : out;
 }
 
@@ -53,8 +54,8 @@ Tensor& convolve_out(Tensor& out, const Tensor& self, const Tensor& given, IntAr
                                dilation.value_or(ones(weight)), transposed,
                                output_padding.empty() ? zeros(weight) : output_padding, 1);
   }
-  const Tensor made = convolve(self, weight, window, bias, stride, padding, dilation, transposed,
-                               output_padding);
+  const Tensor made =
+      convolve(self, weight, window, bias, stride, padding, dilation, transposed, output_padding);
   out.resize_(made.sizes());
   return out.copy_(made);
 }

@@ -118,7 +118,8 @@ void input_gradient_part(const Launch& launch, const ConvShape& shape, O* grad_i
   window.sample_step = shape.filters * shape.output_plane();
   const int64_t positions = shape.samples * window.positions(), taps = window.taps();
   if (positions == 0) return;
-  const int64_t channels = shape.group_channels(), size = shape.filters * shape.taps() / shape.groups;
+  const int64_t channels = shape.group_channels(),
+                size = shape.filters * shape.taps() / shape.groups;
   const Workspace<T> gathered(launch, shape.groups * channels * taps);
   launch.parallel_for(shape.groups, grain_for(size), [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g)
@@ -127,16 +128,15 @@ void input_gradient_part(const Launch& launch, const ConvShape& shape, O* grad_i
   each_piece(launch, shape.groups, positions, [&](int64_t group, int64_t first, int64_t count) {
     const Columns<T> columns{
         window, grad_output + group * shape.group_filters() * window.channel_step, first};
-    const ImageTarget<O> target{
-        window,
-        grad_input + group * channels * shape.input_plane(),
-        first,
-        shape.input_plane(),
-        shape.channels * shape.input_plane(),
-        {shape.axes[0].stride, shape.axes[1].stride, shape.axes[2].stride},
-        {residue[0], residue[1], residue[2]},
-        shape.axes[1].input,
-        shape.axes[2].input};
+    const ImageTarget<O> target{window,
+                                grad_input + group * channels * shape.input_plane(),
+                                first,
+                                shape.input_plane(),
+                                shape.channels * shape.input_plane(),
+                                {shape.axes[0].stride, shape.axes[1].stride, shape.axes[2].stride},
+                                {residue[0], residue[1], residue[2]},
+                                shape.axes[1].input,
+                                shape.axes[2].input};
     gemm_blocked<O, C>(launch, channels, count, taps, C(1),
                        Lines<T>{gathered.data() + group * channels * taps, taps, 1}, columns, C(0),
                        target);
@@ -163,17 +163,12 @@ void convolve(const Launch& launch, const ConvShape& shape, T* out, const T* in,
   detail::each_piece(
       launch, shape.groups, shape.samples * plane,
       [&](int64_t group, int64_t first, int64_t count) {
-        const detail::Columns<T> columns{
-            window, in + group * window.channels * window.channel_step, first};
-        const detail::ImageTarget<T> target{window,
-                                            out + group * filters * plane,
-                                            first,
-                                            plane,
-                                            shape.filters * plane,
-                                            {1, 1, 1},
-                                            {0, 0, 0},
-                                            shape.axes[1].output,
-                                            shape.axes[2].output};
+        const detail::Columns<T> columns{window, in + group * window.channels * window.channel_step,
+                                         first};
+        const detail::ImageTarget<T> target{
+            window,    out + group * filters * plane, first,
+            plane,     shape.filters * plane,         {1, 1, 1},
+            {0, 0, 0}, shape.axes[1].output,          shape.axes[2].output};
         detail::gemm_blocked<T, C>(
             launch, filters, count, window.taps(), C(1),
             detail::Lines<T>{weight + group * filters * shape.taps(), shape.taps(), 1}, columns,
@@ -222,7 +217,8 @@ void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* g
       const int64_t count = positions - first < piece ? positions - first : piece;
       const detail::Planes<T> left{grad_output + group * filters * plane, plane,
                                    shape.filters * plane, first};
-      const detail::Taps<T> right{window, in + group * window.channels * window.channel_step, first};
+      const detail::Taps<T> right{window, in + group * window.channels * window.channel_step,
+                                  first};
       C* to = parts.data() + task % pieces * size + group * filters * taps;
       detail::gemm_blocked<C, C>(launch, filters, taps, count, C(1), left, right, C(0),
                                  detail::MatrixTarget<C>{{to, taps, 1}});

@@ -26,12 +26,8 @@ struct Window {
   WindowAxis axes[3];
   int64_t channels, channel_step, sample_step;  // of the image, in elements
 
-  int64_t positions() const {
-    return axes[0].positions * axes[1].positions * axes[2].positions;
-  }
-  int64_t places() const {
-    return int64_t(axes[0].taps) * axes[1].taps * axes[2].taps;
-  }
+  int64_t positions() const { return axes[0].positions * axes[1].positions * axes[2].positions; }
+  int64_t places() const { return int64_t(axes[0].taps) * axes[1].taps * axes[2].taps; }
   int64_t taps() const { return channels * places(); }
 };
 
@@ -149,7 +145,8 @@ struct Columns {
   }
 };
 
-// Lines are taps, their elements positions from `start` on: what a gradient of the weight sums over.
+// Lines are taps, their elements positions from `start` on: what a gradient of the weight sums
+// over.
 template <class T>
 struct Taps {
   const Window& window;
@@ -193,8 +190,9 @@ struct Planes {
       for (int64_t k = 0; k < depth;) {
         const int64_t sample = (start + k0 + k) / plane, place = (start + k0 + k) % plane;
         const int64_t length = plane - place < depth - k ? plane - place : depth - k;
-        pack_panel<height>(to + k * height, image + sample * sample_step + (first + i) * plane + place,
-                           plane, int64_t(1), lanes, length);
+        pack_panel<height>(to + k * height,
+                           image + sample * sample_step + (first + i) * plane + place, plane,
+                           int64_t(1), lanes, length);
         k += length;
       }
     }
