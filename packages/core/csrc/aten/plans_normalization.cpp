@@ -14,8 +14,8 @@ bool defined(const OptionalTensor& tensor) { return tensor && tensor->defined();
 const Tensor& value(const Tensor& tensor) { return tensor; }
 const Tensor& value(const OptionalTensor& tensor) { return *tensor; }
 
-// The one type of all parameters and statistics: that of the input, or the type that a half input is
-// computed in; without parameters the input's. Nothing when they do not agree or lie elsewhere.
+// The one type of all parameters and statistics: that of the input, or the type that a half input
+// is computed in; without parameters the input's. Nothing when they do not agree or lie elsewhere.
 template <typename... Parameters>
 OptionalType parameter_type(const Tensor& input, const Parameters&... parameters) {
   if (!alike(input) || !floating(input)) return std::nullopt;
@@ -109,8 +109,8 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
                          const OptionalTensor& running_var, const OptionalTensor& save_mean,
                          const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask) {
   const auto used = [&](const OptionalTensor& saved) { return train ? saved : OptionalTensor(); };
-  const OptionalType type = parameter_type(input, weight, running_mean, running_var,
-                                           used(save_mean), used(save_invstd));
+  const OptionalType type =
+      parameter_type(input, weight, running_mean, running_var, used(save_mean), used(save_invstd));
   if (!type || !alike(input, grad_out) || input.dim() < 2 || input.numel() == 0) return false;
   const bool saved = defined(save_mean) && save_mean->numel() == input.size(1);
   if (train ? !saved : !(defined(running_mean) && defined(running_var))) return false;

@@ -1,5 +1,5 @@
-// Scaled dot-product attention: `attention` and `attention_backward` on dense problems. A GPU vendor
-// puts its library here.
+// Scaled dot-product attention: `attention` and `attention_backward` on dense problems. A GPU
+// vendor puts its library here.
 #ifndef DL_KERNELS_ATTENTION_H_
 #define DL_KERNELS_ATTENTION_H_
 

@@ -1,5 +1,5 @@
-// Tensors of shape (N, C) or (N, C, …) as normalisations see them: channels, each with the positions
-// of every sample.
+// Tensors of shape (N, C) or (N, C, …) as normalisations see them: channels, each with the
+// positions of every sample.
 #ifndef DL_KERNELS_CHANNELS_H_
 #define DL_KERNELS_CHANNELS_H_
 
@@ -48,13 +48,13 @@ inline bool channels_last(const TensorRef& tensor) {
   return true;
 }
 
-// first[c] and second[c] become the sums over all rows of what f(index, c) returns, index being that
-// of the element in a row-major matrix. Cut at fixed places, so that the result does not depend on
-// the number of threads.
+// first[c] and second[c] become the sums over all rows of what f(index, c) returns, index being
+// that of the element in a row-major matrix. Cut at fixed places, so that the result does not
+// depend on the number of threads.
 template <class C, class F>
 void column_sums(const Launch& launch, int64_t rows, int64_t columns, double* first, double* second,
                  const F& f) {
-  constexpr int64_t kRows = 256;   // whose sums are kept in C
+  constexpr int64_t kRows = 256;  // whose sums are kept in C
   constexpr int64_t kWidth = 64;
   int64_t pieces = rows * columns / (int64_t(1) << 15);
   pieces = pieces < 1 ? 1 : pieces > 32 ? 32 : pieces;

@@ -36,8 +36,7 @@ double scale_of(const at::Tensor& query, std::optional<double> scale) {
 // As the projection before it lies: mostly [N, S, H, D], so that joining the heads copies nothing.
 at::Tensor empty_laid_out_as(const at::Tensor& like) {
   return like.is_non_overlapping_and_dense()
-             ? empty_strided_on(like.get_device(), like.sizes(), like.strides(),
-                                like.scalar_type())
+             ? empty_strided_on(like.get_device(), like.sizes(), like.strides(), like.scalar_type())
              : empty_on(like.get_device(), like.sizes(), like.scalar_type());
 }
 
@@ -67,8 +66,10 @@ Pair flash_attention(const at::Tensor& query, const at::Tensor& key, const at::T
     return {std::move(out), std::move(lse)};
   static const auto op = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu", "");
   return TypedFallback<Pair(const at::Tensor&, const at::Tensor&, const at::Tensor&, double, bool,
-                            const OptionalTensor&, std::optional<double>)>::
-      call(op, query, key, value, dropout, is_causal, mask, scale);
+                            const OptionalTensor&, std::optional<double>)>::call(op, query, key,
+                                                                                 value, dropout,
+                                                                                 is_causal, mask,
+                                                                                 scale);
 }
 
 bool attend_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
@@ -105,27 +106,38 @@ Triple flash_attention_backward(const at::Tensor& grad_out, const at::Tensor& qu
       find_operator("aten::_scaled_dot_product_flash_attention_for_cpu_backward", "");
   return TypedFallback<Triple(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                               const at::Tensor&, const at::Tensor&, const at::Tensor&, double, bool,
-                              const OptionalTensor&, std::optional<double>)>::
-      call(op, grad_out, query, key, value, out, lse, dropout, is_causal, mask, scale);
+                              const OptionalTensor&, std::optional<double>)>::call(op, grad_out,
+                                                                                   query, key,
+                                                                                   value, out, lse,
+                                                                                   dropout,
+                                                                                   is_causal, mask,
+                                                                                   scale);
 }
 
-using Overrideable = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t, int64_t,
-                                at::Tensor, at::Tensor, at::Tensor>;
+using Overrideable = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt,
+                                c10::SymInt, at::Tensor, at::Tensor, at::Tensor>;
 
 Overrideable overrideable(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const OptionalTensor& bias, double dropout, bool is_causal, bool,
                           std::optional<double> scale) {
   auto [out, lse] = flash_attention(query, key, value, dropout, is_causal, bias, scale);
   const at::Tensor unused = at::empty({}, at::TensorOptions().dtype(at::kLong));
-  return {std::move(out), std::move(lse), at::Tensor(), at::Tensor(), query.size(2),
-          key.size(2),    unused,         unused,       at::Tensor()};
+  return {std::move(out),
+          std::move(lse),
+          at::Tensor(),
+          at::Tensor(),
+          c10::SymInt(query.size(2)),
+          c10::SymInt(key.size(2)),
+          unused,
+          unused,
+          at::Tensor()};
 }
 
 at::Tensor repeat_heads(const at::Tensor& tensor, int64_t heads) {
   if (tensor.size(1) == heads) return tensor;
   return tensor.unsqueeze(2)
-      .expand({tensor.size(0), tensor.size(1), heads / tensor.size(1), tensor.size(2),
-               tensor.size(3)})
+      .expand(
+          {tensor.size(0), tensor.size(1), heads / tensor.size(1), tensor.size(2), tensor.size(3)})
       .reshape({tensor.size(0), heads, tensor.size(2), tensor.size(3)});
 }
 

@@ -86,8 +86,8 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
   const Tensor flat = mean.reshape({input.size(1)});
   move_towards(running_mean, flat, momentum);
   move_towards(running_var, variance * (count / (count - 1)), momentum);
-  const bool mixed = running_mean && running_mean->defined() &&
-                     running_mean->scalar_type() != input.scalar_type();
+  const bool mixed =
+      running_mean && running_mean->defined() && running_mean->scalar_type() != input.scalar_type();
   const at::ScalarType type = mixed ? running_mean->scalar_type() : input.scalar_type();
   return {flat.to(type), variance.to(type)};
 }
@@ -101,8 +101,7 @@ std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t
 }
 
 std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad_w, const Tensor& v,
-                                                const Tensor& g, const Tensor& norms,
-                                                int64_t dim) {
+                                                const Tensor& g, const Tensor& norms, int64_t dim) {
   const Tensor grad = widened(grad_w), wide = widened(v), length = widened(norms);
   const Tensor along = at::sum(grad * wide, other_dims(v, dim), /*keepdim=*/true) / length;
   const Tensor grad_v = (grad - wide * (along / length)) * (widened(g) / length);
@@ -139,8 +138,7 @@ Tensor renorm(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Sc
       op, self, p, dim, maxnorm);
 }
 
-Tensor& renorm_in_place(Tensor& self, const at::Scalar& p, int64_t dim,
-                        const at::Scalar& maxnorm) {
+Tensor& renorm_in_place(Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
   if (renorm_fits(self, p, dim, maxnorm)) return self.copy_(renormed(self, p, dim, maxnorm));
   static const auto op = find_operator("aten::renorm_", "");
   return TypedFallback<Tensor&(Tensor&, const at::Scalar&, int64_t, const at::Scalar&)>::call(

@@ -68,13 +68,12 @@ Tensor masked_softmax_backward(const Tensor& grad, const Tensor& output, const T
                                OptionalInt dim) {
   TORCH_CHECK(mask.sizes() == grad.sizes(), "_masked_softmax_backward: the mask has shape ",
               mask.sizes(), " and the gradient ", grad.sizes(), "; they should be equal");
-  return at::_softmax_backward_data(grad.masked_fill(mask, 0), output,
-                                    last_unless_given(grad, dim), output.scalar_type());
+  return at::_softmax_backward_data(grad.masked_fill(mask, 0), output, last_unless_given(grad, dim),
+                                    output.scalar_type());
 }
 
 // [B, T, 3 · D] becomes three times [B, heads, T, D / heads]; queries are scaled.
-std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv,
-                                                              const Tensor& bias,
+std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv, const Tensor& bias,
                                                               int64_t heads) {
   TORCH_CHECK(qkv.dim() == 3 && bias.dim() == 1 && bias.size(0) == qkv.size(2) && heads > 0 &&
                   qkv.size(2) % (3 * heads) == 0,
@@ -97,11 +96,13 @@ Tensor project(const Tensor& query, const Tensor& key, const Tensor& value, int6
       {at::linear(query, parts[0]), at::linear(key, parts[1]), at::linear(value, parts[2])}, 2);
 }
 
-std::tuple<Tensor, Tensor> multi_head_attention(
-    const Tensor& query, const Tensor& key, const Tensor& value, int64_t embed_dim, int64_t heads,
-    const Tensor& qkv_weight, const Tensor& qkv_bias, const Tensor& proj_weight,
-    const Tensor& proj_bias, const OptionalTensor& mask, bool need_weights, bool average_weights,
-    OptionalInt mask_type) {
+std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tensor& key,
+                                                const Tensor& value, int64_t embed_dim,
+                                                int64_t heads, const Tensor& qkv_weight,
+                                                const Tensor& qkv_bias, const Tensor& proj_weight,
+                                                const Tensor& proj_bias, const OptionalTensor& mask,
+                                                bool need_weights, bool average_weights,
+                                                OptionalInt mask_type) {
   TORCH_CHECK(query.dim() == 3 && key.sizes() == query.sizes() && value.sizes() == query.sizes(),
               "_native_multi_head_attention: query, key and value should have the same three "
               "dimensions, got ",
@@ -129,15 +130,15 @@ std::tuple<Tensor, Tensor> multi_head_attention(
   return {at::linear(joined, proj_weight, proj_bias), weights};
 }
 
-// Source: Vaswani et al., Attention Is All You Need (2017); with `norm_first`, Xiong et al., On Layer
-// Normalization in the Transformer Architecture (2020).
+// Source: Vaswani et al., Attention Is All You Need (2017); with `norm_first`, Xiong et al., On
+// Layer Normalization in the Transformer Architecture (2020).
 Tensor encoder_layer(const Tensor& src, int64_t embed_dim, int64_t heads, const Tensor& qkv_weight,
                      const Tensor& qkv_bias, const Tensor& proj_weight, const Tensor& proj_bias,
                      bool use_gelu, bool norm_first, double eps, const Tensor& norm_weight_1,
                      const Tensor& norm_bias_1, const Tensor& norm_weight_2,
                      const Tensor& norm_bias_2, const Tensor& ffn_weight_1,
-                     const Tensor& ffn_bias_1, const Tensor& ffn_weight_2,
-                     const Tensor& ffn_bias_2, const OptionalTensor& mask, OptionalInt mask_type) {
+                     const Tensor& ffn_bias_1, const Tensor& ffn_weight_2, const Tensor& ffn_bias_2,
+                     const OptionalTensor& mask, OptionalInt mask_type) {
   const auto norm = [&](const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return std::get<0>(at::native_layer_norm(x, {embed_dim}, weight, bias, eps));
   };

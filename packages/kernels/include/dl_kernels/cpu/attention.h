@@ -1,7 +1,6 @@
-// Attention on the CPU, without the matrix of all scores: blocks of keys pass by, and the maximum and
-// the sum of each query's softmax are mended on the way.
-// Source: Dao et al., FlashAttention (2022); Milakov and Gimelshein, Online normalizer calculation
-// for softmax (2018).
+// Attention on the CPU, without the matrix of all scores: blocks of keys pass by, and the maximum
+// and the sum of each query's softmax are mended on the way. Source: Dao et al., FlashAttention
+// (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 #ifndef DL_KERNELS_CPU_ATTENTION_H_
 #define DL_KERNELS_CPU_ATTENTION_H_
 
@@ -120,9 +119,9 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
               C* line = sums + i * value_width;
               for (int64_t d = 0; factor != C(1) && d < value_width; ++d) line[d] *= factor;
             }
-            Gemm::template multiply<Order::columns>(
-                count, value_width, fill, scores, kQueryBlock, values.data + key * values.step,
-                values.step, sums, value_width, !first);
+            Gemm::template multiply<Order::columns>(count, value_width, fill, scores, kQueryBlock,
+                                                    values.data + key * values.step, values.step,
+                                                    sums, value_width, !first);
             first = false;
           }
           for (int64_t i = 0; i < count; ++i) {
@@ -131,8 +130,7 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
             const C* from = sums + i * value_width;
             T* to = out.at(n, h, query + i);
             if (first) {
-              for (int64_t d = 0; d < shape.value_width; ++d)
-                to[d * out.column] = cast<T>(C(0));
+              for (int64_t d = 0; d < shape.value_width; ++d) to[d * out.column] = cast<T>(C(0));
             } else if (out.column == 1) {
               DL_VECTOR_LOOP
               for (int64_t d = 0; d < shape.value_width; ++d) to[d] = cast<T>(from[d] * factor);

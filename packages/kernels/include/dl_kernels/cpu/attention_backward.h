@@ -1,6 +1,6 @@
-// Gradients of attention on the CPU. The weights are computed again, block by block, from the scores
-// and the saved logarithms of their sums.
-// Source: Dao et al., FlashAttention (2022), section B.2.
+// Gradients of attention on the CPU. The weights are computed again, block by block, from the
+// scores and the saved logarithms of their sums. Source: Dao et al., FlashAttention (2022), section
+// B.2.
 #ifndef DL_KERNELS_CPU_ATTENTION_BACKWARD_H_
 #define DL_KERNELS_CPU_ATTENTION_BACKWARD_H_
 
@@ -60,10 +60,16 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
   launch.parallel_for(
       shape.batch * shape.key_heads, grain_for(work), [&](int64_t begin, int64_t end) {
         const int64_t block = kQueryBlock * kKeyBlockBackward;
-        const int64_t parts[] = {block, block, shape.keys * width, shape.keys * value_width,
-                                 shape.queries * width, kQueryBlock * width,
-                                 kQueryBlock * value_width, kQueryBlock * width,
-                                 kQueryBlock * value_width, shape.keys * width,
+        const int64_t parts[] = {block,
+                                 block,
+                                 shape.keys * width,
+                                 shape.keys * value_width,
+                                 shape.queries * width,
+                                 kQueryBlock * width,
+                                 kQueryBlock * value_width,
+                                 kQueryBlock * width,
+                                 kQueryBlock * value_width,
+                                 shape.keys * width,
                                  shape.keys * value_width};
         int64_t total = 0;
         for (const int64_t part : parts) total += part;
@@ -88,12 +94,10 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
             for (int64_t query = 0; query < shape.queries; query += kQueryBlock) {
               const int64_t count =
                   shape.queries - query < kQueryBlock ? shape.queries - query : kQueryBlock;
-              const Rows<C> rows =
-                  ready_rows<T, C>(q, n, h, query, count, shape.width, query_copy);
+              const Rows<C> rows = ready_rows<T, C>(q, n, h, query, count, shape.width, query_copy);
               const Rows<C> grad =
                   ready_rows<T, C>(grad_out, n, h, query, count, shape.value_width, grad_copy);
-              transpose_rows(rows, count, shape.width, static_cast<C>(shape.scale),
-                             query_columns);
+              transpose_rows(rows, count, shape.width, static_cast<C>(shape.scale), query_columns);
               transpose_rows(grad, count, shape.value_width, C(1), grad_columns);
               alignas(64) C delta[kQueryBlock], shift[kQueryBlock];
               for (int64_t i = 0; i < kQueryBlock; ++i) {
@@ -113,26 +117,24 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
               }
               const int64_t padded = round_up(count, Gemm::kColumns);
               const int64_t key_end = shape.end_key(query + count - 1);
-              for (int64_t key = shape.first_key(query); key < key_end;
-                   key += kKeyBlockBackward) {
+              for (int64_t key = shape.first_key(query); key < key_end; key += kKeyBlockBackward) {
                 const int64_t fill =
                     key_end - key < kKeyBlockBackward ? key_end - key : kKeyBlockBackward;
-                block_scores<T, C>(shape, mask, n, h, query, count, key, fill, keys,
-                                   query_columns, scores);
+                block_scores<T, C>(shape, mask, n, h, query, count, key, fill, keys, query_columns,
+                                   scores);
                 Gemm::template multiply<Order::rows>(
                     fill, padded, shape.value_width, values.data + key * values.step, values.step,
                     grad_columns, kQueryBlock, grads, kQueryBlock, false);
                 score_gradients(fill, padded, shift, delta, scores, grads);
-                Gemm::template multiply<Order::rows>(fill, value_width, count, scores, kQueryBlock,
-                                                     grad.data, grad.step,
-                                                     value_sums + key * value_width, value_width,
-                                                     true);
+                Gemm::template multiply<Order::rows>(
+                    fill, value_width, count, scores, kQueryBlock, grad.data, grad.step,
+                    value_sums + key * value_width, value_width, true);
                 Gemm::template multiply<Order::rows>(fill, width, count, grads, kQueryBlock,
                                                      rows.data, rows.step, key_sums + key * width,
                                                      width, true);
-                Gemm::template multiply<Order::columns>(
-                    count, width, fill, grads, kQueryBlock, keys.data + key * keys.step, keys.step,
-                    query_sums + query * width, width, true);
+                Gemm::template multiply<Order::columns>(count, width, fill, grads, kQueryBlock,
+                                                        keys.data + key * keys.step, keys.step,
+                                                        query_sums + query * width, width, true);
               }
             }
             write_rows(grad_q, n, h, 0, shape.queries, shape.width, query_sums, width,

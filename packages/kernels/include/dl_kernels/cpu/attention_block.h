@@ -1,13 +1,13 @@
 // What attention and its gradient share on the CPU: operands made ready for the tiles, and the
 // scores of a block of keys with a block of queries. Scores lie transposed, keys by queries: the
-// softmax over keys is then a vertical one, on many queries at once, and the scores are an operand of
-// the next product as they are.
+// softmax over keys is then a vertical one, on many queries at once, and the scores are an operand
+// of the next product as they are.
 #ifndef DL_KERNELS_CPU_ATTENTION_BLOCK_H_
 #define DL_KERNELS_CPU_ATTENTION_BLOCK_H_
 
 #include <cstdint>
-#include <type_traits>
 #include <limits>
+#include <type_traits>
 
 #include "dl_kernels/attention.h"
 #include "dl_kernels/cpu/launch.h"
@@ -129,8 +129,7 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
   for (int64_t i = 0; i < queries; ++i) {
     const int64_t first = shape.first_key(query + i) - key, end = shape.end_key(query + i) - key;
     for (int64_t j = 0; j < keys; ++j) {
-      if (j < first || j >= end)
-        scores[j * kQueryBlock + i] = -std::numeric_limits<C>::infinity();
+      if (j < first || j >= end) scores[j * kQueryBlock + i] = -std::numeric_limits<C>::infinity();
     }
   }
 }
