@@ -93,7 +93,9 @@ def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
 def test_sgd_steps(
     vendor: Vendor, dtype: str, layout: str, momentum: float, dampening: float, nesterov: bool
 ) -> None:
-    placed = [place(vendor, numbers((7, 33), dtype, 191 + i, -1, 1), dtype, layout) for i in (0, 1, 2)]
+    placed = [
+        place(vendor, numbers((7, 33), dtype, 191 + i, -1, 1), dtype, layout) for i in (0, 1, 2)
+    ]
     (p, g, buf), (param, grad, average) = zip(*placed, strict=True)
     vendor.op.Sgd(p, g, buf if momentum else None, LR, momentum, dampening, DECAY, nesterov)
     one = np.longdouble
@@ -108,7 +110,7 @@ def test_sgd_steps(
 
 def test_sgd_with_momentum_needs_a_buffer(vendor: Vendor) -> None:
     p, g = (vendor.tensor(np.ones(3, np.float32)) for _ in range(2))
-    with pytest.raises(OperatorError, match="momentum 0.5 needs a buffer"):
+    with pytest.raises(OperatorError, match="needs a buffer"):
         vendor.op.Sgd(p, g, None, LR, 0.5, 0.0, 0.0, False)
     assert (p.numpy() == 1).all()
 
