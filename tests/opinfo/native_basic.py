@@ -51,5 +51,4 @@ DECLARED = {
         r"\(float32\[\d+, \d+, \d+\]",
         "the contract wants a batch",
     ),
-    "nll_loss_forward": (r"\(float32\[\d+\], ", "the contract wants a batch"),
 }
