@@ -68,7 +68,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("fractional_max_pool2d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("fractional_max_pool2d_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("fractional_max_pool3d", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("hash_tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("i0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("i0_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("igamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -16,7 +16,6 @@ bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor
 bool pointwise_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
                     const OptionalTensor& weight, int64_t reduction);
 bool pointwise_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                             const Tensor& target, const OptionalTensor& weight,
-                             int64_t reduction);
+                             const Tensor& target, const OptionalTensor& weight, int64_t reduction);
 
 }  // namespace dl::core::plans

@@ -21,7 +21,8 @@ inline c10::OperatorHandle find_operator(const char* name, const char* overload)
 // As device_of for one tensor: the first of the list decides.
 template <typename List>
 int device_of_list(const List& tensors) {
-  return tensors.size() == 0 ? -1 : core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
+  return tensors.size() == 0 ? -1
+                             : core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
 }
 
 // An array of input handles, NULL entries for undefined tensors.
@@ -52,7 +53,6 @@ inline bool bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& mi
                        const std::optional<at::Scalar>& max) {
   return (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
 }
-
 
 // Integers have no negative powers, and none that are not whole.
 inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {

@@ -117,9 +117,7 @@ Tensor& log_sigmoid_backward_out(const Tensor& grad_output, const Tensor& self, 
   return grad_input;
 }
 
-Tensor prelu(const Tensor& x, const Tensor& weight) {
-  return at::where(x.gt(0), x, x.mul(weight));
-}
+Tensor prelu(const Tensor& x, const Tensor& weight) { return at::where(x.gt(0), x, x.mul(weight)); }
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& grad_output, const Tensor& self,
                                           const Tensor& weight) {
   const Tensor positive = self.gt(0);

@@ -79,9 +79,7 @@ Tensor nextafter_run(const Tensor& given, const Tensor& self, const Tensor& othe
   const Tensor towards = other.to(options).expand(shape).contiguous();
   return settle(given.defined(), out, neighbour(from, towards), self, other);
 }
-Tensor nextafter(const Tensor& self, const Tensor& other) {
-  return nextafter_run({}, self, other);
-}
+Tensor nextafter(const Tensor& self, const Tensor& other) { return nextafter_run({}, self, other); }
 Tensor& nextafter_out(const Tensor& self, const Tensor& other, Tensor& out) {
   nextafter_run(out, self, other);
   return out;
@@ -100,19 +98,17 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   const Tensor bits = at::where(tiny, x.mul(0x1p54), x).contiguous().view(at::kLong);
   const Tensor field = at::div(bits.bitwise_and(kField), int64_t{1} << 52, "trunc");
   Tensor exponent = field.sub(1022).sub_(tiny.to(at::kLong).mul_(54));
-  Tensor mantissa =
-      bits.bitwise_and(~kField).bitwise_or_(int64_t{1022} << 52).view(at::kDouble);
+  Tensor mantissa = bits.bitwise_and(~kField).bitwise_or_(int64_t{1022} << 52).view(at::kDouble);
   const Tensor none = field.eq(0x7ff).logical_or_(x.eq(0));
   mantissa = at::where(none, x, mantissa);
   exponent = exponent.masked_fill_(none, 0);
   return {mantissa.to(self.scalar_type()), exponent.to(at::kInt)};
 }
 std::tuple<Tensor&, Tensor&> frexp_out(const Tensor& self, Tensor& mantissa, Tensor& exponent) {
-  TORCH_CHECK(mantissa.dtype() == self.dtype(),
-              "torch.frexp() expects mantissa to have dtype ", self.dtype(), " but got ",
-              mantissa.dtype());
-  TORCH_CHECK(exponent.dtype() == at::kInt, "torch.frexp() expects exponent to have int dtype but got ",
-              exponent.dtype());
+  TORCH_CHECK(mantissa.dtype() == self.dtype(), "torch.frexp() expects mantissa to have dtype ",
+              self.dtype(), " but got ", mantissa.dtype());
+  TORCH_CHECK(exponent.dtype() == at::kInt,
+              "torch.frexp() expects exponent to have int dtype but got ", exponent.dtype());
   const auto [fraction, power] = frexp(self);
   Tensor first = mantissa, second = exponent;
   auto iterator = at::TensorIteratorConfig()
@@ -131,8 +127,10 @@ std::tuple<Tensor&, Tensor&> frexp_out(const Tensor& self, Tensor& mantissa, Ten
 // combined until one is left.
 Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode) {
   TORCH_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
-  Tensor bits = self.is_floating_point() ? self.to(at::kDouble).view(at::kLong) : self.to(at::kLong);
-  const auto reduced = at::dim_list_to_bitset(dims, self.dim(), true);
+  Tensor bits =
+      self.is_floating_point() ? self.to(at::kDouble).view(at::kLong) : self.to(at::kLong);
+  const auto reduced = at::dim_list_to_bitset(
+      dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims), self.dim());
   at::DimVector order, kept, with_ones;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (!reduced[d]) {
@@ -160,8 +158,7 @@ Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, 
 }
 
 using BitwiseXor = Binary<bitwise_xor, Promotion::same, "bitwise_xor", "Tensor", "Tensor_out">;
-using LeftShift =
-    Binary<left_shift, Promotion::same, "bitwise_left_shift", "Tensor", "Tensor_out">;
+using LeftShift = Binary<left_shift, Promotion::same, "bitwise_left_shift", "Tensor", "Tensor_out">;
 using RightShift =
     Binary<right_shift, Promotion::same, "bitwise_right_shift", "Tensor", "Tensor_out">;
 using Gcd = Binary<gcd, Promotion::same, "gcd">;

@@ -10,8 +10,8 @@ c10::ScalarType complex_of(const Tensor& a, const Tensor& b, const char* name) {
   TORCH_CHECK(a.dtype() == b.dtype(), "Expected object of scalar type ", a.scalar_type(),
               " but got scalar type ", b.scalar_type(), " for second argument of torch.", name);
   TORCH_CHECK(c10::isFloatingType(a.scalar_type()) && a.scalar_type() != at::kBFloat16,
-              "Expected both inputs to be Half, Float or Double tensors but got ",
-              a.scalar_type(), " and ", b.scalar_type());
+              "Expected both inputs to be Half, Float or Double tensors but got ", a.scalar_type(),
+              " and ", b.scalar_type());
   return c10::toComplexType(a.scalar_type());
 }
 

@@ -49,9 +49,7 @@ Tensor& glu_backward_out(const Tensor& grad_output, const Tensor& self, int64_t 
 Tensor glu_jvp(const Tensor& glu, const Tensor& x, const Tensor& dx, int64_t dim) {
   const Halves d = widened_halves(dx, dim);
   const Tensor open = widened_halves(x, dim).gate.sigmoid();
-  return d.value.mul(open)
-      .add_(open.neg().add_(1).mul_(d.gate).mul_(glu))
-      .to(glu.scalar_type());
+  return d.value.mul(open).add_(open.neg().add_(1).mul_(d.gate).mul_(glu)).to(glu.scalar_type());
 }
 
 Tensor glu_backward_jvp(const Tensor& grad_x, const Tensor& grad_glu, const Tensor& x,

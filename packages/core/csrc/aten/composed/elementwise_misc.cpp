@@ -37,8 +37,10 @@ Tensor& masked_fill(Tensor& self, const Tensor& mask, const Tensor& value) {
               "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
   if (value.is_cpu()) return self.masked_fill_(mask, value.item());
-  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask "
-              "with dtype ", mask.scalar_type());
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "masked_fill_ only supports boolean masks, but got mask "
+              "with dtype ",
+              mask.scalar_type());
   self.copy_(at::where(mask.expand(self.sizes()), value.to(self.scalar_type()), self));
   return self;
 }

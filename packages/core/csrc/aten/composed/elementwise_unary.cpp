@@ -127,7 +127,8 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
 // 0 or π for real numbers; those of complex ones, by their parts.
 Tensor angle(const Tensor& self) {
   if (self.is_complex()) return at::imag(self).atan2(at::real(self));
-  const Tensor x = self.is_floating_point() ? self : self.to(c10::get_default_dtype_as_scalartype());
+  const Tensor x =
+      self.is_floating_point() ? self : self.to(c10::get_default_dtype_as_scalartype());
   return x.masked_fill(x.gt(0), 0.0).masked_fill_(x.lt(0), kPi).abs_();
 }
 Tensor& angle_out(const Tensor& self, Tensor& out) { return write_to(out, angle(self)); }
@@ -139,8 +140,7 @@ using Signbit = Unary<signbit, Promotion::comparison, "signbit">;
 using Trunc = Unary<trunc_of, Promotion::same, "trunc">;
 using Frac = Unary<frac, Promotion::same, "frac">;
 using Round = Unary<round, Promotion::same, "round">;
-using RoundDecimals =
-    Unary<round_decimals, Promotion::same, "round", "decimals", "decimals_out">;
+using RoundDecimals = Unary<round_decimals, Promotion::same, "round", "decimals", "decimals_out">;
 using Exp2 = Unary<exp2, Promotion::floating, "exp2">;
 using Sinc = Unary<sinc, Promotion::floating, "sinc">;
 using Erfc = Unary<erfc, Promotion::floating, "erfc">;

@@ -1,5 +1,5 @@
 // Losses that the contract lacks.
-#include <ATen/Reduction.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 
@@ -43,9 +43,8 @@ Tensor huber_loss_backward(const Tensor& grad_output, const Tensor& self, const 
   const Tensor slope = self.to(wide).sub(target).clamp_(-delta, delta).mul_(share);
   return slope.mul_(grad_output).to(self.scalar_type());
 }
-Tensor& huber_loss_backward_out(const Tensor& grad_output, const Tensor& self,
-                                const Tensor& target, int64_t reduction, double delta,
-                                Tensor& grad_input) {
+Tensor& huber_loss_backward_out(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                int64_t reduction, double delta, Tensor& grad_input) {
   return write_to(grad_input, huber_loss_backward(grad_output, self, target, reduction, delta));
 }
 
@@ -60,8 +59,10 @@ struct Labels {
 
 Labels labels_of(const Tensor& self, const Tensor& target) {
   const bool batched = self.dim() == 2;
-  TORCH_CHECK(self.dim() <= 2 && self.numel() > 0, "multilabel_margin_loss: expected a non-empty "
-              "vector or matrix, but got ", self.sizes());
+  TORCH_CHECK(self.dim() <= 2 && self.numel() > 0,
+              "multilabel_margin_loss: expected a non-empty "
+              "vector or matrix, but got ",
+              self.sizes());
   TORCH_CHECK(target.sizes() == self.sizes(), "inconsistent target size: ", target.sizes(),
               " for input of size: ", self.sizes());
   const int64_t classes = batched ? self.size(1) : self.numel();
@@ -102,18 +103,16 @@ Tensor multilabel_backward(const Tensor& grad_output, const Tensor& self, const 
   const Tensor violated = labels.violation.gt(0).to(self.scalar_type());
   const Tensor pushed = labels.classes.to(self.scalar_type()).mul_(violated.sum(2, true)).sum(1);
   const auto classes = static_cast<double>(labels.input.size(1));
-  const double share =
-      reduction == at::Reduction::Mean ? classes * static_cast<double>(labels.input.size(0))
-                                       : classes;
-  const Tensor grad = reduction == at::Reduction::None && labels.batched ? grad_output.unsqueeze(1)
-                                                                         : grad_output;
+  const double share = reduction == at::Reduction::Mean
+                           ? classes * static_cast<double>(labels.input.size(0))
+                           : classes;
+  const Tensor grad =
+      reduction == at::Reduction::None && labels.batched ? grad_output.unsqueeze(1) : grad_output;
   return violated.sum(1).sub_(pushed).div_(share).mul_(grad).view(self.sizes());
 }
-Tensor& multilabel_backward_out(const Tensor& grad_output, const Tensor& self,
-                                const Tensor& target, int64_t reduction, const Tensor& is_target,
-                                Tensor& grad_input) {
-  return write_to(grad_input,
-                  multilabel_backward(grad_output, self, target, reduction, is_target));
+Tensor& multilabel_backward_out(const Tensor& grad_output, const Tensor& self, const Tensor& target,
+                                int64_t reduction, const Tensor& is_target, Tensor& grad_input) {
+  return write_to(grad_input, multilabel_backward(grad_output, self, target, reduction, is_target));
 }
 
 }  // namespace
