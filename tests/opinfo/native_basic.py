@@ -53,5 +53,4 @@ DECLARED = {
         r"\(float32\[\d+, \d+, \d+\]",
         "the contract wants a batch",
     ),
-    "nll_loss_forward": (r"\(float32\[\d+\], ", "the contract wants a batch"),
 }

@@ -60,13 +60,6 @@ bool vendor_sized(DirectPlan& plan, const Tensor& self);
 bool vendor_sized_masked(DirectPlan& plan, const Tensor& self, const Tensor& mask);
 bool triangle(DirectPlan& plan, const Tensor& self);
 
-// Losses.
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
-              const OptionalTensor& weight, int64_t reduction);
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                       const Tensor& target, const OptionalTensor& weight,
-                       const Tensor& total_weight, int64_t reduction);
-
 // In place.
 bool written(DirectPlan& plan, const Tensor& self);
 bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value);

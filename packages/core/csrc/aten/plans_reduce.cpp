@@ -186,34 +186,4 @@ bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype)
   return true;
 }
 
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
-              const OptionalTensor& weight, int64_t reduction) {
-  if (!alike(self, weight) || !floating(self) || self.dim() != 2 || target.dim() != 1) return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong ||
-      self.size(0) != target.size(0)) {
-    return false;
-  }
-  if (weight && weight->defined() && weight->numel() != self.size(1)) return false;
-  if (self.numel() == 0) return false;
-  plan.start(self);
-  plan.set_reduction(reduction);
-  plan.output(reduction == 0 ? at::IntArrayRef(target.sizes()) : at::IntArrayRef(),
-              self.scalar_type());
-  plan.output({}, self.scalar_type());
-  return true;
-}
-
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                       const Tensor& target, const OptionalTensor& weight,
-                       const Tensor& total_weight, int64_t reduction) {
-  if (!alike(self, grad_output, weight, total_weight) || self.dim() != 2 || target.dim() != 1)
-    return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong || self.numel() == 0)
-    return false;
-  plan.start(self);
-  plan.set_reduction(reduction);
-  plan.output(self.sizes(), self.scalar_type());
-  return true;
-}
-
 }  // namespace dl::core::plans
