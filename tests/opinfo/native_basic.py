@@ -41,7 +41,6 @@ BACKWARD: dict[str, tuple[str, ...]] = {
 DECLARED = {
     "_log_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "cumsum": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),

@@ -45,12 +45,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("addr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("addr.out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("addr_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("all.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("all.dims_out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("amin", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("aminmax", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("any.dims", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("any.dims_out", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asin", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asin_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("asinh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
@@ -83,7 +77,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("copysign_.Tensor", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cosh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cosh_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("cumprod", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cumprod_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cumsum_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("digamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
