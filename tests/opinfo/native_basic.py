@@ -43,7 +43,6 @@ BACKWARD: dict[str, tuple[str, ...]] = {
 
 # Plain samples that dl-core leaves to the CPU: a pattern of what describe() says, and why.
 DECLARED = {
-    "cumsum": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),

@@ -8,10 +8,10 @@
 #include <ATen/ops/cummax.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/floor_divide.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/ne.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/sum.h>
@@ -54,15 +54,13 @@ Pair without_dim(const Pair& found, int64_t dim, bool keepdim) {
   return {values.squeeze(dim), indices.squeeze(dim)};
 }
 
-// The k-th smallest along a dimension, which stays: the last of the k smallest, or the first of
-// those from there on, whichever are fewer.
+// The k-th smallest along a dimension, which stays: the largest of the k smallest, which need no
+// order among themselves.
 Pair smallest(const at::Tensor& self, int64_t k, int64_t dim) {
-  const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
-  const bool from_below = k <= n - k + 1;
-  const auto [values, indices] = at::topk(self, from_below ? k : n - k + 1, dim, !from_below);
+  const auto [values, indices] = at::topk(self, k, dim, /*largest=*/false, /*sorted=*/false);
   if (self.dim() == 0) return {values, indices};
-  return {values.narrow(dim, values.size(dim) - 1, 1),
-          indices.narrow(dim, values.size(dim) - 1, 1)};
+  const auto [value, at] = at::max(values, dim, /*keepdim=*/true);
+  return {value, at::gather(indices, dim, at)};
 }
 
 References kthvalue_out(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim,
@@ -92,6 +90,7 @@ Pair nanmedian_along(const at::Tensor& self, int64_t dim) {
   if (!self.is_floating_point()) return median_along(self, dim);
   const auto [values, indices] = at::sort(self, dim);
   const at::Tensor count = at::sum(at::eq(self, self), at::IntArrayRef(dim), true, at::kLong);
+  if (self.dim() == 0) return {values, indices};
   const at::Tensor rank = at::clamp_min(at::floor_divide(at::sub(count, 1), 2), 0);
   return {at::gather(values, dim, rank), at::gather(indices, dim, rank)};
 }
@@ -120,13 +119,13 @@ References nanmedian_dim_out(const at::Tensor& self, int64_t dim, bool keepdim, 
 at::Tensor median(const at::Tensor& self) {
   if (!is_real(self) || self.numel() == 0)
     return on_cpu<decltype(median)>("aten::median", "", self);
-  return std::get<0>(median_along(self.reshape({-1}), 0)).view({});
+  return std::get<0>(median_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 
 at::Tensor nanmedian(const at::Tensor& self) {
   if (!is_real(self) || self.numel() == 0)
     return on_cpu<decltype(nanmedian)>("aten::nanmedian", "", self);
-  return std::get<0>(nanmedian_along(self.reshape({-1}), 0)).view({});
+  return std::get<0>(nanmedian_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 
 // The longest run in the sorted row, the first of those as long, and its last position. A run ends
@@ -143,7 +142,7 @@ Pair mode(const at::Tensor& self, int64_t dim, bool keepdim) {
   line[along] = n;
   const auto options = self.options().dtype(at::kLong);
   const at::Tensor differs =
-      at::cat({at::ones(edge, options.dtype(at::kBool)),
+      at::cat({at::full(edge, true, options.dtype(at::kBool)),
                at::ne(values.narrow(along, 1, n - 1), values.narrow(along, 0, n - 1))},
               along);
   const at::Tensor places = at::arange(n, options).view(line);

@@ -10,7 +10,6 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/nonzero.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/sub.h>
 
 #include <tuple>
@@ -101,7 +100,7 @@ Triple unique_dim_consecutive(const at::Tensor& self, int64_t dim, bool return_i
   const int64_t along = at::maybe_wrap_dim(dim, self.dim()), n = self.size(along);
   at::Tensor differs = at::ne(self.narrow(along, 1, n - 1), self.narrow(along, 0, n - 1));
   if (self.dim() > 1) differs = at::any(differs.movedim(along, 0).flatten(1), 1);
-  const at::Tensor starts = at::cat({at::ones({1}, differs.options()), differs});
+  const at::Tensor starts = at::cat({at::full({1}, true, differs.options()), differs});
   const at::Tensor first = at::nonzero(starts).view({-1});
   return runs(starts, n, at::index_select(self, along, first), first, return_inverse,
               return_counts);

@@ -93,9 +93,21 @@ void store_items(const sort_item_t<T>* items, int64_t n, const T* x, const Plan&
 template <class T>
 void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, sort_key_t<T> flip,
                   sort_item_t<T>* items) {
+  using U = sort_key_t<T>;
+  constexpr int64_t kAtOnce = 64;
   int64_t held = 0;
-  auto bound = static_cast<sort_key_t<T>>(~sort_key_t<T>(0));
+  auto bound = static_cast<U>(~U(0));
   for (int64_t i = 0; i < n; ++i) {
+    // Once there is a bound, most pieces have nothing below it.
+    while (step == 1 && i % kAtOnce == 0 && i + kAtOnce <= n && bound != static_cast<U>(~U(0))) {
+      U any = 0;
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < kAtOnce; ++j)
+        any |= static_cast<U>(static_cast<U>(sort_key(x[i + j]) ^ flip) <= bound);
+      if (any != 0) break;
+      i += kAtOnce;
+    }
+    if (i == n) break;
     if (static_cast<sort_key_t<T>>(sort_key(x[i * step]) ^ flip) > bound) continue;
     items[held++] = item_of(x[i * step], i, flip);
     if (held < room) continue;
