@@ -31,7 +31,9 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--nudge", action="store_true", help="move the first weights by one ulp, up or down"
+        "--rounding",
+        choices=("nudged", "no-onednn"),
+        help="round otherwise: weights moved by one ulp, up or down; torch's CPU without oneDNN",
     )
     parser.add_argument("--metrics", type=Path, help="write losses and times to this JSON file")
     parser.add_argument("--quick", action="store_true", help="a few steps on small batches")
@@ -44,11 +46,15 @@ def autocast(device: torch.device, dtype: str) -> torch.autocast:
     return torch.autocast(device.type, dtype=DTYPES[dtype] if enabled else None, enabled=enabled)
 
 
-def nudge(model: torch.nn.Module, seed: int) -> None:
-    """Move every weight to a neighbouring number, the side drawn from ``seed``.
+def round_otherwise(model: torch.nn.Module, rounding: str | None, seed: int) -> None:
+    """Make a run differ in roundings alone: what comes of it shows how far training carries them.
 
-    What comes of it shows how far training carries a single rounding.
+    ``nudged`` moves every weight to a neighbouring number, the side drawn from ``seed``;
+    ``no-onednn`` has torch's CPU compute with its other kernels.
     """
+    torch.backends.mkldnn.enabled = rounding != "no-onednn"
+    if rounding != "nudged":
+        return
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.parameters():

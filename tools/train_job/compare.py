@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -64,6 +64,11 @@ def distance(a: Curve, b: Curve) -> Distance:
     return Distance(max(gaps), statistics.fmean(gaps), max(early_gaps(a, b)))
 
 
+def widest(distances: Sequence[Distance]) -> Distance:
+    """Return the largest of each number."""
+    return Distance(*map(max, zip(*map(astuple, distances), strict=True)))
+
+
 def early_gaps(a: Curve, b: Curve) -> list[float]:
     """Return the relative distance of each of the first steps."""
     pairs = list(zip(a.losses, b.losses, strict=True))[:EARLY_STEPS]
@@ -82,7 +87,7 @@ def evaluate(measurement: Measurement) -> Result:
     return Result(
         measurement,
         distance(measurement.dl, measurement.cpu),
-        distance(measurement.nudged, measurement.cpu),
+        widest([distance(run, measurement.cpu) for run in measurement.rounded]),
         median_step(measurement.dl),
         median_step(measurement.cpu),
         native_share(native, fallbacks),
@@ -93,15 +98,12 @@ def evaluate(measurement: Measurement) -> Result:
 def allowed_gaps(result: Result, exact: Result | None) -> list[float]:
     """Return how far dl may be from the CPU at each of the first steps.
 
-    A distance that the CPU itself has reached, by a rounding of its weights or by the lower
-    precision, counts from the step where it does.
+    A distance that the CPU itself has reached, by rounding otherwise or by the lower precision,
+    counts from the step where it does.
     """
     runs = result.measurement
-    own = early_gaps(runs.nudged, runs.cpu)
-    if exact is not None:
-        own = [
-            max(pair) for pair in zip(own, early_gaps(runs.cpu, exact.measurement.cpu), strict=True)
-        ]
+    others = [*runs.rounded, *([exact.measurement.cpu] if exact else [])]
+    own = [max(gaps) for gaps in zip(*(early_gaps(run, runs.cpu) for run in others), strict=True)]
     return [
         max(EARLY_DISTANCE[runs.case.dtype], SPREAD * reached) for reached in accumulate(own, max)
     ]

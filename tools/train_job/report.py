@@ -32,7 +32,7 @@ def _gap(distance: Distance) -> str:
 def training_table(results: Sequence[Result]) -> Table:
     """One row a case: distance of the curves, and the time of a step against torch's CPU."""
     table = _table(
-        "Training: |loss dl - loss cpu| as largest (mean); 'cpu own': weights moved by one ulp",
+        "Training: |loss dl - loss cpu| as largest (mean); 'cpu own': rounding otherwise",
         *("case", "accuracy dl / cpu", "distance", "cpu own", "step ms dl / cpu", "ratio"),
     )
     for result in results:

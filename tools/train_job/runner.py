@@ -43,12 +43,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All runs of one case. ``nudged`` is the CPU with its first weights moved by one ulp."""
+    """All runs of one case. ``rounded`` are runs on the CPU that differ in roundings alone."""
 
     case: Case
     dl: Curve
     cpu: Curve
-    nudged: Curve
+    rounded: tuple[Curve, ...]
     operators: dict[str, Any]
 
 
@@ -64,19 +64,20 @@ class Runner:
     def measure(self, case: Case) -> Measurement:
         """Train ``case`` on dl and on the CPU, and once more on dl with operators counted.
 
-        The second run on the CPU starts from weights that are one rounding away: how fast it
-        leaves the first is the measure for the distance of dl.
+        Further runs on the CPU round otherwise: how fast they leave the first is the measure for
+        the distance of dl.
         """
         dl = self.train(case, "dl")
         cpu = self.train(case, "cpu")
-        nudged = self.train(case, "cpu", "--nudge")
-        return Measurement(case, dl, cpu, nudged, self.count_operators(case))
+        rounded = tuple(self.train(case, "cpu", rounding) for rounding in case.roundings)
+        return Measurement(case, dl, cpu, rounded, self.count_operators(case))
 
-    def train(self, case: Case, device: str, *options: str) -> Curve:
-        name = f"{case.name}-{device}-{self.threads}{''.join(options)}"
+    def train(self, case: Case, device: str, rounding: str | None = None) -> Curve:
+        name = "-".join(filter(None, (case.name, device, str(self.threads), rounding)))
         output = self.folder / f"{name}.json"
         if not (self.resume and output.exists()):
             arguments = self._arguments(case, device)
+            options = ["--rounding", rounding] if rounding else []
             command = [case.script, *arguments, *options, "--metrics", str(output)]
             # The peer is torch alone: without autoload, nothing of ours is in its process.
             autoload = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if device == "cpu" else {}

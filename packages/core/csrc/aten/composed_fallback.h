@@ -4,7 +4,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "aten/fallback.h"
+#include "aten/fallback_typed.h"
 
 namespace dl::core {
 

@@ -1,8 +1,8 @@
 #include "aten/direct_plan.h"
 
-#include <ATen/native/Resize.h>
 
 #include "aten/empty.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "aten/call.h"
 #include "aten/fallback.h"
@@ -160,7 +161,7 @@ struct TypedFallback<Return(Args...)> {
       typed::CommonDevice common;
       (common.see(args), ...);
       if (C10_LIKELY(typed::possible(info, common.index())))
-        return unboxed(op, info, common.index(), args...);
+        return unboxed(std::index_sequence_for<Args...>(), op, info, common.index(), args...);
     }
     return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
         c10::BoxedKernel::makeFromFunction<&fallback>(), op, c10::DispatchKeySet(),
@@ -168,8 +169,9 @@ struct TypedFallback<Return(Args...)> {
   }
 
  private:
-  static Return unboxed(const c10::OperatorHandle& op, OperatorInfo& info, int index,
-                        std::remove_reference_t<Args>&... args) {
+  template <size_t... Position>
+  static Return unboxed(std::index_sequence<Position...>, const c10::OperatorHandle& op,
+                        OperatorInfo& info, int index, std::remove_reference_t<Args>&... args) {
     check_not_forked();
     const typed::Count count(info);
     // CPU kernels call other operators; those must neither record gradients nor be autocast.
@@ -178,10 +180,9 @@ struct TypedFallback<Return(Args...)> {
     const DeviceScope scope(index);
     HostArguments host(index, false, false);
     host.begin();
-    size_t position = 0;
     // Braces evaluate from left to right.
     std::tuple<typed::Held<Args>...> held{
-        typed::hold<Args>(host, args, info.writes[position++])...};
+        typed::hold<Args>(host, args, info.writes[Position])...};
     const auto run = [&](typed::Held<Args>&... each) -> Return {
       return op.typed<Return(Args...)>().redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
                                                     static_cast<Args>(each)...);

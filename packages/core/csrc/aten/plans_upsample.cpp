@@ -1,8 +1,8 @@
 #include "aten/plans_upsample.h"
 
-#include <ATen/native/Resize.h>
 
 #include "aten/plan_checks.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 

@@ -3,11 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/native/Resize.h>
 
 #include <utility>
 
-#include "aten/fallback.h"
+#include "aten/fallback_typed.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 

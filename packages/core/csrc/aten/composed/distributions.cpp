@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "aten/composed.h"
+#include "aten/fallback_typed.h"
 
 namespace dl::core {
 namespace {

@@ -1,6 +1,5 @@
 // Filling, clamping, membership and other elementwise operators that are others in a row.
 #include <ATen/ops/add.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include "aten/composed/elementwise_forms.h"
@@ -22,27 +21,6 @@ Tensor& clamp_out(const Tensor& self, const std::optional<Tensor>& min,
 Tensor& clamp_inplace(Tensor& self, const std::optional<Tensor>& min,
                       const std::optional<Tensor>& max) {
   return write_to(self, clamp(self, min, max));
-}
-
-Tensor& fill(Tensor& self, const Tensor& value) {
-  TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
-              value.dim(), " dimensions.");
-  if (value.is_cpu()) return self.fill_(value.item());
-  self.copy_(value);
-  return self;
-}
-
-Tensor& masked_fill(Tensor& self, const Tensor& mask, const Tensor& value) {
-  TORCH_CHECK(value.dim() == 0,
-              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-              value.dim(), " dimension(s).");
-  if (value.is_cpu()) return self.masked_fill_(mask, value.item());
-  TORCH_CHECK(mask.scalar_type() == at::kBool,
-              "masked_fill_ only supports boolean masks, but got mask "
-              "with dtype ",
-              mask.scalar_type());
-  self.copy_(at::where(mask.expand(self.sizes()), value.to(self.scalar_type()), self));
-  return self;
 }
 
 // The comparison of all pairs, as many at a time as memory should hold.
@@ -147,8 +125,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("clamp.Tensor", clamp);
   DL_COMPOSED("clamp.Tensor_out", clamp_out);
   DL_COMPOSED("clamp_.Tensor", clamp_inplace);
-  DL_COMPOSED("fill_.Tensor", fill);
-  DL_COMPOSED("masked_fill_.Tensor", masked_fill);
   DL_COMPOSED("isin.Tensor_Tensor", isin);
   DL_COMPOSED("isin.Tensor_Tensor_out", isin_out);
   DL_COMPOSED("isin.Tensor_Scalar", isin_number);

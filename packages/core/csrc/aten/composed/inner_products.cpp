@@ -1,9 +1,6 @@
-// Inner products, traces and the comparison of whole tensors.
+// Inner products of vectors.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/all.h>
-#include <ATen/ops/eq.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
 #include "aten/composed.h"
@@ -33,26 +30,11 @@ at::Tensor vdot(const at::Tensor& self, const at::Tensor& other) {
   return product_of(self, other);
 }
 
-at::Tensor trace(const at::Tensor& self) {
-  TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got a tensor with ", self.dim(),
-              " dimensions.");
-  return at::sum(self.diagonal());
-}
-
-bool equal(const at::Tensor& self, const at::Tensor& other) {
-  if (self.device() != other.device() || self.scalar_type() != other.scalar_type())
-    return on_cpu<decltype(equal)>("aten::equal", "", self, other);
-  if (self.sizes() != other.sizes()) return false;
-  return self.numel() == 0 || at::all(at::eq(self, other)).item<bool>();
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("dot", dot);
   DL_COMPOSED("vdot", vdot);
-  DL_COMPOSED("trace", trace);
-  DL_COMPOSED("equal", equal);
 }
 
 }  // namespace dl::core

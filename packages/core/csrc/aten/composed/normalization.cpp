@@ -2,7 +2,6 @@
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
@@ -21,6 +20,7 @@
 #include "aten/composed.h"
 #include "aten/direct_plan.h"
 #include "aten/wrapper.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 namespace {

@@ -4,11 +4,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 
-
-// From ATen/native/Resize.h, which includes every operator of ATen.
-namespace at::native {
-TORCH_API bool resize_output(const Tensor& output, IntArrayRef shape);
-}
+#include "aten/resize_output.h"
 
 namespace dl::core {
 

@@ -1,7 +1,6 @@
 // Maxima of windows at random places: the cells of all windows are gathered and compared.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cat.h>
@@ -13,6 +12,7 @@
 #include "aten/composed.h"
 #include "aten/plan_checks.h"
 #include "aten/composed_fallback.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 namespace {

@@ -1,12 +1,12 @@
 // The inverse of pooling with maxima: values go back to where they were taken.
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
 
 #include "aten/composed.h"
 #include "aten/plan_checks.h"
 #include "aten/composed_fallback.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 namespace {

@@ -1,6 +1,5 @@
 // Products that are matrix products in other words.
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/gelu.h>
@@ -8,17 +7,14 @@
 #include <ATen/ops/relu.h>
 
 #include "aten/composed.h"
-#include "aten/fallback.h"
+#include "aten/composed_fallback.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 namespace {
 
 using at::Scalar;
 using at::Tensor;
-
-c10::OperatorHandle find_operator(const char* name, const char* overload) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
-}
 
 // Of floats of one dtype, on one device: what the contract's products with a summand take. Torch's
 // own kernels get the rest, and word the errors.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "aten/composed.h"
+#include "aten/fallback_typed.h"
 
 namespace dl::core {
 namespace {

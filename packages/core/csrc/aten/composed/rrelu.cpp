@@ -1,13 +1,14 @@
 // Randomised leaky ReLU. Source: Xu et al., Empirical Evaluation of Rectified Activations in
 // Convolutional Network (2015). `noise` keeps the slope of every element for the gradient.
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/gt.h>
 #include <ATen/ops/le.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/where.h>
 
 #include "aten/composed.h"
+#include "aten/fallback_typed.h"
+#include "aten/resize_output.h"
 
 namespace dl::core {
 namespace {

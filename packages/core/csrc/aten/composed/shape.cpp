@@ -1,4 +1,4 @@
-// Reversed dimensions, shuffled channels, parts of tensors and of matrices.
+// Reversed dimensions, parts of tensors and of matrices.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
@@ -46,21 +46,6 @@ Tensor flip(const Tensor& self, at::IntArrayRef dims) {
   return TypedFallback<Tensor(const Tensor&, at::IntArrayRef)>::call(op, self, dims);
 }
 
-// Source: Zhang et al., ShuffleNet (CVPR 2018).
-Tensor channel_shuffle(const Tensor& self, int64_t groups) {
-  TORCH_CHECK(self.dim() > 2,
-              "channel_shuffle expects input with > 2 dims, but got input with sizes ",
-              self.sizes());
-  TORCH_CHECK(groups > 0, "Number of groups to divide channels in must be positive.", " Value of ",
-              "groups:", groups);
-  TORCH_CHECK(self.size(1) % groups == 0, "Number of channels must be divisible by groups. Got ",
-              self.size(1), " channels and ", groups, " groups.");
-  if (self.numel() == 0) return at::empty_like(self, at::MemoryFormat::Contiguous);
-  const Tensor parts = self.reshape({self.size(0), groups, self.size(1) / groups, -1});
-  const Tensor shuffled = parts.transpose(1, 2).contiguous().view(self.sizes());
-  return shuffled.contiguous(self.suggest_memory_format());
-}
-
 Tensor& narrow_copy_out(const Tensor& self, int64_t dim, int64_t start, int64_t length,
                         Tensor& out) {
   return finish_out(out, self.narrow(dim, start, length));
@@ -94,7 +79,6 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("flip", TORCH_FN(flip));
-  DL_COMPOSED("channel_shuffle", channel_shuffle);
   DL_COMPOSED("narrow_copy.out", narrow_copy_out);
   DL_COMPOSED("tril_indices", tril_indices);
   DL_COMPOSED("triu_indices", triu_indices);

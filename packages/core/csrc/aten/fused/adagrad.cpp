@@ -3,6 +3,7 @@
 #include <ATen/ops/sqrt.h>
 
 #include "aten/composed.h"
+#include "aten/fallback_typed.h"
 #include "aten/fused/step.h"
 
 namespace dl::core {

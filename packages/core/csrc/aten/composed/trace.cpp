@@ -1,0 +1,22 @@
+// The trace of a matrix.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/sum.h>
+
+#include "aten/composed.h"
+
+namespace dl::core {
+namespace {
+
+at::Tensor trace(const at::Tensor& self) {
+  TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got a tensor with ", self.dim(),
+              " dimensions.");
+  return at::sum(self.diagonal());
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("trace", trace);
+}
+
+}  // namespace dl::core
