@@ -119,7 +119,11 @@ def test_lists_of_tensors(name: str, dtype: torch.dtype, vendor: str) -> None:
     eps = torch.finfo(dtype).eps if dtype.is_floating_point else torch.finfo(torch.float32).eps
     for have, reference in zip(got, exact, strict=True):
         torch.testing.assert_close(
-            have.to(torch.float64), reference.to(torch.float64), rtol=16 * eps, atol=4 * eps
+            have.to(torch.float64),
+            reference.to(torch.float64),
+            rtol=16 * eps,
+            atol=4 * eps,
+            equal_nan=True,
         )
 
 

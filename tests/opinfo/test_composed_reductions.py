@@ -46,7 +46,7 @@ FORWARD = (
     "var_mean",
     "var_mean.unbiased",
 )
-INTEGERS = ("bincount", "cumsum", "sum", "prod", "sort", "topk", "unique", "max.reduction_with_dim")
+INTEGERS = ("bincount", "cumsum", "sum", "prod", "sort", "unique", "max.reduction_with_dim")
 
 
 def check(name: str, dtype: torch.dtype) -> None:
@@ -74,6 +74,8 @@ def test_integers_need_no_fallback(name: str) -> None:
 def _forms() -> dict[str, Callable[[str], Any]]:
     aten = torch.ops.aten
     values = torch.tensor([[3.0, -1.0, 2.0, 2.0], [0.5, 4.0, -2.0, 0.25], [1.0, 1.0, 7.0, -3.0]])
+    # Which of equal elements is picked is left open.
+    distinct = torch.tensor([[3.0, -1.0, 2.0, 2.5], [0.5, 4.0, -2.0, 0.25]])
     integers = torch.tensor([5, 1, 1, 3, 5, 0])
     edges = torch.tensor([-2.0, 0.0, 1.0, 5.0])
     long, real, truth = torch.int64, torch.float32, torch.bool
@@ -119,7 +121,7 @@ def _forms() -> dict[str, Callable[[str], Any]]:
         "histogram.bin_ct_out": case(aten.histogram.bin_ct_out, values, 5, out=bins),
         "histogram.bins_tensor": case(aten.histogram.bins_tensor, values, edges),
         "histogram.bins_tensor_out": case(aten.histogram.bins_tensor_out, values, edges, out=bins),
-        "kthvalue.values": case(aten.kthvalue.values, values, 2, 1, out=pair),
+        "kthvalue.values": case(aten.kthvalue.values, distinct, 2, 1, out=pair),
         "max.dim_max": case(aten.max.dim_max, values, 0, out=(("max", real), ("max_values", long))),
         "max.unary_out": case(aten.max.unary_out, values, out=one()),
         "mean.out": case(aten.mean.out, values, [1], out=one(torch.float64)),
@@ -148,7 +150,7 @@ def _forms() -> dict[str, Callable[[str], Any]]:
         "std.correction_out": case(aten.std.correction_out, values, [0], out=one()),
         "sum.IntList_out": case(aten.sum.IntList_out, values, [0], out=one(torch.float64)),
         "sum.dtype": lambda d: torch.sum(values.to(d), 0, dtype=torch.int32),
-        "topk.values": case(aten.topk.values, values, 2, 1, out=pair),
+        "topk.values": case(aten.topk.values, distinct, 2, 1, out=pair),
         "unique_dim": lambda d: torch.unique(
             values.to(d), dim=1, return_inverse=True, return_counts=True
         ),
@@ -168,6 +170,17 @@ def test_form_needs_no_fallback(name: str) -> None:
     with torch.dl.fallback("error"):
         got = FORMS[name]("dl")
     torch.testing.assert_close(got, want, check_device=False, equal_nan=True)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("largest", [False, True])
+def test_topk_of_equal_integers_picks_each_element_once(dim: int, largest: bool) -> None:
+    values = torch.randint(0, 4, (5, 10, 6), generator=torch.Generator().manual_seed(0))
+    with torch.dl.fallback("error"):
+        got, at = torch.topk(values.to("dl"), 4, dim, largest)
+    assert torch.equal(got.cpu(), torch.topk(values, 4, dim, largest).values)
+    assert torch.equal(values.gather(dim, at.cpu()), got.cpu())
+    assert (at.cpu().sort(dim).values.diff(dim=dim) > 0).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 100])

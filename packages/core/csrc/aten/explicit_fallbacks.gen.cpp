@@ -44,7 +44,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("logit_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("lu_unpack", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("narrow_copy", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("polygamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("special_airy_ai", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("special_bessel_j0", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -147,9 +147,14 @@ bool written(DirectPlan& plan, const Tensor& self) {
 }
 
 bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
-  const bool complex = c10::isComplexType(self.scalar_type()) || value.isComplex();
-  const bool narrows = c10::isIntegralType(self.scalar_type(), true) && value.isFloatingPoint();
-  return !complex && !narrows && written(plan, self);
+  if (c10::isComplexType(self.scalar_type()) || value.isComplex()) return false;
+  // A whole number that every integer type holds is the same in any of them; torch's own message
+  // is given by the fallback for what does not fit.
+  if (c10::isIntegralType(self.scalar_type(), true) && value.isFloatingPoint()) {
+    const double number = value.toDouble();
+    if (number != 0 && number != 1) return false;
+  }
+  return written(plan, self);
 }
 
 bool masked_fill(DirectPlan& plan, const Tensor& self, const Tensor& mask,

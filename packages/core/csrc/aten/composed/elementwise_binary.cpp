@@ -21,7 +21,7 @@ Tensor hypot(const Tensor& x, const Tensor& y) {
   const Tensor low = a.minimum(b), high = a.maximum(b);
   const Tensor ratio = low.div(high).masked_fill_(low.eq(high), 1);
   const Tensor length = ratio.mul(ratio).add_(1.0).sqrt_().mul_(high);
-  return length.masked_fill_(a.eq(kInfinity).logical_or_(b.eq(kInfinity)), kInfinity);
+  return length.masked_fill_(a.eq(kInfinity).logical_or(b.eq(kInfinity)), kInfinity);
 }
 
 // The distance of the operands, 0 where they are the same infinity.
@@ -54,7 +54,7 @@ Tensor fmod(const Tensor& a, const Tensor& b) {
 }
 
 Tensor xlogy(const Tensor& x, const Tensor& y) {
-  return x.mul(y.log()).masked_fill_(x.eq(0).logical_and_(y.eq(y)), 0);
+  return x.mul(y.log()).masked_fill_(x.eq(0).logical_and(y.eq(y)), 0);
 }
 Tensor heaviside(const Tensor& x, const Tensor& values) {
   return at::where(x.eq(0), values, x.gt(0).to(x.scalar_type()));
@@ -66,7 +66,8 @@ Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
 }
 
 Tensor pow_of_number(const Scalar& self, const Tensor& exponent) {
-  return at::pow(wrapped(self), exponent);
+  // In the memory order that torch gives, whatever that of the exponents.
+  return at::pow(wrapped(self), exponent).contiguous();
 }
 Tensor& pow_of_number_out(const Scalar& self, const Tensor& exponent, Tensor& out) {
   return at::pow_out(out, wrapped(self), exponent);

@@ -150,7 +150,9 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
     const Tensor folded = bitwise_xor(bits.narrow(1, 0, half), bits.narrow(1, half, half));
     bits = bits.size(1) % 2 == 0 ? folded : at::cat({folded, bits.narrow(1, 2 * half, 1)}, 1);
   }
-  return bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
+  const Tensor found = bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
+  // Where nothing was combined, the bits are still the caller's.
+  return found.is_alias_of(self) ? found.clone() : found;
 }
 Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
                         Tensor& out) {

@@ -24,7 +24,11 @@ Tensor signbit(const Tensor& x) {
   return x.is_floating_point() ? signbit_of(x) : x.scalar_type() == at::kBool ? x.ne(x) : x.lt(0);
 }
 
-Tensor frac(const Tensor& x) { return x.sub(trunc_of(x)); }
+Tensor frac(const Tensor& x) {
+  TORCH_CHECK_NOT_IMPLEMENTED(x.is_floating_point(), "\"frac_cpu\" not implemented for '",
+                              x.scalar_type(), "'");
+  return x.sub(trunc_of(x));
+}
 
 // Adding and taking away the number from which on floats have no fraction rounds to nearest even.
 Tensor round(const Tensor& x) {

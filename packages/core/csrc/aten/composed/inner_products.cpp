@@ -17,7 +17,7 @@ bool multiplies(const at::Tensor& self, const at::Tensor& other) {
 
 at::Tensor product_of(const at::Tensor& self, const at::Tensor& other) {
   if (self.numel() == 0) return at::zeros({}, self.options());
-  return at::mm(self.unsqueeze(0), other.unsqueeze(1)).view({});
+  return at::mm(self.unsqueeze(0), other.unsqueeze(1)).view(at::IntArrayRef());
 }
 
 at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {

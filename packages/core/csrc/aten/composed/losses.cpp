@@ -84,7 +84,7 @@ std::tuple<Tensor, Tensor> multilabel_forward(const Tensor& self, const Tensor& 
   const Labels labels = labels_of(self, target);
   const auto classes = static_cast<double>(labels.input.size(1));
   const Tensor losses = labels.violation.sum(at::IntArrayRef{1, 2}).div_(classes);
-  const Tensor shaped = labels.batched ? losses : losses.view({});
+  const Tensor shaped = labels.batched ? losses : losses.view(at::IntArrayRef());
   return {combined(shaped, reduction),
           labels.is_target.to(self.scalar_type()).view(target.sizes())};
 }

@@ -46,6 +46,9 @@ Tensor flip(const Tensor& self, at::IntArrayRef dims) {
   return TypedFallback<Tensor(const Tensor&, at::IntArrayRef)>::call(op, self, dims);
 }
 
+Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return self.narrow(dim, start, length).clone(at::MemoryFormat::Contiguous);
+}
 Tensor& narrow_copy_out(const Tensor& self, int64_t dim, int64_t start, int64_t length,
                         Tensor& out) {
   return finish_out(out, self.narrow(dim, start, length));
@@ -79,6 +82,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("flip", TORCH_FN(flip));
+  DL_COMPOSED("narrow_copy", narrow_copy);
   DL_COMPOSED("narrow_copy.out", narrow_copy_out);
   DL_COMPOSED("tril_indices", tril_indices);
   DL_COMPOSED("triu_indices", triu_indices);

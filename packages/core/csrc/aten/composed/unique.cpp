@@ -64,12 +64,18 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted,
   return on_cpu<decltype(unique)>("aten::_unique", "", self, sorted, return_inverse);
 }
 
+// In torch's memory order: slices along `dim` lie one after the other.
+at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
+  return values.movedim(dim, 0).contiguous().movedim(0, dim);
+}
+
 Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_inverse,
                   bool return_counts) {
   Triple result;
   if (self.dim() > 0 && self.numel() > 0) {
     const int64_t along = at::maybe_wrap_dim(dim, self.dim());
     if (distinct(self, along, sorted, return_inverse, return_counts, result)) {
+      std::get<0>(result) = slice_by_slice(std::get<0>(result), along);
       return result;
     }
   }
@@ -102,8 +108,8 @@ Triple unique_dim_consecutive(const at::Tensor& self, int64_t dim, bool return_i
   if (self.dim() > 1) differs = at::any(differs.movedim(along, 0).flatten(1), 1);
   const at::Tensor starts = at::cat({at::full({1}, true, differs.options()), differs});
   const at::Tensor first = at::nonzero(starts).view({-1});
-  return runs(starts, n, at::index_select(self, along, first), first, return_inverse,
-              return_counts);
+  return runs(starts, n, slice_by_slice(at::index_select(self, along, first), along), first,
+              return_inverse, return_counts);
 }
 
 Triple unique_consecutive(const at::Tensor& self, bool return_inverse, bool return_counts,
