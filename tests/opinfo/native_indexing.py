@@ -39,7 +39,9 @@ BACKWARD: dict[str, tuple[str, ...]] = {
     "col2im": ("nn.functional.unfold",),
     "unfold_backward": ("unfold",),
 }
-DECLARED: dict[str, tuple[str, str]] = {}
+DECLARED: dict[str, tuple[str, str]] = {
+    "roll": (r"\(float32\[\]", "no dimensions: nothing to gain"),
+}
 
 
 def _stacked(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:

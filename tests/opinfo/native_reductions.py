@@ -14,16 +14,26 @@ FORWARD: dict[str, tuple[str, ...]] = {
     "max.dim": ("max.reduction_with_dim",),
     "min": ("min.reduction_no_dim",),
     "min.dim": ("min.reduction_with_dim",),
-    "norm.ScalarOpt_dim": ("norm", "norm.inf"),
     "sort.stable": ("sort", "msort", "argsort"),
 }
 BACKWARD: dict[str, tuple[str, ...]] = {"_cdist_backward": ("cdist",)}
-DECLARED: dict[str, tuple[str, str]] = {}
+DECLARED: dict[str, tuple[str, str]] = {
+    "_cdist_backward": (
+        r"\(float32\[(2, 1, 1, 2\], float32\[1, 2, 2|1, 1, 2\], float32\[2, 1, 2, 2)\]",
+        "points broadcast over batches, whose gradients have to be added up",
+    ),
+}
 
 CASES = {
+    "norm.ScalarOpt_dim": DirectCase(
+        "norm",
+        lambda x, p: torch.ops.aten.norm.ScalarOpt_dim(x, p, [0]),
+        FLOATING,
+        numbers=((2,), (1,), (3,)),
+    ),
     "norm.ScalarOpt_dim_dtype": DirectCase(
         "norm",
-        lambda x, p: torch.norm(x, p, dim=0, dtype=torch.float64),
+        lambda x, p: torch.ops.aten.norm.ScalarOpt_dim_dtype(x, p, [0], False, dtype=torch.float64),
         FLOATING,
         numbers=((2,), (1,), (3,)),
     ),

@@ -145,14 +145,17 @@ at::Tensor repeat_heads(const at::Tensor& tensor, int64_t heads) {
 at::Tensor bias_gradient(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
                          const at::Tensor& value, const at::Tensor& bias, const at::Tensor& out,
                          const at::Tensor& lse, bool is_causal, double scale) {
-  const at::Tensor keys = repeat_heads(key, query.size(1)).transpose(-2, -1);
-  const at::Tensor values = repeat_heads(value, query.size(1)).transpose(-2, -1);
-  const at::Tensor scores = at::matmul(query, keys) * scale + bias;
-  at::Tensor weights = at::exp(scores.to(lse.scalar_type()) - lse.unsqueeze(-1));
+  // Half types are rounded once, at the end: exponentials would magnify the rounding of scores.
+  const auto wide = lse.scalar_type();
+  const at::Tensor keys = repeat_heads(key.to(wide), query.size(1)).transpose(-2, -1);
+  const at::Tensor values = repeat_heads(value.to(wide), query.size(1)).transpose(-2, -1);
+  const at::Tensor scores = at::matmul(query.to(wide), keys) * scale + bias.to(wide);
+  at::Tensor weights = at::exp(scores - lse.unsqueeze(-1));
   if (is_causal) weights = weights.tril();
-  const at::Tensor delta = (grad_out * out).sum(-1, true);
-  const at::Tensor grad = weights * (at::matmul(grad_out, values) - delta);
-  return at::sum_to(grad.to(bias.scalar_type()), bias.sizes());
+  const at::Tensor incoming = grad_out.to(wide);
+  const at::Tensor delta = (incoming * out.to(wide)).sum(-1, true);
+  const at::Tensor grad = weights * (at::matmul(incoming, values) - delta);
+  return at::sum_to(grad, bias.sizes()).to(bias.scalar_type());
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> overrideable_backward(

@@ -62,7 +62,7 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
   TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   const Tensor mask = at::ones({row, col}, options);
-  const Tensor places = (upper ? mask.triu_(offset) : mask.tril_(offset)).nonzero();
+  const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
   return places.t().contiguous().to(dtype.value_or(at::kLong));
 }
 

@@ -169,7 +169,7 @@ bool _native_batch_norm_legit_native(DirectPlan& plan, GivenOutputs given, const
 ::std::tuple<at::Tensor,at::Tensor,at::Tensor> _native_batch_norm_legit(const at::Tensor & input, const ::std::optional<at::Tensor> & weight, const ::std::optional<at::Tensor> & bias, at::Tensor & running_mean, at::Tensor & running_var, bool training, double momentum, double eps) {
   DirectPlan plan;
   if (C10_LIKELY(_native_batch_norm_legit_native(plan, {}, input, weight, bias, running_mean, running_var, training, momentum, eps))) {
-    return ::std::tuple<at::Tensor,at::Tensor,at::Tensor>();
+    return ::std::tuple<at::Tensor,at::Tensor,at::Tensor>(plan.take(0), plan.take(1), plan.take(2));
   }
   static const auto op = find_operator("aten::_native_batch_norm_legit", "");
   return TypedFallback<::std::tuple<at::Tensor,at::Tensor,at::Tensor>(const at::Tensor &, const ::std::optional<at::Tensor> &, const ::std::optional<at::Tensor> &, at::Tensor &, at::Tensor &, bool, double, double)>::call(op, input, weight, bias, running_mean, running_var, training, momentum, eps);

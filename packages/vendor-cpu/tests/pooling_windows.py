@@ -1,0 +1,161 @@
+"""Pooling over any number of dimensions in numpy, by its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from diopi_proto import Tensor, Vendor
+from support import Array, Exact, exact, place, stored
+
+
+@dataclass(frozen=True)
+class Line:
+    """The windows along one axis: the cells of each, and how many it has with the padding."""
+
+    size: int
+    cells: tuple[tuple[int, ...], ...]
+    padded: tuple[int, ...]
+
+    @classmethod
+    def sliding(
+        cls,
+        size: int,
+        kernel: int,
+        stride: int,
+        padding: int,
+        dilation: int = 1,
+        ceil: bool = False,
+    ) -> Line:
+        reach = dilation * (kernel - 1)
+        starts = list(range(-padding, size + padding - reach, stride))
+        # A window more where cells are left over, if it begins before the right padding.
+        after = starts[-1] + stride
+        if ceil and starts[-1] + reach < size + padding - 1 and after < size:
+            starts.append(after)
+        windows = [range(s, s + reach + 1, dilation) for s in starts]
+        return cls(
+            size,
+            tuple(tuple(i for i in window if 0 <= i < size) for window in windows),
+            tuple(len([i for i in window if i < size + padding]) for window in windows),
+        )
+
+    @classmethod
+    def adaptive(cls, size: int, outputs: int) -> Line:
+        cells = tuple(
+            tuple(
+                i
+                for i in range(size)
+                if (i + 1) * outputs > o * size and i * outputs < (o + 1) * size
+            )
+            for o in range(outputs)
+        )
+        return cls(size, cells, tuple(map(len, cells)))
+
+    def matrix(self) -> Array:
+        """[outputs, inputs]: 1 where the window has the cell."""
+        rows = [[i in window for i in range(self.size)] for window in self.cells]
+        return np.array(rows).reshape(len(self.cells), self.size).astype(Exact)
+
+
+Lines = Sequence[Line]
+
+
+def sizes_of(lines: Lines) -> tuple[int, ...]:
+    return tuple(len(line.cells) for line in lines)
+
+
+def largest(x: Array, lines: Lines) -> tuple[Array, Array]:
+    """The first maximum of each window, and its position among all cells."""
+    lead = x.shape[: x.ndim - len(lines)]
+    flat = x.reshape(*lead, -1)
+    numbers = np.arange(flat.shape[-1]).reshape([line.size for line in lines])
+    values = np.zeros((*lead, *sizes_of(lines)), x.dtype)
+    where = np.zeros(values.shape, np.int64)
+    for at in np.ndindex(*sizes_of(lines)):
+        places = numbers[
+            np.ix_(*(line.cells[o] for line, o in zip(lines, at, strict=True)))
+        ].ravel()
+        best = places[flat[..., places].argmax(axis=-1)]
+        where[(..., *at)] = best
+        values[(..., *at)] = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+    return values, where
+
+
+def scattered(grad: Array, where: Array, cells: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Gradients where the maxima were, the sums of their sizes, and how many met in each cell."""
+    lead = grad.shape[: grad.ndim - len(cells)]
+    count = int(np.prod(cells))
+    results = [np.zeros((*lead, count), Exact) for _ in range(3)]
+    for at in np.ndindex(*lead):
+        to, each = where[at].ravel(), grad[at].ravel()
+        for result, added in zip(results, (each, np.abs(each), np.ones_like(each)), strict=True):
+            np.add.at(result[at], to, added)
+    total, size, met = (result.reshape(*lead, *cells) for result in results)
+    return total, size, np.maximum(met, 1).astype(np.int64)
+
+
+def along(x: Array, matrices: Sequence[Array]) -> Array:
+    """Each matrix applied to one of the last axes."""
+    first = x.ndim - len(matrices)
+    for i, matrix in enumerate(matrices):
+        x = np.moveaxis(np.tensordot(x, matrix, (first + i, 1)), -1, first + i)
+    return x
+
+
+def counts(lines: Lines, include: bool = False, divisor: int | None = None) -> Array:
+    """What each window's sum is divided by."""
+    result = np.ones(sizes_of(lines), Exact)
+    if divisor is not None:
+        return result * divisor
+    for at in np.ndindex(*result.shape):
+        pairs = zip(lines, at, strict=True)
+        result[at] = np.prod(
+            [line.padded[o] if include else len(line.cells[o]) for line, o in pairs]
+        )
+    return result
+
+
+def means(x: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Array]:
+    """The mean of each window, that of the absolute values, and how many cells it has."""
+    matrices = [line.matrix() for line in lines]
+    lengths = along(np.ones([line.size for line in lines], Exact), matrices)
+    return (
+        along(x, matrices) / divisors,
+        along(np.abs(x), matrices) / np.abs(divisors),
+        np.broadcast_to(lengths, (*x.shape[: x.ndim - len(lines)], *lengths.shape)).astype(
+            np.int64
+        ),
+    )
+
+
+def spread(grad: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Array]:
+    """The gradient of :func:`means`, that of absolute values, and how many windows have a cell."""
+    matrices = [line.matrix().T for line in lines]
+    lengths = along(np.ones(sizes_of(lines), Exact), matrices)
+    lead = grad.shape[: grad.ndim - len(lines)]
+    return (
+        along(grad / divisors, matrices),
+        along(np.abs(grad / divisors), matrices),
+        np.broadcast_to(np.maximum(lengths, 1), (*lead, *lengths.shape)).astype(np.int64),
+    )
+
+
+CHANNELS = "channels"
+"""The layout with channels innermost, which the kernels take a way of their own for."""
+
+
+def place_image(vendor: Vendor, array: Array, dtype: str, layout: str) -> tuple[Tensor, Array]:
+    """As :func:`support.place`, with one more layout."""
+    if layout != CHANNELS:
+        return place(vendor, array, dtype, layout)
+    bits = stored(array, dtype)
+    inside = np.moveaxis(np.ascontiguousarray(np.moveaxis(bits, 1, -1)), -1, 1)
+    return vendor.tensor(inside, dtype=dtype), exact(bits, dtype)
+
+
+def out_image(vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str) -> Tensor:
+    """As :func:`support.out_like`, with one more layout."""
+    return place_image(vendor, np.full(shape, 77, np.float64), dtype, layout)[0]
