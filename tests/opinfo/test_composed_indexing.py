@@ -77,7 +77,8 @@ def check(name: str, mode: str) -> None:
     report = NativeReport(name)
     with torch.dl.fallback("error"):
         for op in (op for op in op_db if full_name(op) == name):
-            for call, arguments in _calls(op, mode, torch.float32):
+            dtype = torch.float32 if torch.float32 in op.dtypes else torch.int64
+            for call, arguments in _calls(op, mode, dtype):
                 if not LEFT.match(describe(arguments)):
                     _one(report, op, Judgement.of(op), call, arguments, "dl", False)
     assert report.right > 0

@@ -30,7 +30,8 @@ LAYOUTS = ("dense", "transposed", "sliced", CHANNELS)
 WINDOWS: list[tuple[Any, ...]] = [
     ((2, 2, 2), (2, 2, 2), (0, 0, 0), (1, 1, 1), False),
     ((1, 3, 2), (1, 2, 1), (0, 1, 1), (1, 1, 1), False),
-    ((3, 2, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), True),
+    # A last window that would begin in the padding, and one that reaches beyond it.
+    ((2, 3, 3), (2, 3, 2), (1, 1, 1), (1, 1, 1), True),
     ((2, 2, 2), (1, 3, 2), (0, 1, 1), (2, 1, 3), True),
     ((5, 6, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1), False),
 ]

@@ -60,10 +60,14 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
                         bool upper) {
   TORCH_CHECK(row >= 0, "row must be non-negative, got", row);
   TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
+  const at::ScalarType type = dtype.value_or(at::kLong);
+  TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt,
+                              upper ? "\"triu" : "\"tril", "_indices\" not implemented for '",
+                              type, "'");
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   const Tensor mask = at::ones({row, col}, options);
   const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
-  return places.t().contiguous().to(dtype.value_or(at::kLong));
+  return places.t().contiguous().to(type);
 }
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
