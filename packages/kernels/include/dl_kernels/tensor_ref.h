@@ -23,6 +23,7 @@ struct TensorRef {
   int64_t numel;
   diopiDtype_t dtype;
   bool contiguous;
+  bool on_host = false;  // a single element in the host's memory, whatever the device
 
   template <class T>
   T* as() const {
@@ -30,7 +31,7 @@ struct TensorRef {
   }
 };
 
-DL_FN TensorRef ref(diopiConstTensorHandle_t handle) {
+inline TensorRef ref(diopiConstTensorHandle_t handle) {
   const auto* prefix = reinterpret_cast<const dl_tensor_prefix_t*>(handle);
   return TensorRef{prefix->data,
                    prefix->sizes,

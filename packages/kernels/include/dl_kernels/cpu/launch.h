@@ -107,6 +107,38 @@ inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t
   });
 }
 
+// All bits of the memory become 0.
+inline void clear_bytes(const Launch&, void* to, int64_t bytes) {
+  if (bytes > 0) std::memset(to, 0, static_cast<size_t>(bytes));
+}
+
+// Calls f(i) for every i; no call may depend on another one. `work` is how many steps one takes.
+template <class F>
+void each(const Launch& launch, int64_t count, int64_t work, const F& f) {
+  launch.parallel_for(count, grain_for(work), [&](int64_t begin, int64_t end) {
+    DL_VECTOR_LOOP
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// One element, read by the host.
+template <class T>
+T fetch(const Launch&, const T* from) {
+  return *from;
+}
+
+// What kernels keep of the host's memory is alive while they run.
+template <class T>
+class Held {
+ public:
+  Held(const T* value) : value_(value) {}
+  DL_FN const T* operator->() const { return value_; }
+  DL_FN const T& operator*() const { return *value_; }
+
+ private:
+  const T* value_;
+};
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_CPU_LAUNCH_H_

@@ -14,18 +14,23 @@
 
 DL_KERNELS_BEGIN
 
+template <class O, class Acc>
+void store_as(void* data, int64_t offset, Acc value) {
+  static_cast<O*>(data)[offset] = cast<O>(value);
+}
+
 // Where results go. A call per result keeps the output's dtype out of the loops.
 template <class Acc>
 struct Store {
   void* data;
   void (*write)(void* data, int64_t offset, Acc value);
   void operator()(int64_t offset, Acc value) const { write(data, offset, value); }
-};
 
-template <class O, class Acc>
-void store_as(void* data, int64_t offset, Acc value) {
-  static_cast<O*>(data)[offset] = cast<O>(value);
-}
+  template <class O>
+  void set() {
+    write = store_as<O, Acc>;
+  }
+};
 
 namespace detail {
 
