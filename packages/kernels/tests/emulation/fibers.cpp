@@ -98,21 +98,25 @@ void run_block(Machine& m) {
     fiber.started = false;
     fiber.shuffles = 0;
   }
+  // One thread of each block runs only while nobody else can.
+  const int slow = static_cast<int>(m.random() % kBlockThreads);
   for (;;) {
     int ready[kBlockThreads], count = 0;
     for (int i = 0; i < kBlockThreads; ++i) {
       if (m.fibers[i].state == State::kReady) ready[count++] = i;
     }
     while (count > 0) {
-      const int drawn = static_cast<int>(m.random() % static_cast<unsigned>(count));
+      int drawn = static_cast<int>(m.random() % static_cast<unsigned>(count));
+      if (ready[drawn] == slow && count > 1) drawn = drawn == 0 ? 1 : 0;
       const int thread = ready[drawn];
       ready[drawn] = ready[--count];
       resume(m, thread);
+      // A warp goes on as soon as it is complete, however far the others are.
+      const int warp = thread / kWarpThreads * kWarpThreads;
+      if (!meet(m, State::kAtShuffle, warp, warp + kWarpThreads)) continue;
+      for (int i = warp; i < warp + kWarpThreads; ++i) ready[count++] = i;
     }
-    bool went_on = meet(m, State::kAtBarrier, 0, kBlockThreads);
-    for (int warp = 0; warp < kBlockThreads; warp += kWarpThreads)
-      went_on = meet(m, State::kAtShuffle, warp, warp + kWarpThreads) || went_on;
-    if (went_on) continue;
+    if (meet(m, State::kAtBarrier, 0, kBlockThreads)) continue;
     for (const Fiber& fiber : m.fibers) {
       if (fiber.state == State::kDone) continue;
       std::fprintf(stderr, "emulated GPU: threads wait at different places for each other\n");

@@ -10,8 +10,8 @@
 #include <new>
 #include <type_traits>
 
-#include "dl/handles.h"
 #include "dl_kernels/config.h"
+#include "dl_kernels/handles.h"
 
 DL_KERNELS_BEGIN
 
@@ -20,8 +20,7 @@ inline constexpr int64_t kParallelGrain = 32768;
 
 class Launch {
  public:
-  explicit Launch(diopiContextHandle_t ctx)
-      : host_(reinterpret_cast<const dl_context_prefix_t*>(ctx)->host) {}
+  explicit Launch(diopiContextHandle_t ctx) : host_(host_of(ctx)) {}
 
   // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An
   // exception of `body` is thrown again here when all pieces have ended.
@@ -61,7 +60,7 @@ class Launch {
 
  private:
   bool has_pool() const {
-    return DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr;
+    return host_ != nullptr && DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr;
   }
 
   const dl_host_t* host_;

@@ -5,17 +5,16 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dl/handles.h"
 #include "dl_kernels/config.h"
 #include "dl_kernels/gpu/machine.h"
+#include "dl_kernels/handles.h"
 
 DL_KERNELS_BEGIN
 
 class Launch {
  public:
   explicit Launch(diopiContextHandle_t ctx)
-      : stream_(static_cast<gpu::Stream>(
-            reinterpret_cast<const dl_context_prefix_t*>(ctx)->stream)) {}
+      : stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
 
   // A loop of the host whose body launches kernels: the device runs them one after another anyhow.
   template <class F>

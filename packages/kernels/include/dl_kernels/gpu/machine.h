@@ -15,7 +15,6 @@
 #else
 
 #if defined(__HIPCC__)
-#include <hip/hip_runtime.h>
 #define DL_GPU(name) hip##name
 #else
 #include <cuda_runtime.h>
@@ -107,10 +106,10 @@ template <class T>
 DL_DEVICE T shuffle_xor(const T& value, int mask) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
   uint32_t words[kWords] = {};
-  memcpy(words, &value, sizeof(T));
+  __builtin_memcpy(words, &value, sizeof(T));
   for (int i = 0; i < kWords; ++i) words[i] = shuffle_word(words[i], mask);
   T other;
-  memcpy(&other, words, sizeof(T));
+  __builtin_memcpy(&other, words, sizeof(T));
   return other;
 }
 
