@@ -123,7 +123,7 @@ def test_every_operator_ends_with_a_status(report: dict[str, Any]) -> None:
 
 
 def test_library_is_a_legacy_vendor(impl: Path) -> None:
-    with load_vendor(impl) as vendor:
+    with load_vendor(impl, legacy=True) as vendor:
         assert vendor.is_legacy
         assert vendor.name == "cpu"
         x = vendor.tensor(np.arange(6, dtype=np.float32).reshape(2, 3).T)
