@@ -174,6 +174,12 @@ def run_tests(
     return failed
 
 
+@nox.session(name="kernels-gpu", venv_backend="none", default=False)
+def kernels_gpu(session: nox.Session) -> None:
+    """Compile the operators with the GPU compilers in PATH; says which it skipped."""
+    session.run(sys.executable, "tools/kernels_gpu.py", *session.posargs, external=True)
+
+
 @nox.session(venv_backend="none", requires=["toolchain"])
 def lint(session: nox.Session) -> None:
     """Formatting, lint, types, and that committed generated files are what generators write."""

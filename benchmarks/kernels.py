@@ -149,12 +149,12 @@ def _unary_names() -> Iterator[tuple[str, Make]]:
 
 
 def _binary_names() -> Iterator[tuple[str, Make]]:
-    for name in "add sub mul div maximum minimum pow gt eq atan2".split():
+    for name in ["add", "sub", "mul", "div", "maximum", "minimum", "pow", "gt", "eq", "atan2"]:
         yield name, _binary(name)
 
 
 def _activation_names() -> Iterator[tuple[str, Make]]:
-    for name in "relu gelu silu leaky_relu elu softplus hardtanh hardswish".split():
+    for name in ["relu", "gelu", "silu", "leaky_relu", "elu", "softplus", "hardtanh", "hardswish"]:
         yield name, _activation(name)
 
 

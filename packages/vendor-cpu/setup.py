@@ -3,8 +3,8 @@
 ``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the
 x86-64 levels, or ``all`` for a release. On other processors there is one library, ``native``.
 
-``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention, for
-hosts that look them up by name and provide DIOPI's runtime functions.
+``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
+for hosts that look them up by name and provide DIOPI's runtime functions.
 """
 
 import os

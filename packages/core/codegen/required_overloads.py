@@ -26,21 +26,41 @@ COMPOSED = (
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
 )
-REPLACED = """
-_scaled_dot_product_fused_attention_overrideable
-_scaled_dot_product_fused_attention_overrideable_backward
-_stack _stack.out
-_thnn_fused_gru_cell _thnn_fused_gru_cell.out
-_thnn_fused_gru_cell_backward _thnn_fused_gru_cell_backward.out
-_thnn_fused_lstm_cell _thnn_fused_lstm_cell.out
-_thnn_fused_lstm_cell_backward_impl _thnn_fused_lstm_cell_backward_impl.out
-addr addr.out
-all all.dim all.dims all.dims_out any any.dim any.dims any.dims_out
-convolution convolution.out convolution_backward convolution_backward.out
-linalg__powsum
-native_group_norm native_group_norm.out native_group_norm_backward.out
-native_layer_norm native_layer_norm.out native_layer_norm_backward.out
-""".split()
+REPLACED = [
+    "_scaled_dot_product_fused_attention_overrideable",
+    "_scaled_dot_product_fused_attention_overrideable_backward",
+    "_stack",
+    "_stack.out",
+    "_thnn_fused_gru_cell",
+    "_thnn_fused_gru_cell.out",
+    "_thnn_fused_gru_cell_backward",
+    "_thnn_fused_gru_cell_backward.out",
+    "_thnn_fused_lstm_cell",
+    "_thnn_fused_lstm_cell.out",
+    "_thnn_fused_lstm_cell_backward_impl",
+    "_thnn_fused_lstm_cell_backward_impl.out",
+    "addr",
+    "addr.out",
+    "all",
+    "all.dim",
+    "all.dims",
+    "all.dims_out",
+    "any",
+    "any.dim",
+    "any.dims",
+    "any.dims_out",
+    "convolution",
+    "convolution.out",
+    "convolution_backward",
+    "convolution_backward.out",
+    "linalg__powsum",
+    "native_group_norm",
+    "native_group_norm.out",
+    "native_group_norm_backward.out",
+    "native_layer_norm",
+    "native_layer_norm.out",
+    "native_layer_norm_backward.out",
+]
 
 TIER_B = re.compile(
     r"(linalg_|_linalg_|_fft_|special_|cholesky|_cholesky|_histogramdd|_ctc_loss|_pdist|geqrf|ormqr"

@@ -10,7 +10,6 @@ DL_EXPORT const char* diopiGetVendorName(void) { return "cpu"; }
 DL_EXPORT const char* diopiGetImplVersion(void) { return DL_CPU_VERSION; }
 
 DL_EXPORT const char* diopiGetLastErrorString(void) { return dl::last_error(); }
-
 }
 
 #endif

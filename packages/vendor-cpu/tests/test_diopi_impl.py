@@ -1,5 +1,5 @@
-"""The same operators as a plain ``libdiopi_impl.so``: under a host of DIOPI that is not ours, and as
-a legacy library."""
+"""The same operators as a plain ``libdiopi_impl.so``: under a host of DIOPI that is not ours, and
+as a legacy library."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def impl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(
-    impl: Path, vendor: Vendor, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
+def report(impl: Path, vendor: Vendor, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     host = tmp_path_factory.mktemp("host") / "libhost.so"
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-fPIC", "-shared"]
     source = str(HERE / "diopi_host" / "host.c")

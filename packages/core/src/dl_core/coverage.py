@@ -65,9 +65,7 @@ def sort_out(
     device: str, vendor: str, required: Mapping[str, str], native: set[str], composed: set[str]
 ) -> Coverage:
     """Sort the required overloads by where they run. Names come without ``aten::``."""
-    found: dict[str, dict[str, list[str]]] = {
-        tier: {kind: [] for kind in KINDS} for tier in TIERS
-    }
+    found: dict[str, dict[str, list[str]]] = {tier: {kind: [] for kind in KINDS} for tier in TIERS}
     for name in sorted(required):
         tier = required[name]
         if name in native:

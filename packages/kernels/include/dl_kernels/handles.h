@@ -1,5 +1,5 @@
-// What is behind the host's handles. The only file that knows how: by their layout, or, in a library
-// that is compiled with DIOPIRT_EXTERN, through DIOPI's functions, which any host provides.
+// What is behind the host's handles. The only file that knows how: by their layout, or, in a
+// library that is compiled with DIOPIRT_EXTERN, through DIOPI's functions, which any host provides.
 #ifndef DL_KERNELS_HANDLES_H_
 #define DL_KERNELS_HANDLES_H_
 
@@ -60,8 +60,8 @@ inline void write_generator(diopiGeneratorHandle_t generator, uint64_t seed, uin
 #else
 
 template <class Ref>
-inline __attribute__((always_inline)) void read_tensor(diopiConstTensorHandle_t handle,
-                                                       Ref& tensor) {
+inline
+    __attribute__((always_inline)) void read_tensor(diopiConstTensorHandle_t handle, Ref& tensor) {
   const auto* prefix = reinterpret_cast<const dl_tensor_prefix_t*>(handle);
   tensor.data = prefix->data;
   tensor.sizes = prefix->sizes;

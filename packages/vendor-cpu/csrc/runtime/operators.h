@@ -18,14 +18,14 @@ struct Family {
 // A library in DIOPI's own convention: the kernels that `list` names are exported by their names.
 // The loader asks `find` for the function behind each, so that no list of parameters is repeated.
 #define DL_CPU_FAMILY(list) list(DL_CPU_EXPORT)
-#define DL_CPU_EXPORT(op)                                                           \
-  extern "C" {                                                                      \
-  static decltype(&::op) find_##op() {                                              \
-    return [](auto... args) {                                                       \
+#define DL_CPU_EXPORT(op)                                                                       \
+  extern "C" {                                                                                  \
+  static decltype(&::op) find_##op() {                                                          \
+    return [](auto... args) {                                                                   \
       return ::dl::operator_detail::guarded<&::dl::kernels::op, decltype(&::op)>(#op, args...); \
-    };                                                                              \
-  }                                                                                 \
-  DL_EXPORT decltype(::op) op __attribute__((ifunc("find_" #op)));                  \
+    };                                                                                          \
+  }                                                                                             \
+  DL_EXPORT decltype(::op) op __attribute__((ifunc("find_" #op)));                              \
   }
 
 #else

@@ -154,8 +154,8 @@ EXPORT diopiError_t diopiRequireTensor(diopiContextHandle_t ctx, diopiTensorHand
                                        const diopiDtype_t dtype, const diopiDevice_t device) {
   (void)device;
   if (size->len > MOST_DIMS) return diopiErrorOccurred;
-  *tensor = host_tensor(ctx, (int32_t)dtype, size->len, size->data,
-                        stride == NULL ? NULL : stride->data);
+  *tensor =
+      host_tensor(ctx, (int32_t)dtype, size->len, size->data, stride == NULL ? NULL : stride->data);
   ++ctx->required;
   return diopiSuccess;
 }

@@ -60,7 +60,8 @@ class Launch {
 
  private:
   bool has_pool() const {
-    return host_ != nullptr && DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr;
+    return host_ != nullptr && DL_HAS_FIELD(host_, dl_host_t, parallel_for) &&
+           host_->parallel_for != nullptr;
   }
 
   const dl_host_t* host_;

@@ -46,8 +46,7 @@ struct ElementwiseItem {
   DL_FN compute_t<T> load(const int64_t (&offsets)[N]) const {
     const T* from = static_cast<const T*>(operands.data[k]);
     return cast<compute_t<T>>(
-        from == nullptr ? *reinterpret_cast<const T*>(operands.values[k].bytes)
-                        : from[offsets[k]]);
+        from == nullptr ? *reinterpret_cast<const T*>(operands.values[k].bytes) : from[offsets[k]]);
   }
 
   template <size_t... K>

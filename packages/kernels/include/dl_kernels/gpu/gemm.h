@@ -34,8 +34,7 @@ DL_KERNEL void gemm_kernel(int64_t m, int64_t n, int64_t k, C alpha, Matrix<cons
     C total = 0;
     for (int64_t first = 0; first < k; first += kTile) {
       const int64_t at = first + x, down = first + y;
-      tiles.a[y][x] =
-          row < m && at < k ? cast<C>(a.data[row * a.row + at * a.column]) : C(0);
+      tiles.a[y][x] = row < m && at < k ? cast<C>(a.data[row * a.row + at * a.column]) : C(0);
       tiles.b[y][x] =
           down < k && column < n ? cast<C>(b.data[down * b.row + column * b.column]) : C(0);
       barrier();
@@ -60,8 +59,7 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
           Matrix<const T> b, C beta, Matrix<O> c) {
   if (m == 0 || n == 0) return;
   constexpr int64_t kMost = 1 << 20;
-  const int64_t tiles =
-      ((m + gpu::kTile - 1) / gpu::kTile) * ((n + gpu::kTile - 1) / gpu::kTile);
+  const int64_t tiles = ((m + gpu::kTile - 1) / gpu::kTile) * ((n + gpu::kTile - 1) / gpu::kTile);
   gpu::run_blocks(launch.stream(), tiles < kMost ? tiles : kMost, gpu::gemm_kernel<T, O, C>, m, n,
                   k, alpha, a, b, beta, c);
 }

@@ -13,8 +13,7 @@ DL_KERNELS_BEGIN
 
 class Launch {
  public:
-  explicit Launch(diopiContextHandle_t ctx)
-      : stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
+  explicit Launch(diopiContextHandle_t ctx) : stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
 
   // A loop of the host whose body launches kernels: the device runs them one after another anyhow.
   template <class F>

@@ -54,7 +54,7 @@ inline void check(DL_GPU(Error_t) status, const char* what) {
 // Threads that meet at barriers.
 template <class... P, class... A>
 void run_blocks(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
-  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(arguments...);
+  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream> > >(arguments...);
   check(DL_GPU(GetLastError)(), "a kernel could not be launched");
 }
 

@@ -27,9 +27,9 @@ struct Store {
 
   DL_FN void operator()(int64_t offset, Acc value) const {
     switch (dtype) {
-#define DL_STORE_CASE(value_dtype, O)                      \
-  case value_dtype:                                        \
-    static_cast<O*>(data)[offset] = cast<O>(value);        \
+#define DL_STORE_CASE(value_dtype, O)               \
+  case value_dtype:                                 \
+    static_cast<O*>(data)[offset] = cast<O>(value); \
     break;
       DL_STORE_CASE(diopi_dtype_float32, float)
       DL_STORE_CASE(diopi_dtype_float64, double)
@@ -155,8 +155,7 @@ void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const 
   const Workspace<Wide> parts(launch, outputs * ranges);
   rows(launch, outputs * ranges, range,
        gpu::ReduceRow<I, R>{contribution, plan.kept, store, ranges, range, parts.data()});
-  each(launch, outputs, ranges,
-       gpu::ReduceParts<I, R>{r, plan.kept, store, ranges, parts.data()});
+  each(launch, outputs, ranges, gpu::ReduceParts<I, R>{r, plan.kept, store, ranges, parts.data()});
 }
 
 DL_KERNELS_END
