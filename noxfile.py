@@ -49,6 +49,7 @@ TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
 GENERATED = (
     ("-m", "diopi_proto.generate", "--check"),
     ("packages/core/codegen/generate.py", "--check"),
+    ("packages/core/codegen/required_overloads.py", "--check"),
 )
 CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".inc"}
 
