@@ -30,6 +30,9 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--dtype", choices=DTYPES, default="float32", help="bfloat16: autocast")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--nudge", action="store_true", help="move the first weights by one ulp, up or down"
+    )
     parser.add_argument("--metrics", type=Path, help="write losses and times to this JSON file")
     parser.add_argument("--quick", action="store_true", help="a few steps on small batches")
     return parser
@@ -39,6 +42,18 @@ def autocast(device: torch.device, dtype: str) -> torch.autocast:
     """Return an autocast context for ``device`` that does nothing in float32."""
     enabled = dtype != "float32"
     return torch.autocast(device.type, dtype=DTYPES[dtype] if enabled else None, enabled=enabled)
+
+
+def nudge(model: torch.nn.Module, seed: int) -> None:
+    """Move every weight to a neighbouring number, the side drawn from ``seed``.
+
+    What comes of it shows how far training carries a single rounding.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            side = torch.randint(0, 2, weight.shape, generator=generator).to(weight.device) * 2 - 1
+            weight.copy_(torch.nextafter(weight, side * torch.inf))
 
 
 def standard_library_text() -> torch.Tensor:

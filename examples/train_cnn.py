@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from common import RunLog, argument_parser, autocast
+from common import RunLog, argument_parser, autocast, nudge
 
 BATCH = 64
 
@@ -83,6 +83,8 @@ def main() -> None:
 
     torch.manual_seed(args.seed)
     model = ResNet18(width, args.dropout).to(args.device)
+    if args.nudge:
+        nudge(model, args.seed)
     train_set, test_images, test_labels = load_data()
     order = torch.Generator().manual_seed(args.seed)
     loader = DataLoader(train_set, BATCH, shuffle=True, drop_last=True, generator=order)

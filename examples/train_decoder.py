@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from common import RunLog, argument_parser, autocast, standard_library_text, windows
+from common import RunLog, argument_parser, autocast, nudge, standard_library_text, windows
 
 
 def build_model(length: int, dropout: float) -> LlamaForCausalLM:
@@ -36,6 +36,8 @@ def main() -> None:
 
     torch.manual_seed(args.seed)
     model = build_model(length, args.dropout).to(args.device)
+    if args.nudge:
+        nudge(model, args.seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
     text = standard_library_text()
     held_out = len(text) * 9 // 10

@@ -31,9 +31,9 @@ REFUSED = re.compile(r"\[dl\] aten::(\S+) does not run natively")
 PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)
 """Values, indices and masks."""
 
-# What the modules native_<topic>.py of this folder say: which OpInfo operators call an overload whose
-# own name none has, going forward or backward; plain samples that dl-core leaves to the CPU (a
-# pattern of what describe() says, and why); overloads with cases of their own.
+# What the modules native_<topic>.py of this folder say: which OpInfo operators call an overload
+# whose own name none has, going forward or backward; plain samples that dl-core leaves to the CPU
+# (a pattern of what describe() says, and why); overloads with cases of their own.
 FORWARD: dict[str, tuple[str, ...]] = {}
 BACKWARD: dict[str, tuple[str, ...]] = {}
 DECLARED: dict[str, tuple[str, str]] = {}

@@ -35,7 +35,7 @@ def main() -> int:
     started = time.monotonic()
     results = []
     for number, case in enumerate(cases, start=1):
-        print(f"\n[{number}/{len(cases)}] {case.name}: {runner.runs_per_case} runs", flush=True)
+        print(f"\n[{number}/{len(cases)}] {case.name}", flush=True)
         try:
             results.append(evaluate(runner.measure(case)))
         except TrainJobError as error:

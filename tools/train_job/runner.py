@@ -43,12 +43,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All runs of one case. ``cpu_again`` is the CPU with another thread count, if it was run."""
+    """All runs of one case. ``nudged`` is the CPU with its first weights moved by one ulp."""
 
     case: Case
     dl: Curve
     cpu: Curve
-    cpu_again: Curve | None
+    nudged: Curve
     operators: dict[str, Any]
 
 
@@ -61,30 +61,26 @@ class Runner:
     quick: bool
     resume: bool
 
-    @property
-    def runs_per_case(self) -> int:
-        return 3 if self.quick else 4
-
     def measure(self, case: Case) -> Measurement:
         """Train ``case`` on dl and on the CPU, and once more on dl with operators counted.
 
-        The second run on the CPU differs in the thread count only, and so in the order of
-        summation: its distance is the measure for the distance of dl.
+        The second run on the CPU starts from weights that are one rounding away: how fast it
+        leaves the first is the measure for the distance of dl.
         """
-        dl = self.train(case, "dl", self.threads)
-        cpu = self.train(case, "cpu", self.threads)
-        again = None
-        if not self.quick:
-            again = self.train(case, "cpu", 1 if self.threads > 1 else 2)
-        return Measurement(case, dl, cpu, again, self.count_operators(case))
+        dl = self.train(case, "dl")
+        cpu = self.train(case, "cpu")
+        nudged = self.train(case, "cpu", "--nudge")
+        return Measurement(case, dl, cpu, nudged, self.count_operators(case))
 
-    def train(self, case: Case, device: str, threads: int) -> Curve:
-        output = self.folder / f"{case.name}-{device}-{threads}.json"
+    def train(self, case: Case, device: str, *options: str) -> Curve:
+        name = f"{case.name}-{device}-{self.threads}{''.join(options)}"
+        output = self.folder / f"{name}.json"
         if not (self.resume and output.exists()):
-            command = [case.script, *self._arguments(case, device), "--metrics", str(output)]
+            arguments = self._arguments(case, device)
+            command = [case.script, *arguments, *options, "--metrics", str(output)]
             # The peer is torch alone: without autoload, nothing of ours is in its process.
             autoload = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if device == "cpu" else {}
-            self._run(command, threads, autoload)
+            self._run(command, self.threads, autoload)
         return Curve.read(output)
 
     def count_operators(self, case: Case) -> dict[str, Any]:

@@ -219,12 +219,22 @@ def wrapper(entry: Entry, form: Form) -> str:
         finish = "plan.finish(); " if elementwise else ""
         value = outputs[0] if len(outputs) == 1 else f"{returns}({', '.join(outputs)})"
         result = f"{finish}return {value};"
+    otherwise = ""
+    if entry.otherwise:
+        forced = f"{entry.functional.cpp_name}_site.disabled.load(std::memory_order_relaxed)"
+        fits = f"fits_result({outputs[0]}, made)" if outputs else "made.defined()"
+        taken = f"write_result(made, {outputs[0]})" if outputs else "made"
+        otherwise = (
+            f"  if (!{forced}) {{\n    const at::Tensor made = plans::{entry.otherwise};\n"
+            f"    if ({fits}) return {taken};\n  }}\n"
+        )
     base, _, overload = form.overload.partition(".")
     plan = "ElementwisePlan" if elementwise else "DirectPlan"
     return (
         f"{returns} {form.cpp_name}({_parameters(form)}) {{\n"
         f"  {plan} plan;\n"
         f"  if (C10_LIKELY({condition})) {{\n    {result}\n  }}\n"
+        f"{otherwise}"
         f'  static const auto op = find_operator("aten::{base}", "{overload}");\n'
         f"  return TypedFallback<{signature}>::call(op, {', '.join(arguments)});\n"
         "}\n"

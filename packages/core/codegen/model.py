@@ -92,6 +92,7 @@ class Entry:
     plan: str | None
     only: str | None
     when: str | None
+    otherwise: str | None
     operands: tuple[str, ...]
     forms: tuple[Form, ...]
 
@@ -161,6 +162,7 @@ def _entry(
         plan=row.get("plan"),
         only=row.get("only"),
         when=row.get("when"),
+        otherwise=row.get("otherwise"),
         operands=operands,
         forms=tuple(
             Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions

@@ -1,7 +1,6 @@
 // Runs an operator on the CPU when the vendor cannot. Always counted; forbidden on request.
 #pragma once
 
-#include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
@@ -29,18 +28,5 @@ void reset_fallback_counts();
 // views, resizes and lists. Throws when operands lie on different devices, and NotImplementedError
 // when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
-
-// The same for a typed caller. `Signature` is the wrapper's own.
-template <typename Signature>
-struct TypedFallback;
-
-template <typename Return, typename... Args>
-struct TypedFallback<Return(Args...)> {
-  static Return call(const c10::OperatorHandle& op, Args... args) {
-    return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
-        c10::BoxedKernel::makeFromFunction<&fallback>(), op, c10::DispatchKeySet(),
-        std::forward<Args>(args)...);
-  }
-};
 
 }  // namespace dl::core

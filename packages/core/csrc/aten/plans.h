@@ -48,8 +48,7 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
                          const OptionalTensor& running_var, const OptionalTensor& save_mean,
                          const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask);
 
-// Convolution and pooling. Lists 0 … 2: stride, padding, dilation; 3: bias sizes. Pooling: kernel
-// first.
+// Convolution. Lists 0 … 2: stride, padding, dilation; 3: bias sizes.
 bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
                  const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                  at::IntArrayRef dilation, bool transposed, int64_t groups);
@@ -57,12 +56,6 @@ bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Ten
                           const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                           bool transposed, int64_t groups, std::array<bool, 3> mask);
-bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel,
-                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                bool ceil_mode);
-bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                         at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                         at::IntArrayRef dilation, const Tensor& indices);
 
 // Indexing.
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse);

@@ -1,6 +1,4 @@
-// Plans of matrix products, convolutions and pooling.
-#include <ATen/native/Pool.h>
-
+// Plans of matrix products and convolutions.
 #include "aten/plan_checks.h"
 
 namespace dl::core::plans {
@@ -116,46 +114,6 @@ bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Ten
   plan.add_list(pads);
   plan.add_list(spread);
   if (bias_sizes.has_value()) plan.add_list(*bias_sizes);
-  return true;
-}
-
-bool max_pool2d(DirectPlan& plan, const Tensor& self, at::IntArrayRef kernel,
-                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                bool ceil_mode) {
-  if (!alike(self) || self.dim() != 4 || self.numel() == 0 || !floating(self)) return false;
-  const DimVector window = pair_of(kernel, {}), steps = pair_of(stride, kernel);
-  const DimVector pads = pair_of(padding, {}), spread = pair_of(dilation, {});
-  if (!all_positive(window) || !all_positive(steps) || !all_positive(spread)) return false;
-  DimVector sizes(self.sizes().begin(), self.sizes().end());
-  for (int i = 0; i < 2; ++i) {
-    if (pads[i] < 0 || pads[i] * 2 > (window[i] - 1) * spread[i] + 1) return false;
-    sizes[2 + i] = at::native::pooling_output_shape<int64_t>(self.size(2 + i), window[i], pads[i],
-                                                             steps[i], spread[i], ceil_mode);
-    if (sizes[2 + i] < 1) return false;
-  }
-  plan.start(self);
-  const c10::MemoryFormat format = self.suggest_memory_format();
-  plan.output(sizes, self.scalar_type(), format);
-  plan.output(sizes, at::kLong, format);
-  plan.add_list(window);
-  plan.add_list(steps);
-  plan.add_list(pads);
-  plan.add_list(spread);
-  return true;
-}
-
-bool max_pool2d_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                         at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                         at::IntArrayRef dilation, const Tensor& indices) {
-  if (!alike(self, grad_output) || self.dim() != 4 || indices.scalar_type() != at::kLong)
-    return false;
-  if (!on_same_device(self, indices) || indices.sizes() != grad_output.sizes()) return false;
-  plan.start(self);
-  plan.output(self.sizes(), self.scalar_type(), self.suggest_memory_format());
-  plan.add_list(pair_of(kernel, {}));
-  plan.add_list(pair_of(stride, kernel));
-  plan.add_list(pair_of(padding, {}));
-  plan.add_list(pair_of(dilation, {}));
   return true;
 }
 

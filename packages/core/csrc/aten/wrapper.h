@@ -8,7 +8,7 @@
 
 #include "aten/call.h"
 #include "aten/elementwise.h"
-#include "aten/fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/generator_handle.h"
 #include "aten/plans.h"
 

@@ -75,15 +75,11 @@ class DenseOutput {
  public:
   DenseOutput(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t tensor)
       : ctx_(ctx), op_(op) {
-    if (tensor == nullptr) return;
-    tensor_ = ref(tensor);
-    if (tensor_.dtype == dtype_of<T>() && tensor_.contiguous) {
-      data_ = tensor_.template as<T>();
-    } else if (tensor_.ndim > kMaxDims) {
-      status_ = diopiNoImplement;
-    } else {
-      data_ = storage_.reserve(Launch(ctx), tensor_.numel);
-    }
+    if (tensor != nullptr) open(ref(tensor));
+  }
+  DenseOutput(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor)
+      : ctx_(ctx), op_(op) {
+    open(tensor);
   }
 
   diopiError_t status() const { return status_; }
@@ -96,6 +92,17 @@ class DenseOutput {
   }
 
  private:
+  void open(const TensorRef& tensor) {
+    tensor_ = tensor;
+    if (tensor_.dtype == dtype_of<T>() && tensor_.contiguous) {
+      data_ = tensor_.template as<T>();
+    } else if (tensor_.ndim > kMaxDims) {
+      status_ = diopiNoImplement;
+    } else {
+      data_ = storage_.reserve(Launch(ctx_), tensor_.numel);
+    }
+  }
+
   diopiContextHandle_t ctx_;
   const char* op_;
   TensorRef tensor_{};

@@ -72,73 +72,6 @@ bool convolution_backward_native(DirectPlan& plan, GivenOutputs given, const at:
   return TypedFallback<::std::tuple<at::Tensor &,at::Tensor &,at::Tensor &>(const at::Tensor &, const at::Tensor &, const at::Tensor &, at::OptionalIntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::IntArrayRef, int64_t, ::std::array<bool,3>, at::Tensor &, at::Tensor &, at::Tensor &)>::call(op, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0, out1, out2);
 }
 
-Site max_pool2d_with_indices_site{"max_pool2d_with_indices", {"max_pool2d_with_indices", "max_pool2d_with_indices.out"}, {Op::diopiMaxPool2dWithIndices}};
-
-bool max_pool2d_with_indices_native(DirectPlan& plan, GivenOutputs given, const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
-  const int device_index = device_of(self);
-  if (device_index < 0 || max_pool2d_with_indices_site.disabled.load(std::memory_order_relaxed)) return false;
-  const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, diopiMaxPool2dWithIndices);
-  if (function == nullptr) return false;
-  if (!plans::max_pool2d(plan, self, kernel_size, stride, padding, dilation, ceil_mode)) return false;
-  if (!plan.make_outputs(given)) return false;
-  NativeCall call(max_pool2d_with_indices_site, device_index);
-  OutputHandle out0_handle(plan.out(0));
-  OutputHandle out1_handle(plan.out(1));
-  return call.run("diopiMaxPool2dWithIndices", function, out0_handle.get(), out1_handle.get(), TensorHandle(self).get(), plan.list(0), plan.list(1), plan.list(2), plan.list(3), ceil_mode);
-}
-
-::std::tuple<at::Tensor,at::Tensor> max_pool2d_with_indices(const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
-  DirectPlan plan;
-  if (C10_LIKELY(max_pool2d_with_indices_native(plan, {}, self, kernel_size, stride, padding, dilation, ceil_mode))) {
-    return ::std::tuple<at::Tensor,at::Tensor>(plan.take(0), plan.take(1));
-  }
-  static const auto op = find_operator("aten::max_pool2d_with_indices", "");
-  return TypedFallback<::std::tuple<at::Tensor,at::Tensor>(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool)>::call(op, self, kernel_size, stride, padding, dilation, ceil_mode);
-}
-
-::std::tuple<at::Tensor &,at::Tensor &> max_pool2d_with_indices_out(const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, at::Tensor & out, at::Tensor & indices) {
-  DirectPlan plan;
-  if (C10_LIKELY(max_pool2d_with_indices_native(plan, {&out, &indices}, self, kernel_size, stride, padding, dilation, ceil_mode))) {
-    return ::std::tuple<at::Tensor &,at::Tensor &>(out, indices);
-  }
-  static const auto op = find_operator("aten::max_pool2d_with_indices", "out");
-  return TypedFallback<::std::tuple<at::Tensor &,at::Tensor &>(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, at::Tensor &, at::Tensor &)>::call(op, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices);
-}
-
-Site max_pool2d_with_indices_backward_site{"max_pool2d_with_indices_backward", {"max_pool2d_with_indices_backward", "max_pool2d_with_indices_backward.grad_input"}, {Op::diopiMaxPool2dBackward}};
-
-bool max_pool2d_with_indices_backward_native(DirectPlan& plan, GivenOutputs given, const at::Tensor & grad_output, const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, const at::Tensor & indices) {
-  const int device_index = device_of(grad_output);
-  if (device_index < 0 || max_pool2d_with_indices_backward_site.disabled.load(std::memory_order_relaxed)) return false;
-  const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, diopiMaxPool2dBackward);
-  if (function == nullptr) return false;
-  if (!plans::max_pool2d_backward(plan, grad_output, self, kernel_size, stride, padding, dilation, indices)) return false;
-  if (!plan.make_outputs(given)) return false;
-  NativeCall call(max_pool2d_with_indices_backward_site, device_index);
-  OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiMaxPool2dBackward", function, out0_handle.get(), TensorHandle(grad_output).get(), TensorHandle(self).get(), plan.list(0), plan.list(1), plan.list(2), plan.list(3), ceil_mode, TensorHandle(indices).get());
-}
-
-at::Tensor max_pool2d_with_indices_backward(const at::Tensor & grad_output, const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, const at::Tensor & indices) {
-  DirectPlan plan;
-  if (C10_LIKELY(max_pool2d_with_indices_backward_native(plan, {}, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices))) {
-    return plan.take(0);
-  }
-  static const auto op = find_operator("aten::max_pool2d_with_indices_backward", "");
-  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, const at::Tensor &)>::call(op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
-}
-
-at::Tensor & max_pool2d_with_indices_backward_grad_input(const at::Tensor & grad_output, const at::Tensor & self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, const at::Tensor & indices, at::Tensor & grad_input) {
-  DirectPlan plan;
-  if (C10_LIKELY(max_pool2d_with_indices_backward_native(plan, {&grad_input}, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices))) {
-    return grad_input;
-  }
-  static const auto op = find_operator("aten::max_pool2d_with_indices_backward", "grad_input");
-  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, const at::Tensor &, at::Tensor &)>::call(op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -146,10 +79,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("convolution.out", TORCH_FN(convolution_out));
   library.impl("convolution_backward", TORCH_FN(convolution_backward));
   library.impl("convolution_backward.out", TORCH_FN(convolution_backward_out));
-  library.impl("max_pool2d_with_indices", TORCH_FN(max_pool2d_with_indices));
-  library.impl("max_pool2d_with_indices.out", TORCH_FN(max_pool2d_with_indices_out));
-  library.impl("max_pool2d_with_indices_backward", TORCH_FN(max_pool2d_with_indices_backward));
-  library.impl("max_pool2d_with_indices_backward.grad_input", TORCH_FN(max_pool2d_with_indices_backward_grad_input));
 }
 
 }  // namespace dl::core
