@@ -35,6 +35,9 @@ HEADERS = include_dir() / "dl_kernels"
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or built here."""
+    if given := os.environ.get("DL_TEST_EMULATED_GPU"):
+        return Path(given)
     return build_vendor(tmp_path_factory.mktemp("emulated"))
 
 

@@ -54,7 +54,10 @@ inline void check(DL_GPU(Error_t) status, const char* what) {
 // Threads that meet at barriers.
 template <class... P, class... A>
 void run_blocks(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
-  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream> > >(arguments...);
+  // The formatter does not know the brackets of a launch.
+  // clang-format off
+  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(arguments...);
+  // clang-format on
   check(DL_GPU(GetLastError)(), "a kernel could not be launched");
 }
 
