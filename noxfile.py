@@ -31,6 +31,8 @@ TORCH = "torch==2.13.0"
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
+# What vendors load where it is installed.
+LIBRARIES = ("onednn-cpu-gomp", "scipy-openblas32")
 # What `import torch` does before and after the first vendor wheel is installed.
 WITHOUT_VENDOR = """
 import torch
@@ -96,7 +98,7 @@ def environment(session: nox.Session) -> None:
     others = [path for path in wheels() if path not in vendors]
     session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
-    session.install(*CONSTRAINTS, *map(str, vendors))
+    session.install(*CONSTRAINTS, *map(str, vendors), *LIBRARIES)
     session.run("python", "-W", "error", "-c", WITH_VENDOR)
     session.run("python", "-m", "pip", "check")
     stamp.write_text(state.hexdigest())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+CONVOLUTIONS = tuple(
+    f"nn.functional.conv{form}{dims}d" for form in ("", "_transpose") for dims in (1, 2, 3)
+)
+
 FORWARD: dict[str, tuple[str, ...]] = {
     "_log_softmax": ("log_softmax",),
     "_softmax": ("softmax",),
     "add.Tensor": ("add",),
     "bernoulli_.float": ("nn.functional.dropout",),
-    "convolution": ("nn.functional.conv2d",),
+    "convolution": CONVOLUTIONS,
     "embedding": ("nn.functional.embedding",),
     "fill_.Scalar": ("fill", "ones_like"),
     "gelu": ("nn.functional.gelu",),
@@ -23,7 +27,7 @@ FORWARD: dict[str, tuple[str, ...]] = {
 BACKWARD: dict[str, tuple[str, ...]] = {
     "_log_softmax_backward_data": ("log_softmax",),
     "_softmax_backward_data": ("softmax",),
-    "convolution_backward": ("nn.functional.conv2d",),
+    "convolution_backward": CONVOLUTIONS,
     "embedding_dense_backward": ("nn.functional.embedding",),
     "gelu_backward": ("nn.functional.gelu",),
     "max_pool2d_with_indices_backward": ("nn.functional.max_pool2d",),
@@ -39,9 +43,6 @@ BACKWARD: dict[str, tuple[str, ...]] = {
 
 # Plain samples that dl-core leaves to the CPU: a pattern of what describe() says, and why.
 DECLARED = {
-    "_log_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "_softmax": (r"\(float32\[\]", "no dimensions: nothing to gain"),
-    "cumsum": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),
@@ -51,5 +52,4 @@ DECLARED = {
         r"\(float32\[\d+, \d+, \d+\]",
         "the contract wants a batch",
     ),
-    "nll_loss_forward": (r"\(float32\[\d+\], ", "the contract wants a batch"),
 }

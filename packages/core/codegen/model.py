@@ -18,6 +18,8 @@ ELEMENTWISE = {
     "unary_float": "unary(given, {a}, Promotion::floating)",
     "binary": "binary(given, {a}, {b}, Promotion::same)",
     "binary_float": "binary(given, {a}, {b}, Promotion::floating)",
+    "binary_rounded": "binary(given, {a}, {b}, rounding_mode ? Promotion::same : "
+    "Promotion::floating)",
     "comparison": "binary(given, {a}, {b}, Promotion::comparison)",
     "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same)",
     "comparison_scalar": "with_scalar(given, {a}, {b}, Promotion::comparison)",

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from diopi_proto import Vendor, load_vendor
 from dl_vendor_cpu.plugin import dl_vendor
+from support import out_like
+
+LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
 
 @pytest.fixture(scope="session")
 def vendor() -> Iterator[Vendor]:
     with load_vendor(os.environ.get("DL_TEST_LIBRARY") or dl_vendor().library) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def portable_vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor]:
+    """The vendor with nothing but its own kernels: a copy, which looks for libraries but once."""
+    copy = shutil.copy(dl_vendor().library, tmp_path_factory.mktemp("portable"))
+    with load_vendor(copy) as opened:
+        with pytest.MonkeyPatch.context() as patch:
+            for variable in LIBRARY_VARIABLES:
+                patch.setenv(variable, "off")
+            square = out_like(opened, (64, 64), "float32")
+            opened.op.Mm(out_like(opened, (64, 64), "float32"), square, square)
         yield opened

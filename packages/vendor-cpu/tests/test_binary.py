@@ -384,3 +384,54 @@ def test_foreach_forms(vendor: Vendor) -> None:
     for out, (t, x) in zip(outs, tensors, strict=True):
         check(out, x * 3, OpClass.ROUNDING, "ForeachmulTensor")
         assert np.array_equal(out.numpy(), t.numpy())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_remainder_has_the_sign_of_the_divisor(vendor: Vendor, dtype: str, layout: str) -> None:
+    left, right = numbers((4, 33), dtype, 31, -9, 9), numbers((4, 33), dtype, 32, -4, 4)
+    right = np.where(right == 0, 3, right)
+    a, x = place(vendor, left, dtype, layout)
+    b, y = place(vendor, right, dtype)
+    out = out_like(vendor, (4, 33), dtype, layout)
+    vendor.op.RemainderTensor(out, a, b)
+    check(out, np.remainder(x, y), OpClass.ROUNDING, "RemainderTensor")
+    vendor.op.RemainderScalar(out, a, 4)
+    check(out, np.remainder(x, 4), OpClass.ROUNDING, "RemainderScalar")
+    vendor.op.Remainder(out, 7, b)
+    check(out, np.remainder(7, y).astype(y.dtype), OpClass.ROUNDING, "Remainder")
+
+
+def test_remainder_by_zero(vendor: Vendor) -> None:
+    out = out_like(vendor, (2,), "float32")
+    a, zero = place(vendor, [1.0, -2.0], "float32")[0], place(vendor, [0.0, 0.0], "float32")[0]
+    vendor.op.RemainderTensor(out, a, zero)
+    assert np.isnan(out.numpy()).all()
+    whole = place(vendor, [1, 0], "int32")[0]
+    with pytest.raises(OperatorError, match=r"\[diopiRemainderTensor\] integer division by zero"):
+        vendor.op.RemainderTensor(out_like(vendor, (2,), "int32"), whole, whole)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_remainder_of_the_smallest_integer_by_minus_one(vendor: Vendor, dtype: str) -> None:
+    low = vendor.tensor(np.array([np.iinfo(dtype).min], dtype))
+    out = out_like(vendor, (1,), dtype)
+    vendor.op.RemainderScalar(out, low, -1)
+    assert out.numpy()[0] == 0
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", REALS)
+def test_equal(vendor: Vendor, dtype: str, layout: str) -> None:
+    source = numbers((130, 97), dtype, 33)
+    a, b = place(vendor, source, dtype, layout)[0], place(vendor, source, dtype)[0]
+    assert vendor.op.Equal(a, b) is True
+    changed = source.copy()
+    changed[129, 96] = not changed[129, 96] if dtype == "bool" else changed[129, 96] + 1
+    assert vendor.op.Equal(a, place(vendor, changed, dtype)[0]) is False
+    assert vendor.op.Equal(a, place(vendor, source[:1], dtype)[0]) is False
+
+
+def test_nan_equals_nothing(vendor: Vendor) -> None:
+    x = place(vendor, [1.0, np.nan], "float32")[0]
+    assert vendor.op.Equal(x, x) is False

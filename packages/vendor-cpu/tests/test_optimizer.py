@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, Array, check, numbers, place
 
@@ -82,6 +82,48 @@ def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
     steps = [vendor.tensor(np.array(1, np.float32))]
     vendor.op.FusedAdamW(*tensors, None, steps, LR, BETA1, BETA2, EPS, 0.0, False, True)
     assert (tensors[0][0].numpy() > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("momentum", "dampening", "nesterov"),
+    [(0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.3, False), (0.9, 0.0, True)],
+)
+@pytest.mark.parametrize("layout", ["dense", "transposed", "sliced"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sgd_steps(
+    vendor: Vendor, dtype: str, layout: str, momentum: float, dampening: float, nesterov: bool
+) -> None:
+    placed = [
+        place(vendor, numbers((7, 33), dtype, 191 + i, -1, 1), dtype, layout) for i in (0, 1, 2)
+    ]
+    (p, g, buf), (param, grad, average) = zip(*placed, strict=True)
+    vendor.op.Sgd(p, g, buf if momentum else None, LR, momentum, dampening, DECAY, nesterov)
+    one = np.longdouble
+    along = grad + one(DECAY) * param
+    if momentum:
+        average = one(momentum) * average + (1 - one(dampening)) * along
+        along = along + one(momentum) * average if nesterov else average
+    terms = {"reduction_length": 8, "magnitude": np.full((7, 33), 3.0)}
+    check(p, param - one(LR) * along, OpClass.REDUCTION, "Sgd", **terms)
+    check(buf, average, OpClass.REDUCTION, "Sgd", **terms)
+
+
+def test_sgd_with_momentum_needs_a_buffer(vendor: Vendor) -> None:
+    p, g = (vendor.tensor(np.ones(3, np.float32)) for _ in range(2))
+    with pytest.raises(OperatorError, match="needs a buffer"):
+        vendor.op.Sgd(p, g, None, LR, 0.5, 0.0, 0.0, False)
+    assert (p.numpy() == 1).all()
+
+
+def test_lists_of_mixed_dtypes_are_declined_untouched(vendor: Vendor) -> None:
+    floats = [vendor.tensor(np.ones(3, np.float32)) for _ in range(4)]
+    mixed = [vendor.tensor(np.ones(3, np.float64)) for _ in range(4)]
+    mixed[1] = vendor.tensor(np.ones(3, np.float32))
+    steps = [vendor.tensor(np.array(1, np.float32)) for _ in range(2)]
+    lists = [[a, b] for a, b in zip(floats, mixed, strict=True)]
+    with pytest.raises(OperatorError, match="diopiDtypeNotSupported"):
+        vendor.op.FusedAdamW(*lists, None, steps, LR, BETA1, BETA2, EPS, DECAY, False, False)
+    assert (floats[0].numpy() == 1).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

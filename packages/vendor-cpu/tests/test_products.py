@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from convolutions import Geometry, convolve, input_gradient, weight_gradient
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import FLOATS, INTS, LAYOUTS, Array, check, numbers, out_like, place
+
+
+@pytest.fixture(params=["libraries", "portable"])
+def vendor(request: pytest.FixtureRequest, vendor: Vendor, portable_vendor: Vendor) -> Vendor:
+    """With the libraries of others that are installed here, and without."""
+    return vendor if request.param == "libraries" else portable_vendor
 
 
 def product_check(
@@ -152,50 +159,6 @@ def test_matmul_of_any_dimensions(
     )
 
 
-def convolve(x: Array, w: Array, stride: int, padding: int, dilation: int, groups: int) -> Array:
-    n, channels, height, width = x.shape
-    filters, per_group, kh, kw = w.shape
-    padded = np.zeros((n, channels, height + 2 * padding, width + 2 * padding), x.dtype)
-    padded[:, :, padding : padding + height, padding : padding + width] = x
-    oh = (height + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
-    ow = (width + 2 * padding - dilation * (kw - 1) - 1) // stride + 1
-    out = np.zeros((n, filters, oh, ow), x.dtype)
-    each = filters // groups
-    for g in range(groups):
-        part = padded[:, g * per_group : (g + 1) * per_group]
-        for i in range(kh):
-            for j in range(kw):
-                rows = slice(i * dilation, i * dilation + stride * (oh - 1) + 1, stride)
-                columns = slice(j * dilation, j * dilation + stride * (ow - 1) + 1, stride)
-                taps = w[g * each : (g + 1) * each, :, i, j]
-                out[:, g * each : (g + 1) * each] += np.einsum(
-                    "nchw,fc->nfhw", part[:, :, rows, columns], taps
-                )
-    return out
-
-
-def convolve_gradients(
-    g: Array, x: Array, w: Array, stride: int, padding: int, dilation: int, groups: int
-) -> tuple[Array, Array]:
-    """Gradients of input and weight."""
-    n, channels, height, width = x.shape
-    filters, per_group, kh, kw = w.shape
-    padded = np.zeros((n, channels, height + 2 * padding, width + 2 * padding), x.dtype)
-    padded[:, :, padding : padding + height, padding : padding + width] = x
-    gi, gw = np.zeros_like(padded), np.zeros_like(w)
-    oh, ow = g.shape[2:]
-    each = filters // groups
-    for k in range(groups):
-        cs, fs = slice(k * per_group, (k + 1) * per_group), slice(k * each, (k + 1) * each)
-        for i in range(kh):
-            for j in range(kw):
-                rows = slice(i * dilation, i * dilation + stride * (oh - 1) + 1, stride)
-                columns = slice(j * dilation, j * dilation + stride * (ow - 1) + 1, stride)
-                gi[:, cs, rows, columns] += np.einsum("nfhw,fc->nchw", g[:, fs], w[fs, :, i, j])
-                gw[fs, :, i, j] = np.einsum("nfhw,nchw->fc", g[:, fs], padded[:, cs, rows, columns])
-    return gi[:, :, padding : padding + height, padding : padding + width], gw
-
-
 CONVOLUTIONS = [
     # samples, channels, filters, height, width, kernel, stride, padding, dilation, groups
     (2, 3, 4, 9, 8, 3, 1, 1, 1, 1),
@@ -214,7 +177,7 @@ def test_convolution_and_its_gradients(
     vendor: Vendor, dtype: str, case: tuple[int, ...], layout: str
 ) -> None:
     n, channels, filters, height, width, kernel, stride, padding, dilation, groups = case
-    geometry = (stride, padding, dilation, groups)
+    geometry = Geometry(stride, padding, dilation, groups)
     a, x = place(vendor, numbers((n, channels, height, width), dtype, 125), dtype, layout)
     w, weight = place(
         vendor, numbers((filters, channels // groups, kernel, kernel), dtype, 126), dtype
@@ -224,8 +187,8 @@ def test_convolution_and_its_gradients(
     if dtype == "float64":
         x, weight = x.astype(np.longdouble), weight.astype(np.longdouble)
     shift = bias.reshape(1, -1, 1, 1)
-    want = convolve(x, weight, *geometry) + shift
-    size = convolve(np.abs(x), np.abs(weight), *geometry) + np.abs(shift)
+    want = convolve(x, weight, geometry) + shift
+    size = convolve(np.abs(x), np.abs(weight), geometry) + np.abs(shift)
     taps = channels // groups * kernel * kernel
     out = out_like(vendor, want.shape, dtype, layout)
     lists = ((stride, stride), (padding, padding), (dilation, dilation), groups)
@@ -237,8 +200,10 @@ def test_convolution_and_its_gradients(
     gi, gw = out_like(vendor, x.shape, dtype, layout), out_like(vendor, weight.shape, dtype)
     gb = out_like(vendor, (filters,), dtype)
     vendor.op.Convolution2dBackward(gi, gw, gb, g, a, w, None, *lists)
-    want_input, want_weight = convolve_gradients(grad, x, weight, *geometry)
-    size_input, size_weight = convolve_gradients(np.abs(grad), np.abs(x), np.abs(weight), *geometry)
+    want_input = input_gradient(grad, weight, x.shape, geometry)
+    want_weight = weight_gradient(grad, x, weight.shape, geometry)
+    size_input = input_gradient(np.abs(grad), np.abs(weight), x.shape, geometry)
+    size_weight = weight_gradient(np.abs(grad), np.abs(x), weight.shape, geometry)
     positions = n * want.shape[2] * want.shape[3]
     check(
         gi,
@@ -271,14 +236,14 @@ def test_convolution_without_bias_and_sample_dim(vendor: Vendor) -> None:
     w, weight = place(vendor, numbers((2, 3, 3, 3), "float32", 130), "float32")
     out = out_like(vendor, (2, 4, 4), "float32")
     vendor.op.Convolution2d(out, a, w, None, (1,), (0,), (1,), 1)
-    want = convolve(x[None], weight, 1, 0, 1, 1)[0]
+    want = convolve(x[None], weight, Geometry(1, 0, 1, 1))[0]
     check(
         out,
         want,
         OpClass.MATMUL,
         "Convolution2d",
         reduction_length=27,
-        magnitude=convolve(np.abs(x)[None], np.abs(weight), 1, 0, 1, 1)[0],
+        magnitude=convolve(np.abs(x)[None], np.abs(weight), Geometry(1, 0, 1, 1))[0],
     )
 
 

@@ -201,3 +201,6 @@ def test_empty_ranges_are_refused(vendor: Vendor) -> None:
         vendor.op.RandomInp(out, 2, 2, Generator())
     with pytest.raises(OperatorError, match="standard deviation"):
         vendor.op.NormalInp(out, 0.0, -1.0, Generator())
+    deviations = vendor.tensor(np.array([1.0, -1.0], np.float32))
+    with pytest.raises(OperatorError, match="all elements of std"):
+        vendor.op.NormalScalarTensor(out, 0.0, deviations, Generator())

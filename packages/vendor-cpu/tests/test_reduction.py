@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopi_proto import NotSupportedError, OperatorError, Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass, Order
 from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
 
@@ -218,6 +218,56 @@ def test_cumsum(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     )
 
 
-def test_sum_of_floats_into_integers_is_left_to_the_host(vendor: Vendor) -> None:
-    with pytest.raises((NotSupportedError, OperatorError)):
-        vendor.op.Sum(out_like(vendor, (), "int64"), out_like(vendor, (3,), "float32"), None)
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("float32", "float64"),
+        ("bfloat16", "float64"),
+        ("bfloat16", "float32"),
+        ("float32", "int64"),
+        ("int32", "float32"),
+        ("bool", "float64"),
+        ("int64", "int32"),
+    ],
+)
+def test_sums_in_another_dtype_are_those_of_a_converted_copy(
+    vendor: Vendor, source: str, result: str
+) -> None:
+    a, x = place(vendor, numbers((6, 50), source, 81, 0, 9), source, "sliced")
+    converted = x.astype(result) if result not in ("float32", "float64") else x.astype(np.float64)
+    for name, reference in (("Sum", np.sum), ("Cumsum", None)):
+        if reference is None:
+            want = np.cumsum(converted, axis=1, dtype=converted.dtype)
+            out = out_like(vendor, want.shape, result)
+            vendor.op.Cumsum(out, a, 1)
+        else:
+            want = reference(converted, axis=1, dtype=converted.dtype)
+            out = out_like(vendor, want.shape, result)
+            vendor.op[f"diopi{name}"](out, a, (1,))
+        exact_result = result not in ("float32", "float64")
+        terms = {} if exact_result else {"reduction_length": 50, "magnitude": np.abs(want)}
+        check(out, want, OpClass.EXACT if exact_result else OpClass.REDUCTION, name, **terms)
+
+
+@pytest.mark.parametrize("columns", [7, 8, 63, 64, 200])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64"])
+def test_positions_of_extrema_across_rows(vendor: Vendor, dtype: str, columns: int) -> None:
+    # uint8 has more rows than its own width can count.
+    source = np.round(numbers((300, columns), dtype, 82, 0, 5))
+    if dtype == "float32":
+        source[7, 3] = source[9, 3] = np.nan
+    a, x = place(vendor, source, dtype)
+    for name, value, position in (("Max", np.max, np.argmax), ("Min", np.min, np.argmin)):
+        out, where = out_like(vendor, (columns,), dtype), out_like(vendor, (columns,), "int64")
+        vendor.op[f"diopi{name}"](out, where, a, 0)
+        check(out, value(x, axis=0), OpClass.EXACT, name)
+        assert np.array_equal(where.numpy(), position(x, axis=0))
+
+
+@pytest.mark.parametrize("at", [3, 65_535, 65_536, 199_999])
+def test_position_in_a_long_tensor(vendor: Vendor, at: int) -> None:
+    source = np.zeros(200_000, np.float32)
+    source[at] = source[-1] = 1
+    out = out_like(vendor, (), "int64")
+    vendor.op.Argmax(out, vendor.tensor(source), None, False)
+    assert out.numpy() == at

@@ -68,6 +68,7 @@ STEPS: dict[str, tuple[Function, tuple[str, ...], bool]] = {
     "Neg": (np.negative, NUMBERS, True),
     "Abs": (np.abs, NUMBERS, True),
     "Sign": (np.sign, NUMBERS, False),
+    "Sgn": (np.sign, NUMBERS, True),
     "Floor": (np.floor, FLOATS, True),
     "Ceil": (np.ceil, FLOATS, True),
     "Relu": (lambda x: np.maximum(x, 0), NUMBERS, True),
@@ -198,3 +199,52 @@ def test_transposed_matrix_in_tiles(vendor: Vendor) -> None:
     out = out_like(vendor, (130, 97), "float32")
     vendor.op.Neg(out, vendor.tensor(laid_out(source, "transposed")))
     assert np.array_equal(out.numpy(), -source)
+
+
+# name: (reference, range, the largest error in units of the last place, against float64)
+WHOLE_RANGE: dict[str, tuple[Function, float, float, float]] = {
+    "Exp": (np.exp, -104.0, 89.0, 1.1),
+    "Expm1": (np.expm1, -30.0, 89.0, 1.7),
+    "Log": (np.log, 0.0, np.inf, 1.0),
+    "Log2": (np.log2, 0.0, np.inf, 1.1),
+    "Log10": (np.log10, 0.0, np.inf, 1.1),
+    "Log1p": (np.log1p, -1.0, np.inf, 1.6),
+    "Tan": (np.tan, -4e6, 4e6, 0.6),
+    "Atan": (np.arctan, -np.inf, np.inf, 1.4),
+    "Asin": (np.arcsin, -1.0, 1.0, 2.4),
+    "Acos": (np.arccos, -1.0, 1.0, 1.2),
+    "Sinh": (np.sinh, -89.0, 89.0, 2.4),
+    "Cosh": (np.cosh, -89.0, 89.0, 1.6),
+    "Asinh": (np.arcsinh, -np.inf, np.inf, 2.2),
+    "Acosh": (np.arccosh, 1.0, np.inf, 2.4),
+    "Atanh": (np.arctanh, -1.0, 1.0, 2.6),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE_RANGE)
+def test_error_over_the_whole_range(vendor: Vendor, name: str) -> None:
+    reference, low, high, bound = WHOLE_RANGE[name]
+    # Bit patterns spread evenly: every exponent is there, subnormal numbers are too.
+    x = np.arange(0, 1 << 32, 2027, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    x = x[np.isfinite(x) & (x >= low) & (x <= high)]
+    out = out_like(vendor, x.shape, "float32")
+    vendor.op[f"diopi{name}"](out, vendor.tensor(x))
+    with np.errstate(divide="ignore"):
+        want = reference(x.astype(np.float64))
+    got, rounded = out.numpy(), want.astype(np.float32)
+    finite = np.isfinite(rounded)
+    assert np.array_equal(got[~finite], rounded[~finite])
+    unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(rounded[finite]))[1] - 1, -126) - 23)
+    error = np.abs(got[finite].astype(np.float64) - want[finite]) / unit
+    assert error.max() <= bound, f"{error.max()} at {x[finite][error.argmax()]!r}"
+
+
+@pytest.mark.parametrize("name", WHOLE_RANGE)
+def test_values_outside_of_the_domain(vendor: Vendor, name: str) -> None:
+    x = np.array([np.nan, np.inf, -np.inf, 1.5, -2.0, 0.0], np.float32)
+    out = out_like(vendor, x.shape, "float32")
+    vendor.op[f"diopi{name}"](out, vendor.tensor(x))
+    with np.errstate(all="ignore"):
+        want = WHOLE_RANGE[name][0](x.astype(np.float64)).astype(np.float32)
+    assert np.array_equal(np.isnan(out.numpy()), np.isnan(want))
+    assert np.allclose(out.numpy(), want, rtol=1e-6, atol=0, equal_nan=True)

@@ -11,6 +11,8 @@
 
 #include "aten/handle.h"
 #include "diopi/functions.h"
+#include "diopi/functions_dl.h"
+#include "diopi/functions_ext.h"
 #include "dl/handles.h"
 #include "runtime/device.h"
 #include "runtime/legacy.h"

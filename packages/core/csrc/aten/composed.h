@@ -1,15 +1,21 @@
 // Operators that are built from others instead of served by one of the contract.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
 #include <string>
 #include <vector>
 
+#include "aten/fallback.h"
+#include "runtime/device.h"
+
 namespace dl::core {
 
 // The overloads registered with DL_COMPOSED. They run on the device as far as those they call do.
 std::vector<std::string>& composed_operators();
+
+inline bool is_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
 }  // namespace dl::core
 

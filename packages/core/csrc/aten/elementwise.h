@@ -165,8 +165,8 @@ inline int device_of(const at::Tensor& tensor) {
 }
 template <typename... More>
 int device_of(const at::Tensor& tensor, const More&... more) {
-  const int index = device_of(tensor);
-  return index >= 0 ? index : device_of(more...);
+  const int index = ::dl::core::device_of(tensor);
+  return index >= 0 ? index : ::dl::core::device_of(more...);
 }
 
 // True when `alpha` may scale operands of `type`; torch's own message is given by the fallback

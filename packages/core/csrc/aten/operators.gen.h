@@ -548,9 +548,11 @@ enum class Op : uint16_t {
   diopiWhere,
   diopiZeroInp,
   diopiZeros,
+  dlopAttention,
+  dlopAttentionBackward,
 };
 
-inline constexpr size_t kOpCount = 538;
+inline constexpr size_t kOpCount = 540;
 
 inline constexpr const char* kOpNames[kOpCount] = {
     "diopiAbs",
@@ -1091,6 +1093,8 @@ inline constexpr const char* kOpNames[kOpCount] = {
     "diopiWhere",
     "diopiZeroInp",
     "diopiZeros",
+    "dlopAttention",
+    "dlopAttentionBackward",
 };
 
 inline constexpr uint64_t kOpFingerprints[kOpCount] = {
@@ -1632,6 +1636,8 @@ inline constexpr uint64_t kOpFingerprints[kOpCount] = {
     DIOPI_FINGERPRINT_diopiWhere,
     DIOPI_FINGERPRINT_diopiZeroInp,
     DIOPI_FINGERPRINT_diopiZeros,
+    DIOPI_FINGERPRINT_dlopAttention,
+    DIOPI_FINGERPRINT_dlopAttentionBackward,
 };
 
 }  // namespace dl::core

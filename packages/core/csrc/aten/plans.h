@@ -48,15 +48,6 @@ bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
                          const OptionalTensor& running_var, const OptionalTensor& save_mean,
                          const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask);
 
-// Convolution. Lists 0 … 2: stride, padding, dilation; 3: bias sizes.
-bool convolution(DirectPlan& plan, const Tensor& input, const Tensor& weight,
-                 const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                 at::IntArrayRef dilation, bool transposed, int64_t groups);
-bool convolution_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& input,
-                          const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
-                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                          bool transposed, int64_t groups, std::array<bool, 3> mask);
-
 // Indexing.
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse);
 bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices,
@@ -68,13 +59,6 @@ bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t 
 bool vendor_sized(DirectPlan& plan, const Tensor& self);
 bool vendor_sized_masked(DirectPlan& plan, const Tensor& self, const Tensor& mask);
 bool triangle(DirectPlan& plan, const Tensor& self);
-
-// Losses.
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
-              const OptionalTensor& weight, int64_t reduction);
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                       const Tensor& target, const OptionalTensor& weight,
-                       const Tensor& total_weight, int64_t reduction);
 
 // In place.
 bool written(DirectPlan& plan, const Tensor& self);

@@ -1,12 +1,18 @@
 // Plans of indexing, concatenation, and operators that write in place.
+#include <algorithm>
+
 #include "aten/plan_checks.h"
 
 namespace dl::core::plans {
 namespace {
 
-bool valid_dim(const Tensor& self, int64_t dim) { return dim >= -self.dim() && dim < self.dim(); }
+int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.dim(); }
 
-int64_t wrapped(const Tensor& self, int64_t dim) { return dim < 0 ? dim + self.dim() : dim; }
+bool valid_dim(const Tensor& self, int64_t dim) {
+  return dim >= -count_of(self) && dim < count_of(self);
+}
+
+int64_t wrapped(const Tensor& self, int64_t dim) { return dim < 0 ? dim + count_of(self) : dim; }
 
 // torch skips legacy empty tensors of shape (0) in a concatenation.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
@@ -34,10 +40,10 @@ bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bo
 }
 
 bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& indices,
-                        int64_t num_weights, bool scale_grad_by_freq) {
+                        int64_t num_weights, bool) {
   if (!alike(grad_output) || !on_same_device(grad_output, indices) || !is_index(indices))
     return false;
-  if (scale_grad_by_freq || grad_output.dim() == 0) return false;
+  if (grad_output.dim() == 0) return false;
   plan.start(grad_output);
   plan.output({num_weights, grad_output.size(-1)}, grad_output.scalar_type());
   return true;
@@ -46,9 +52,13 @@ bool embedding_backward(DirectPlan& plan, const Tensor& grad_output, const Tenso
 bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index) {
   if (!alike(self) || !on_same_device(self, index) || !is_index(index) || index.dim() > 1)
     return false;
-  if (self.dim() == 0 || !valid_dim(self, dim)) return false;
+  if (!valid_dim(self, dim)) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
-  sizes[wrapped(self, dim)] = index.numel();
+  if (self.dim() == 0) {
+    if (index.numel() != 1) return false;
+  } else {
+    sizes[wrapped(self, dim)] = index.numel();
+  }
   plan.start(self);
   plan.set_dim(wrapped(self, dim));
   plan.output(sizes, self.scalar_type());
@@ -58,8 +68,9 @@ bool index_select(DirectPlan& plan, const Tensor& self, int64_t dim, const Tenso
 bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index, bool) {
   if (!alike(self) || !on_same_device(self, index) || index.scalar_type() != at::kLong)
     return false;
-  if (self.dim() == 0 || self.dim() != index.dim() || !valid_dim(self, dim)) return false;
-  for (int64_t i = 0; i < self.dim(); ++i) {
+  // A tensor without dimensions counts as one with a single element.
+  if (count_of(self) != count_of(index) || !valid_dim(self, dim)) return false;
+  for (int64_t i = 0; self.dim() > 1 && i < self.dim(); ++i) {
     if (i != wrapped(self, dim) && index.size(i) > self.size(i)) return false;
   }
   plan.start(self);
@@ -69,31 +80,41 @@ bool gather(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& ind
 }
 
 bool concatenation(DirectPlan& plan, const at::ITensorListRef& tensors, int64_t dim) {
-  const Tensor* first = nullptr;
-  DimVector sizes;
+  const Tensor* leading = nullptr;
+  const Tensor* first = nullptr;  // of those that are not skipped
+  DimVector sizes{0};
   int64_t at = 0;
   c10::MemoryFormat format = c10::MemoryFormat::Contiguous;
+  c10::ScalarType type = c10::ScalarType::Undefined;
   for (const Tensor& tensor : tensors) {
-    if (is_skipped(tensor)) return false;
+    if (leading == nullptr) {
+      leading = &tensor;
+      type = tensor.scalar_type();
+    }
+    if (!alike(tensor) || !on_same_device(*leading, tensor)) return false;
+    // Numbers without dimensions have a say of their own in what type the result has.
+    if (tensor.dim() == 0) return false;
+    if (tensor.scalar_type() != type) type = c10::promoteTypes(type, tensor.scalar_type());
+    if (is_skipped(tensor)) continue;
     if (first == nullptr) {
       first = &tensor;
-      if (!alike(tensor) || tensor.dim() == 0 || !valid_dim(tensor, dim)) return false;
+      if (!valid_dim(tensor, dim)) return false;
       at = wrapped(tensor, dim);
       sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
       format = tensor.suggest_memory_format();
       continue;
     }
-    if (!alike(*first, tensor) || tensor.dim() != first->dim()) return false;
+    if (tensor.dim() != first->dim()) return false;
     for (int64_t i = 0; i < tensor.dim(); ++i) {
       if (i != at && tensor.size(i) != first->size(i)) return false;
     }
     sizes[at] += tensor.size(at);
     if (tensor.suggest_memory_format() != format) format = c10::MemoryFormat::Contiguous;
   }
-  if (first == nullptr) return false;
-  plan.start(*first);
+  if (leading == nullptr) return false;
+  plan.start(*leading);
   plan.set_dim(at);
-  plan.output(sizes, first->scalar_type(), format);
+  plan.output(sizes, type, format);
   return true;
 }
 
@@ -105,7 +126,9 @@ bool vendor_sized(DirectPlan& plan, const Tensor& self) {
 
 bool vendor_sized_masked(DirectPlan& plan, const Tensor& self, const Tensor& mask) {
   if (!alike(self) || !on_same_device(self, mask) || mask.scalar_type() != at::kBool) return false;
-  if (self.sizes() != mask.sizes()) return false;
+  for (int64_t i = 1; i <= std::min(self.dim(), mask.dim()); ++i) {
+    if (self.size(-i) != mask.size(-i) && self.size(-i) != 1 && mask.size(-i) != 1) return false;
+  }
   plan.start(self);
   return true;
 }

@@ -1,8 +1,11 @@
-// Plans of reductions, scans, the softmax family, normalisation and losses.
+// Plans of reductions, scans and losses.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 
+#include <cmath>
+
 #include "aten/plan_checks.h"
+#include "aten/plans_reduction.h"
 
 namespace dl::core::plans {
 namespace {
@@ -22,184 +25,164 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
   return self.scalar_type();
 }
 
+// The dimensions that go; false when the list is not one that torch takes.
+using DimSet = std::bitset<at::dim_bitset_size>;
+bool reduced_dims(const Tensor& self, at::OptionalIntArrayRef dims, DimSet& reduced) {
+  if (!dims.has_value() || dims->empty()) {
+    for (int64_t i = 0; i < self.dim(); ++i) reduced.set(i);
+    return true;
+  }
+  DimSet seen;
+  for (const int64_t dim : *dims) {
+    if (!valid_dim(self, dim) || seen[wrapped(self, dim)]) return false;
+    seen.set(wrapped(self, dim));
+  }
+  if (self.dim() > 0) reduced = seen;
+  return true;
+}
+
+DimVector reduced_sizes(const Tensor& self, const DimSet& reduced, bool keepdim) {
+  DimVector sizes;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (!reduced[i]) sizes.push_back(self.size(i));
+    if (reduced[i] && keepdim) sizes.push_back(1);
+  }
+  return sizes;
+}
+
+// Whether each result is made from at least one element.
+bool has_elements(const Tensor& self, const DimSet& reduced) {
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (reduced[i] && self.size(i) == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+OptionalType result_type(OptionalType dtype, GivenOutputs given) {
+  if (dtype || given.size() == 0) return dtype;
+  return (*given.begin())->scalar_type();
+}
 
 bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                OptionalType dtype, ReducedType kind) {
   if (!alike(self)) return false;
   const at::ScalarType type = reduced_type(self, dtype, kind);
-  // A vendor reduces in the input's dtype; another result dtype is left to torch, except integer
-  // sums.
-  if (type != self.scalar_type() &&
-      !(type == at::kLong && c10::isIntegralType(self.scalar_type(), true)))
-    return false;
-  if (kind == ReducedType::floating && !floating(self)) return false;
-  if (self.numel() == 0 && kind == ReducedType::same) return false;
-  std::bitset<at::dim_bitset_size> reduced;
-  if (!dims.has_value() || dims->empty()) {
-    for (int64_t i = 0; i < self.dim(); ++i) reduced.set(i);
-  } else {
-    for (const int64_t dim : *dims) {
-      if (!valid_dim(self, dim) || reduced[wrapped(self, dim)]) return false;
-      if (self.dim() > 0) reduced.set(wrapped(self, dim));
-    }
-  }
-  DimVector list, sizes;
+  if (kind == ReducedType::floating && !c10::isFloatingType(type)) return false;
+  DimSet reduced;
+  if (!reduced_dims(self, dims, reduced)) return false;
+  if (kind == ReducedType::same && !has_elements(self, reduced)) return false;
+  DimVector list;
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (reduced[i]) list.push_back(i);
-    if (!reduced[i]) sizes.push_back(self.size(i));
-    if (reduced[i] && keepdim) sizes.push_back(1);
   }
   plan.start(self);
-  plan.output(sizes, type);
+  plan.output(reduced_sizes(self, reduced, keepdim), type);
   plan.add_list(list);
   return true;
 }
 
-bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  if (!alike(self) || self.numel() == 0) return false;
-  DimVector sizes;
-  if (dim) {
-    if (!valid_dim(self, *dim)) return false;
-    plan.set_dim(wrapped(self, *dim));
+bool reduction_along(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                     OptionalType dtype, ReducedType kind) {
+  const at::OptionalIntArrayRef dims =
+      dim ? at::OptionalIntArrayRef(at::IntArrayRef(*dim)) : std::nullopt;
+  if (!reduction(plan, self, dims, keepdim, dtype, kind)) return false;
+  if (dim) plan.set_dim(wrapped(self, *dim));
+  return true;
+}
+
+bool truth(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  const at::ScalarType type = self.scalar_type() == at::kByte ? at::kByte : at::kBool;
+  return reduction_along(plan, self, dim, keepdim, type, ReducedType::sum);
+}
+
+bool deviation(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+               const std::optional<at::Scalar>& correction) {
+  if (!floating(self) || !reduction(plan, self, dims, keepdim, std::nullopt, ReducedType::floating))
+    return false;
+  const diopiSize_t list = plan.list(0);
+  double count = 1;
+  for (int64_t i = 0; i < list.len; ++i) count *= static_cast<double>(self.size(list.data[i]));
+  const double less = correction ? correction->toDouble() : 1.0;
+  if (count <= less) {
+    TORCH_WARN("std: the correction ", less, " leaves no degrees of freedom of ", count,
+               " elements; choose a smaller one.");
   }
-  for (int64_t i = 0; i < self.dim(); ++i) {
-    const bool reduced = !dim || i == plan.dim();
-    if (!reduced) sizes.push_back(self.size(i));
-    if (reduced && keepdim) sizes.push_back(1);
+  return true;
+}
+
+bool norm(DirectPlan& plan, const Tensor& self, const std::optional<at::Scalar>& p,
+          at::OptionalIntArrayRef dims, bool keepdim, OptionalType dtype) {
+  if (!floating(self) || (p && p->isComplex())) return false;
+  const at::ScalarType type = dtype.value_or(self.scalar_type());
+  // A norm in a narrower dtype is one that torch refuses, or rounds before it adds up.
+  if (type != self.scalar_type() && type != at::kDouble && type != at::kFloat) return false;
+  if (type == at::kFloat && self.scalar_type() == at::kDouble) return false;
+  const double order = p ? p->toDouble() : 2.0;
+  const bool needs_elements = order < 0 || std::isinf(order);
+  return reduction(plan, self, dims, keepdim, type,
+                   needs_elements ? ReducedType::same : ReducedType::floating);
+}
+
+bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
+}
+
+bool extremum_along(DirectPlan& plan, const Tensor& self, int64_t dim, bool keepdim) {
+  if (!reduction_along(plan, self, dim, keepdim, std::nullopt, ReducedType::same)) return false;
+  DimSet reduced;
+  if (self.dim() > 0) reduced.set(wrapped(self, dim));
+  plan.output(reduced_sizes(self, reduced, keepdim), at::kLong);
+  return true;
+}
+
+bool sort(DirectPlan& plan, const Tensor& self, int64_t dim, std::optional<int64_t> count) {
+  if (!alike(self) || !valid_dim(self, dim)) return false;
+  DimVector sizes(self.sizes().begin(), self.sizes().end());
+  if (count) {
+    const int64_t available = self.dim() > 0 ? self.size(wrapped(self, dim)) : 1;
+    if (*count < 0 || *count > available || (self.dim() == 0 && *count != 1)) return false;
+    if (self.dim() > 0) sizes[wrapped(self, dim)] = *count;
   }
   plan.start(self);
+  plan.output(sizes, self.scalar_type());
   plan.output(sizes, at::kLong);
+  plan.set_dim(wrapped(self, dim));
+  return true;
+}
+
+bool distances(DirectPlan& plan, const Tensor& x1, const Tensor& x2, double p) {
+  if (!alike(x1, x2) || !floating(x1) || x1.dim() < 2 || x2.dim() < 2 || !(p >= 0)) return false;
+  if (x1.size(-1) != x2.size(-1)) return false;
+  const int64_t rank = std::max(x1.dim(), x2.dim());
+  DimVector sizes;
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    const int64_t a = i - (rank - x1.dim()), b = i - (rank - x2.dim());
+    const int64_t left = a < 0 ? 1 : x1.size(a), right = b < 0 ? 1 : x2.size(b);
+    if (left != right && left != 1 && right != 1) return false;
+    sizes.push_back(left == 1 ? right : left);
+  }
+  sizes.push_back(x1.size(-2));
+  sizes.push_back(x2.size(-2));
+  plan.start(x1);
+  plan.output(sizes, x1.scalar_type());
+  return true;
+}
+
+bool distances_backward(DirectPlan& plan, const Tensor& grad, const Tensor& x1, const Tensor& x2,
+                        const Tensor& cdist) {
+  if (!alike(x1, grad, x2, cdist) || !floating(x1) || grad.sizes() != cdist.sizes()) return false;
+  plan.start(x1);
+  plan.output(x1.sizes(), x1.scalar_type());
   return true;
 }
 
 bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype) {
-  if (!alike(self) || self.dim() == 0 || !valid_dim(self, dim)) return false;
-  if (reduced_type(self, dtype, ReducedType::sum) != self.scalar_type()) return false;
+  if (!alike(self) || !valid_dim(self, dim)) return false;
   plan.start(self);
-  plan.output(self.sizes(), self.scalar_type());
+  plan.output(self.sizes(), reduced_type(self, dtype, ReducedType::sum));
   plan.set_dim(wrapped(self, dim));
-  return true;
-}
-
-bool softmax(DirectPlan& plan, const Tensor& self, int64_t dim, bool half_to_float) {
-  if (!alike(self) || !floating(self) || half_to_float || !valid_dim(self, dim) || self.dim() == 0)
-    return false;
-  plan.start(self);
-  plan.output(self.sizes(), self.scalar_type());
-  plan.set_dim(wrapped(self, dim));
-  return true;
-}
-
-bool softmax_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& output,
-                      int64_t dim, at::ScalarType input_dtype) {
-  if (!alike(grad_output, output) || input_dtype != grad_output.scalar_type()) return false;
-  if (grad_output.sizes() != output.sizes()) return false;
-  return softmax(plan, output, dim, false);
-}
-
-bool layer_norm(DirectPlan& plan, const Tensor& input, at::IntArrayRef normalized_shape,
-                const OptionalTensor& weight, const OptionalTensor& bias) {
-  if (!alike(input, weight, bias) || !floating(input)) return false;
-  const int64_t axis = input.dim() - static_cast<int64_t>(normalized_shape.size());
-  if (axis < 0 || normalized_shape.empty() || input.sizes().slice(axis) != normalized_shape)
-    return false;
-  for (const OptionalTensor* parameter : {&weight, &bias}) {
-    if (*parameter && (*parameter)->defined() && (*parameter)->sizes() != normalized_shape)
-      return false;
-  }
-  DimVector statistics(input.sizes().begin(), input.sizes().end());
-  for (int64_t i = axis; i < input.dim(); ++i) statistics[i] = 1;
-  plan.start(input);
-  plan.output(input.sizes(), input.scalar_type());
-  plan.output(statistics, input.scalar_type());
-  plan.output(statistics, input.scalar_type());
-  return true;
-}
-
-bool layer_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
-                         at::IntArrayRef normalized_shape, const Tensor& mean, const Tensor& rstd,
-                         const OptionalTensor& weight, const OptionalTensor& bias,
-                         std::array<bool, 3> mask) {
-  if (!alike(input, grad_out, mean, rstd, weight, bias) || !floating(input)) return false;
-  plan.start(input);
-  const bool wanted[3] = {mask[0], mask[1] && weight && weight->defined(),
-                          mask[2] && bias && bias->defined()};
-  for (int i = 0; i < 3; ++i) {
-    if (wanted[i]) {
-      plan.output(i == 0 ? input.sizes() : normalized_shape, input.scalar_type());
-    } else {
-      plan.absent_output();
-    }
-  }
-  return true;
-}
-
-bool batch_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight,
-                const OptionalTensor& bias, const OptionalTensor& running_mean,
-                const OptionalTensor& running_var, bool training) {
-  if (!alike(input, weight, bias, running_mean, running_var) || !floating(input)) return false;
-  if (input.dim() < 2 || input.numel() == 0) return false;
-  const bool tracked =
-      running_mean && running_mean->defined() && running_var && running_var->defined();
-  if (!training && !tracked) return false;
-  const DimVector channels = {input.size(1)}, none = {0};
-  plan.start(input);
-  plan.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
-  plan.output(training ? channels : none, input.scalar_type());
-  plan.output(training ? channels : none, input.scalar_type());
-  return true;
-}
-
-bool batch_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& input,
-                         const OptionalTensor& weight, const OptionalTensor& running_mean,
-                         const OptionalTensor& running_var, const OptionalTensor& save_mean,
-                         const OptionalTensor& save_invstd, bool train, std::array<bool, 3> mask) {
-  if (!alike(input, grad_out, weight, running_mean, running_var, save_mean, save_invstd))
-    return false;
-  if (input.dim() < 2 || input.numel() == 0 || !floating(input)) return false;
-  const bool saved = save_mean && save_mean->defined() && save_mean->numel() == input.size(1);
-  if (train && !saved) return false;
-  plan.start(input);
-  const DimVector channels = {input.size(1)};
-  for (int i = 0; i < 3; ++i) {
-    if (mask[i]) {
-      plan.output(i == 0 ? input.sizes() : at::IntArrayRef(channels), input.scalar_type(),
-                  i == 0 ? input.suggest_memory_format() : c10::MemoryFormat::Contiguous);
-    } else {
-      plan.absent_output();
-    }
-  }
-  return true;
-}
-
-bool nll_loss(DirectPlan& plan, const Tensor& self, const Tensor& target,
-              const OptionalTensor& weight, int64_t reduction) {
-  if (!alike(self, weight) || !floating(self) || self.dim() != 2 || target.dim() != 1) return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong ||
-      self.size(0) != target.size(0)) {
-    return false;
-  }
-  if (weight && weight->defined() && weight->numel() != self.size(1)) return false;
-  if (self.numel() == 0) return false;
-  plan.start(self);
-  plan.set_reduction(reduction);
-  plan.output(reduction == 0 ? at::IntArrayRef(target.sizes()) : at::IntArrayRef(),
-              self.scalar_type());
-  plan.output({}, self.scalar_type());
-  return true;
-}
-
-bool nll_loss_backward(DirectPlan& plan, const Tensor& grad_output, const Tensor& self,
-                       const Tensor& target, const OptionalTensor& weight,
-                       const Tensor& total_weight, int64_t reduction) {
-  if (!alike(self, grad_output, weight, total_weight) || self.dim() != 2 || target.dim() != 1)
-    return false;
-  if (!on_same_device(self, target) || target.scalar_type() != at::kLong || self.numel() == 0)
-    return false;
-  plan.start(self);
-  plan.set_reduction(reduction);
-  plan.output(self.sizes(), self.scalar_type());
   return true;
 }
 

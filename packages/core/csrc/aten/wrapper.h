@@ -21,7 +21,8 @@ inline c10::OperatorHandle find_operator(const char* name, const char* overload)
 // As device_of for one tensor: the first of the list decides.
 template <typename List>
 int device_of_list(const List& tensors) {
-  return tensors.size() == 0 ? -1 : device_of(static_cast<const at::Tensor&>(*tensors.begin()));
+  return tensors.size() == 0 ? -1
+                             : ::dl::core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
 }
 
 // An array of input handles, NULL entries for undefined tensors.
@@ -51,6 +52,19 @@ inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
 inline bool bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
                        const std::optional<at::Scalar>& max) {
   return (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
+}
+
+// Integers have no negative powers, and none that are not whole.
+inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {
+  if (c10::isFloatingType(type)) return !exponent.isComplex();
+  return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0;
+}
+
+inline bool is_round_mode(const std::optional<c10::string_view>& mode) {
+  return !mode || *mode == "trunc" || *mode == "floor";
+}
+inline diopiRoundMode_t round_mode(const std::optional<c10::string_view>& mode) {
+  return !mode ? RoundModeNone : *mode == "trunc" ? RoundModeTrunc : RoundModeFloor;
 }
 
 }  // namespace dl::core

@@ -55,6 +55,8 @@
 #define DIOPI_FINGERPRINT_diopiScaledMaskedSoftmax UINT64_C(0x4a6bc7fc5bf5fb8d)
 #define DIOPI_FINGERPRINT_diopiScaledMaskedSoftmaxBackward UINT64_C(0x50da375f6bd47040)
 #define DIOPI_FINGERPRINT_diopiMatmulAllReduce UINT64_C(0xd033f0fed4aae2a4)
+#define DIOPI_FINGERPRINT_dlopAttention UINT64_C(0x48cfdedcc6d844dd)
+#define DIOPI_FINGERPRINT_dlopAttentionBackward UINT64_C(0x13debd68b9bba26b)
 #define DIOPI_FINGERPRINT_diopiAdd UINT64_C(0xb949fde196a12c27)
 #define DIOPI_FINGERPRINT_diopiAddInp UINT64_C(0x655202700d5fbe70)
 #define DIOPI_FINGERPRINT_diopiAddScalar UINT64_C(0xc39b93461ed1585c)

@@ -1291,8 +1291,9 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  *  @param[inout] input dtype all
  *  @param[in] src dtype like input
  *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
+ *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; which of several
+ *      writes to one place wins is undefined. "amax" and "amin" are not in DIOPI: a vendor without
+ *      them returns diopiNoImplement */
 DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                        int64_t dim, diopiConstTensorHandle_t src,
                                        diopiConstTensorHandle_t index, const char* reduce);

@@ -14,6 +14,7 @@
 #include "diopi/diopirt.h"
 #include "diopi/fingerprints.gen.h"
 #include "diopi/functions.h"
+#include "diopi/functions_dl.h"
 #include "diopi/functions_ext.h"
 #include "diopi/functions_lmdeploy.h"
 #include "diopi/functions_mmcv.h"

@@ -3,6 +3,7 @@
 //
 //   block.map(n, f)            calls f(i) for every i
 //   block.sum(n, f)            adds up f(i), in the type that f returns
+//   block.sum_pair(n, f)       adds up both members of the pairs that f returns, in double
 //   block.reduce(n, start, combine, f)
 //   block.scan<T>(n, load, combine, store)   inclusive
 //

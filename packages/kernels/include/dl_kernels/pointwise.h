@@ -64,6 +64,21 @@ diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstT
   });
 }
 
+// out = f(scalar, b).
+template <uint32_t Mask, class Make>
+diopiError_t scalar_binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
+                           const diopiScalar_t* scalar, diopiConstTensorHandle_t b,
+                           const Make& make) {
+  const TensorRef o = ref(out), y = ref(b);
+  if (o.dtype != y.dtype || scalar_promotes(y.dtype, scalar)) return diopiDtypeNotSupported;
+  return dispatch<Mask>(y.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = compute_t<T>;
+    C value = scalar_to<C>(*scalar);
+    return elementwise<T, C, T>(ctx, op, make(Tag<C>{}), o, single(&value), y);
+  });
+}
+
 // out = f(a, b, c); one dtype.
 template <uint32_t Mask, class Make>
 diopiError_t ternary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,

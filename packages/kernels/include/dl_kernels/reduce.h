@@ -11,9 +11,12 @@
 #ifndef DL_KERNELS_REDUCE_H_
 #define DL_KERNELS_REDUCE_H_
 
+#include <cmath>
+
 #include "dl_kernels/config.h"
 #include "dl_kernels/dtype_dispatch.h"
 #include "dl_kernels/reduce_plan.h"
+#include "dl_kernels/sort_key.h"
 
 #if DL_KERNELS_GPU
 #include "dl_kernels/gpu/reduce_loops.h"
@@ -57,12 +60,47 @@ struct ProductReducer {
   DL_FN Acc finish(Wide total) const { return total; }
 };
 
+// The extremum of a dense row. Whether there is a NaN is asked beside the comparison, which then
+// takes one instruction.
+template <bool Max, class T, class A>
+DL_FN A row_extremum(const T* x, int64_t n, A start) {
+  constexpr int64_t kLanes = 256 / sizeof(A);
+  A lanes[kLanes];
+  sort_key_t<A> nans[kLanes];
+  for (int64_t j = 0; j < kLanes; ++j) {
+    lanes[j] = start;
+    nans[j] = 0;
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < kLanes; ++j) {
+      const A value = cast<A>(x[i + j]);
+      lanes[j] = (Max ? value > lanes[j] : value < lanes[j]) ? value : lanes[j];
+      nans[j] |= static_cast<sort_key_t<A>>(value != value);
+    }
+  }
+  A best = start;
+  sort_key_t<A> nan = 0;
+  for (int64_t j = 0; j < kLanes; ++j) {
+    best = Max ? max_nan(best, lanes[j]) : min_nan(best, lanes[j]);
+    nan |= nans[j];
+  }
+  for (; i < n; ++i) best = Max ? max_nan(best, cast<A>(x[i])) : min_nan(best, cast<A>(x[i]));
+  if constexpr (std::is_floating_point_v<A>) return nan != 0 ? A(NAN) : best;
+  return best;
+}
+
 template <class A>
 struct MaxReducer {
   using Acc = A;
   using Wide = A;
   Acc start = lowest<A>();
   DL_FN Acc map(A x) const { return x; }
+  template <class T>
+  Acc row_piece(const T* x, int64_t n) const {
+    return row_extremum<true>(x, n, start);
+  }
   DL_FN Acc combine(Acc a, Acc b) const { return max_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
 };
@@ -73,6 +111,10 @@ struct MinReducer {
   using Wide = A;
   Acc start = highest<A>();
   DL_FN Acc map(A x) const { return x; }
+  template <class T>
+  Acc row_piece(const T* x, int64_t n) const {
+    return row_extremum<false>(x, n, start);
+  }
   DL_FN Acc combine(Acc a, Acc b) const { return min_nan(a, b); }
   DL_FN Acc finish(Wide total) const { return total; }
 };

@@ -37,13 +37,12 @@ DL_FN float power_of_two(int32_t n) {
   return bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
 }
 
-DL_FN float exp(float x) {
-#if DL_KERNELS_GPU
-  return ::expf(x);
-#else
-  // Beyond these the result is 0 or infinity; NaN passes both tests.
-  x = x < -104.0f ? -104.0f : x;
-  x = x > 89.0f ? 89.0f : x;
+// e^x = 2^power · (1 + rest), for x in [-104, 90].
+struct Exponential {
+  float rest;
+  int32_t power;
+};
+DL_FN Exponential exponential(float x) {
   // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
   const float shifted = fused(x, 0x1.715476p+0f, 12582912.0f);
   const int32_t n = bit_cast<int32_t>(shifted) - 0x4b400000;
@@ -55,24 +54,52 @@ DL_FN float exp(float x) {
   p = fused(p, r, 0x1.555454p-5f);
   p = fused(p, r, 0x1.555486p-3f);
   p = fused(p, r, 0.5f);
-  p = fused(p * r, r, r) + 1.0f;
+  return {fused(p * r, r, r), n};
+}
+
+// e^x · 2^scale for a scale of 0 or -1.
+DL_FN float scaled_exp(float x, int32_t scale) {
+  // Beyond these the result is 0 or infinity; NaN passes both tests.
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 90.0f ? 90.0f : x;
+  const Exponential e = exponential(x);
   // Two steps, so that neither power of two overflows and subnormal results round once.
-  const int32_t half = n >> 1;
-  return p * power_of_two(half) * power_of_two(n - half);
+  const int32_t n = e.power + scale, half = n >> 1;
+  return (e.rest + 1.0f) * power_of_two(half) * power_of_two(n - half);
+}
+
+DL_FN float exp(float x) {
+#if DL_KERNELS_GPU
+  return ::expf(x);
+#else
+  return scaled_exp(x, 0);
 #endif
 }
 
-DL_FN float log(float x) {
+DL_FN float expm1(float x) {
 #if DL_KERNELS_GPU
-  return ::logf(x);
+  return ::expm1f(x);
 #else
+  float c = x < -20.0f ? -20.0f : x;
+  c = c > 89.0f ? 89.0f : c;
+  const Exponential e = exponential(c);
+  // Half the result: the power of two itself may not be a float.
+  const float scale = power_of_two(e.power - 1);
+  return 2.0f * fused(scale, e.rest, scale - 0.5f);
+#endif
+}
+
+// x = 2^exponent · (1 + fraction) with 1 + fraction in [sqrt(1/2), sqrt(2)), for positive x; and
+// log(1 + fraction) = fraction - fraction^2 / 2 + tail.
+struct Logarithm {
+  float exponent, fraction, tail;
+};
+DL_FN Logarithm logarithm(float x) {
   const bool tiny = x < 0x1p-126f;
   const float scaled = tiny ? x * 0x1p23f : x;
   const uint32_t bits = bit_cast<uint32_t>(scaled);
-  // x = 2^n · m with m in [sqrt(1/2), sqrt(2)).
   const int32_t n = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
   const float m = bit_cast<float>(bits - (static_cast<uint32_t>(n) << 23));
-  const float exponent = static_cast<float>(tiny ? n - 23 : n);
   const float f = m - 1.0f;
   float p = 0x1.1457a2p-4f;  // (log(1 + f) - f + f^2 / 2) / f^3
   p = fused(p, f, -0x1.de3c14p-4f);
@@ -83,13 +110,59 @@ DL_FN float log(float x) {
   p = fused(p, f, 0x1.99a4b6p-3f);
   p = fused(p, f, -0x1.000006p-2f);
   p = fused(p, f, 0x1.555548p-2f);
-  const float square = f * f;
-  float tail = fused(p * square, f, exponent * -2.12194440e-4f);
-  tail = fused(square, -0.5f, tail);
-  float result = fused(exponent, 0.693359375f, f + tail);
+  return {static_cast<float>(tiny ? n - 23 : n), f, p * f * f * f};
+}
+// The logarithm where it is not an ordinary number.
+DL_FN float log_special(float x, float result) {
   result = x == 0.0f ? -std::numeric_limits<float>::infinity() : result;
   result = x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : result;
   return x < std::numeric_limits<float>::infinity() ? result : x;  // infinity and NaN
+}
+
+DL_FN float log(float x) {
+#if DL_KERNELS_GPU
+  return ::logf(x);
+#else
+  const Logarithm l = logarithm(x);
+  float tail = fused(l.exponent, -2.12194440e-4f, l.tail);
+  tail = fused(l.fraction * l.fraction, -0.5f, tail);
+  return log_special(x, fused(l.exponent, 0.693359375f, l.fraction + tail));
+#endif
+}
+
+// log(x) in another base: `factor` is 1 / log(base), `unit` is log_base(2), each in two parts.
+DL_FN float log_in_base(float x, float factor, float factor_rest, float unit, float unit_rest) {
+  const Logarithm l = logarithm(x);
+  const float tail = fused(l.fraction * l.fraction, -0.5f, l.tail);
+  float rest = fused(l.exponent, unit_rest, l.fraction * factor_rest);
+  rest = fused(tail, factor, rest);
+  rest = fused(l.fraction, factor, rest);
+  return log_special(x, fused(l.exponent, unit, rest));
+}
+DL_FN float log2(float x) {
+#if DL_KERNELS_GPU
+  return ::log2f(x);
+#else
+  return log_in_base(x, 0x1.715476p+0f, 0x1.4ae0cp-26f, 1.0f, 0.0f);
+#endif
+}
+DL_FN float log10(float x) {
+#if DL_KERNELS_GPU
+  return ::log10f(x);
+#else
+  return log_in_base(x, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344000p-2f, 0x1.3509f8p-18f);
+#endif
+}
+
+DL_FN float log1p(float x) {
+#if DL_KERNELS_GPU
+  return ::log1pf(x);
+#else
+  // What rounding took from 1 + x comes back as a term of first order.
+  const float u = 1.0f + x;
+  const float lost = x - (u - 1.0f);
+  const float result = log(u);
+  return u > 0.0f && u < std::numeric_limits<float>::infinity() ? result + lost / u : result;
 #endif
 }
 
@@ -140,34 +213,12 @@ DL_FN float erf(float x) {
 #endif
 }
 
-// Sine and cosine in double, which leaves a float result rounded almost correctly. For |x| <
-// kTrigonometricLimit: beyond it the multiple of π/2 is no longer exact.
-inline constexpr float kTrigonometricLimit = 0x1p22f;
-
-// sin(x + quarter · π/2).
-DL_FN float sine(float x, int64_t quarter) {
-  const double wide = static_cast<double>(x);
-  // Adding 1.5·2^52 rounds to an integer and leaves it in the low bits.
-  const double shifted = wide * 0.63661977236758134308 + 6755399441055744.0;
-  const int64_t n = bit_cast<int64_t>(shifted) + quarter;
-  const double rounded = shifted - 6755399441055744.0;
-  double r = wide - rounded * 0x1.921fb54400000p+0;  // the product is exact
-  r = r - rounded * 0x1.0b4611a626331p-34;
-  const double t = r * r;
-  // Taylor's series: on |r| <= π/4 the first term left out is below 2^-38 of the result.
-  const double s =
-      r +
-      r * t * (-1.0 / 6 + t * (1.0 / 120 + t * (-1.0 / 5040 + t * (1.0 / 362880 - t / 39916800))));
-  const double c =
-      1.0 +
-      t * (-0.5 + t * (1.0 / 24 + t * (-1.0 / 720 +
-                                       t * (1.0 / 40320 + t * (-1.0 / 3628800 + t / 479001600)))));
-  const double value = (n & 1) != 0 ? c : s;
-  return static_cast<float>((n & 2) != 0 ? -value : value);
-}
-
 DL_FN double exp(double x) { return ::exp(x); }
+DL_FN double expm1(double x) { return ::expm1(x); }
 DL_FN double log(double x) { return ::log(x); }
+DL_FN double log2(double x) { return ::log2(x); }
+DL_FN double log10(double x) { return ::log10(x); }
+DL_FN double log1p(double x) { return ::log1p(x); }
 DL_FN double tanh(double x) { return ::tanh(x); }
 DL_FN double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 DL_FN double erf(double x) { return ::erf(x); }

@@ -16,7 +16,7 @@
 #include "aten/composed.h"
 #include "aten/grid_taps.h"
 #include "aten/plan_checks.h"
-#include "aten/wrapper.h"
+#include "aten/composed_fallback.h"
 
 namespace dl::core {
 namespace {

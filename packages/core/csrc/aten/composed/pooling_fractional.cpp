@@ -12,7 +12,7 @@
 
 #include "aten/composed.h"
 #include "aten/plan_checks.h"
-#include "aten/wrapper.h"
+#include "aten/composed_fallback.h"
 
 namespace dl::core {
 namespace {

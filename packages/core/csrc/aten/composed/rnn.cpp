@@ -1,14 +1,19 @@
 // Recurrent cells. torch takes its fused path for out-of-tree devices, for which no CPU kernel
-// exists; here the cells are built from pointwise operators.
+// exists; here the cells are built from pointwise operators that write into parts of one tensor.
 //
 // Workspaces hold what backward needs: LSTM the activated gates i, f, g, o; GRU the reset and
 // update gates, the new gate, the previous state and the hidden part of the new gate.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/lerp.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sigmoid_backward.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/tanh_backward.h>
 
 #include <tuple>
 
@@ -19,8 +24,10 @@ namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
+bool present(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
+
 at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
-  return bias && bias->defined() ? gates + *bias : gates;
+  return present(bias) ? at::add(gates, *bias) : gates;
 }
 
 // Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997), gates in torch's order.
@@ -29,36 +36,44 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(const at::Tensor& input
                                                          const at::Tensor& cx,
                                                          const OptionalTensor& input_bias,
                                                          const OptionalTensor& hidden_bias) {
-  const at::Tensor gates =
-      with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias);
+  at::Tensor gates = at::add(input_gates, hidden_gates);
+  if (present(input_bias)) gates.add_(*input_bias);
+  if (present(hidden_bias)) gates.add_(*hidden_bias);
+  const int64_t width = gates.size(1) / 4;
+  gates.narrow(1, 0, 2 * width).sigmoid_();
+  gates.narrow(1, 2 * width, width).tanh_();
+  gates.narrow(1, 3 * width, width).sigmoid_();
   const auto parts = gates.chunk(4, 1);
-  const at::Tensor i = at::sigmoid(parts[0]), f = at::sigmoid(parts[1]);
-  const at::Tensor g = at::tanh(parts[2]), o = at::sigmoid(parts[3]);
-  const at::Tensor cy = f * cx + i * g;
-  return {o * at::tanh(cy), cy, at::cat({i, f, g, o}, 1)};
+  const at::Tensor &i = parts[0], &f = parts[1], &g = parts[2], &o = parts[3];
+  at::Tensor cy = at::mul(f, cx).addcmul_(i, g);
+  at::Tensor hy = at::tanh(cy).mul_(o);
+  return {std::move(hy), std::move(cy), std::move(gates)};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
     const OptionalTensor& grad_hy, const OptionalTensor& grad_cy, const at::Tensor& cx,
     const at::Tensor& cy, const at::Tensor& workspace, bool has_bias) {
-  const bool has_hy = grad_hy && grad_hy->defined(), has_cy = grad_cy && grad_cy->defined();
+  const bool has_hy = present(grad_hy), has_cy = present(grad_cy);
   if (!has_hy && !has_cy) return {};
   const auto parts = workspace.chunk(4, 1);
   const at::Tensor &i = parts[0], &f = parts[1], &g = parts[2], &o = parts[3];
-  const at::Tensor tanh_cy = at::tanh(cy);
-  at::Tensor grad_cell = has_cy ? *grad_cy : at::Tensor();
-  at::Tensor grad_o;
+  at::Tensor gates = at::empty_like(workspace);
+  auto grads = gates.chunk(4, 1);
+  at::Tensor grad_cell;
   if (has_hy) {
-    const at::Tensor through = *grad_hy * o * (1 - tanh_cy * tanh_cy);
-    grad_cell = has_cy ? grad_cell + through : through;
-    grad_o = *grad_hy * tanh_cy * o * (1 - o);
+    const at::Tensor tanh_cy = at::tanh(cy);
+    grad_cell = at::tanh_backward(at::mul(*grad_hy, o), tanh_cy);
+    if (has_cy) grad_cell.add_(*grad_cy);
+    at::sigmoid_backward_out(grads[3], at::mul(*grad_hy, tanh_cy), o);
   } else {
-    grad_o = at::zeros_like(o);
+    grad_cell = *grad_cy;
+    grads[3].zero_();
   }
-  const at::Tensor gates = at::cat({grad_cell * g * i * (1 - i), grad_cell * cx * f * (1 - f),
-                                    grad_cell * i * (1 - g * g), grad_o},
-                                   1);
-  return {gates, grad_cell * f, has_bias ? gates.sum(0) : at::Tensor()};
+  at::sigmoid_backward_out(grads[0], at::mul(grad_cell, g), i);
+  at::sigmoid_backward_out(grads[1], at::mul(grad_cell, cx), f);
+  at::tanh_backward_out(grads[2], at::mul(grad_cell, i), g);
+  at::Tensor bias = has_bias ? gates.sum(0) : at::Tensor();
+  return {std::move(gates), at::mul(grad_cell, f), std::move(bias)};
 }
 
 // Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), torch's
@@ -67,12 +82,20 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
                                             const at::Tensor& hidden_gates, const at::Tensor& hx,
                                             const OptionalTensor& input_bias,
                                             const OptionalTensor& hidden_bias) {
-  const auto from_input = with_bias(input_gates, input_bias).chunk(3, 1);
-  const auto from_hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
-  const at::Tensor reset = at::sigmoid(from_input[0] + from_hidden[0]);
-  const at::Tensor update = at::sigmoid(from_input[1] + from_hidden[1]);
-  const at::Tensor fresh = at::tanh(from_input[2] + reset * from_hidden[2]);
-  return {(hx - fresh) * update + fresh, at::cat({reset, update, fresh, hx, from_hidden[2]}, 1)};
+  const at::Tensor from_input = with_bias(input_gates, input_bias);
+  const at::Tensor from_hidden = with_bias(hidden_gates, hidden_bias);
+  const int64_t width = hx.size(1);
+  at::Tensor workspace = at::empty({hx.size(0), 5 * width}, hx.options());
+  at::Tensor gates = workspace.narrow(1, 0, 2 * width);
+  at::add_out(gates, from_input.narrow(1, 0, 2 * width), from_hidden.narrow(1, 0, 2 * width))
+      .sigmoid_();
+  auto parts = workspace.chunk(5, 1);
+  const at::Tensor &reset = parts[0], &update = parts[1], &hidden_new = parts[4];
+  parts[3].copy_(hx);
+  parts[4].copy_(from_hidden.narrow(1, 2 * width, width));
+  at::Tensor& fresh = parts[2];
+  at::addcmul_out(fresh, from_input.narrow(1, 2 * width, width), reset, hidden_new).tanh_();
+  return {at::lerp(fresh, hx, update), workspace};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_backward(
@@ -80,13 +103,19 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
   const auto parts = workspace.chunk(5, 1);
   const at::Tensor &reset = parts[0], &update = parts[1], &fresh = parts[2], &hx = parts[3],
                    &hidden_new = parts[4];
-  const at::Tensor grad_fresh = grad_hy * (1 - update) * (1 - fresh * fresh);
-  const at::Tensor grad_update = grad_hy * (hx - fresh) * update * (1 - update);
-  const at::Tensor grad_reset = grad_fresh * hidden_new * reset * (1 - reset);
-  const at::Tensor input_gates = at::cat({grad_reset, grad_update, grad_fresh}, 1);
-  const at::Tensor hidden_gates = at::cat({grad_reset, grad_update, grad_fresh * reset}, 1);
-  return {input_gates, hidden_gates, grad_hy * update, has_bias ? input_gates.sum(0) : at::Tensor(),
-          has_bias ? hidden_gates.sum(0) : at::Tensor()};
+  const int64_t width = reset.size(1);
+  at::Tensor input_gates = at::empty({workspace.size(0), 3 * width}, workspace.options());
+  auto grads = input_gates.chunk(3, 1);
+  at::Tensor grad_hx = at::mul(grad_hy, update);
+  at::tanh_backward_out(grads[2], grad_hy - grad_hx, fresh);
+  at::sigmoid_backward_out(grads[1], (hx - fresh).mul_(grad_hy), update);
+  at::sigmoid_backward_out(grads[0], at::mul(grads[2], hidden_new), reset);
+  at::Tensor hidden_gates = input_gates.clone();
+  hidden_gates.narrow(1, 2 * width, width).mul_(reset);
+  at::Tensor input_bias = has_bias ? input_gates.sum(0) : at::Tensor();
+  at::Tensor hidden_bias = has_bias ? hidden_gates.sum(0) : at::Tensor();
+  return {std::move(input_gates), std::move(hidden_gates), std::move(grad_hx),
+          std::move(input_bias), std::move(hidden_bias)};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "aten/composed.h"
 #include "aten/plan_checks.h"
 #include "aten/plans_upsample.h"
-#include "aten/wrapper.h"
+#include "aten/composed_fallback.h"
 
 namespace dl::core {
 namespace {

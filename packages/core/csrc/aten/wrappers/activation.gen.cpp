@@ -303,6 +303,284 @@ at::Tensor & gelu_backward_grad_input(const at::Tensor & grad_output, const at::
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, c10::string_view, at::Tensor &)>::call(op, grad_output, self, approximate, grad_input);
 }
 
+Site leaky_relu_site{"leaky_relu", {"leaky_relu", "leaky_relu.out", "leaky_relu_"}, {Op::diopiLeakyRelu}};
+
+bool leaky_relu_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Scalar & negative_slope) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || leaky_relu_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiLeakyRelu);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  NativeCall call(leaky_relu_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  const diopiScalar_t negative_slope_scalar = to_scalar(negative_slope);
+  return call.run("diopiLeakyRelu", function, out_handle.get(), TensorHandle(plan.self()).get(), &negative_slope_scalar);
+}
+
+at::Tensor leaky_relu(const at::Tensor & self, const at::Scalar & negative_slope) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(leaky_relu_native(plan, at::Tensor(), self, negative_slope))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::leaky_relu", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &)>::call(op, self, negative_slope);
+}
+
+at::Tensor & leaky_relu_out(const at::Tensor & self, const at::Scalar & negative_slope, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(leaky_relu_native(plan, out, self, negative_slope))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::leaky_relu", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, at::Tensor &)>::call(op, self, negative_slope, out);
+}
+
+at::Tensor & leaky_relu_(at::Tensor & self, const at::Scalar & negative_slope) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(leaky_relu_native(plan, self, self, negative_slope))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::leaky_relu_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Scalar &)>::call(op, self, negative_slope);
+}
+
+Site leaky_relu_backward_site{"leaky_relu_backward", {"leaky_relu_backward", "leaky_relu_backward.grad_input"}, {Op::diopiLeakyReluBackward}};
+
+bool leaky_relu_backward_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & negative_slope, bool self_is_result) {
+  const int device_index = device_of(grad_output, self);
+  if (device_index < 0 || leaky_relu_backward_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiLeakyReluBackward);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, grad_output, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  if (plan.other_is_scalar()) return false;
+  NativeCall call(leaky_relu_backward_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  const diopiScalar_t negative_slope_scalar = to_scalar(negative_slope);
+  return call.run("diopiLeakyReluBackward", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &negative_slope_scalar, self_is_result);
+}
+
+at::Tensor leaky_relu_backward(const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & negative_slope, bool self_is_result) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(leaky_relu_backward_native(plan, at::Tensor(), grad_output, self, negative_slope, self_is_result))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::leaky_relu_backward", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Scalar &, bool)>::call(op, grad_output, self, negative_slope, self_is_result);
+}
+
+at::Tensor & leaky_relu_backward_grad_input(const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & negative_slope, bool self_is_result, at::Tensor & grad_input) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(leaky_relu_backward_native(plan, grad_input, grad_output, self, negative_slope, self_is_result))) {
+    plan.finish(); return grad_input;
+  }
+  static const auto op = find_operator("aten::leaky_relu_backward", "grad_input");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Scalar &, bool, at::Tensor &)>::call(op, grad_output, self, negative_slope, self_is_result, grad_input);
+}
+
+Site hardtanh_site{"hardtanh", {"hardtanh", "hardtanh.out", "hardtanh_"}, {Op::diopiHardtanh}};
+
+bool hardtanh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || hardtanh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiHardtanh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  NativeCall call(hardtanh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  const diopiScalar_t min_val_scalar = to_scalar(min_val);
+  const diopiScalar_t max_val_scalar = to_scalar(max_val);
+  return call.run("diopiHardtanh", function, out_handle.get(), TensorHandle(plan.self()).get(), &min_val_scalar, &max_val_scalar);
+}
+
+at::Tensor hardtanh(const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardtanh_native(plan, at::Tensor(), self, min_val, max_val))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::hardtanh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, self, min_val, max_val);
+}
+
+at::Tensor & hardtanh_out(const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardtanh_native(plan, out, self, min_val, max_val))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::hardtanh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, self, min_val, max_val, out);
+}
+
+at::Tensor & hardtanh_(at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardtanh_native(plan, self, self, min_val, max_val))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::hardtanh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, self, min_val, max_val);
+}
+
+Site hardtanh_backward_site{"hardtanh_backward", {"hardtanh_backward", "hardtanh_backward.grad_input"}, {Op::diopiHardtanhBackward}};
+
+bool hardtanh_backward_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val) {
+  const int device_index = device_of(grad_output, self);
+  if (device_index < 0 || hardtanh_backward_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiHardtanhBackward);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, grad_output, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  if (plan.other_is_scalar()) return false;
+  NativeCall call(hardtanh_backward_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  const diopiScalar_t min_val_scalar = to_scalar(min_val);
+  const diopiScalar_t max_val_scalar = to_scalar(max_val);
+  return call.run("diopiHardtanhBackward", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &min_val_scalar, &max_val_scalar);
+}
+
+at::Tensor hardtanh_backward(const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardtanh_backward_native(plan, at::Tensor(), grad_output, self, min_val, max_val))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::hardtanh_backward", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, grad_output, self, min_val, max_val);
+}
+
+at::Tensor & hardtanh_backward_grad_input(const at::Tensor & grad_output, const at::Tensor & self, const at::Scalar & min_val, const at::Scalar & max_val, at::Tensor & grad_input) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardtanh_backward_native(plan, grad_input, grad_output, self, min_val, max_val))) {
+    plan.finish(); return grad_input;
+  }
+  static const auto op = find_operator("aten::hardtanh_backward", "grad_input");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, grad_output, self, min_val, max_val, grad_input);
+}
+
+Site hardswish_site{"hardswish", {"hardswish", "hardswish.out", "hardswish_"}, {Op::diopiHardswish}};
+
+bool hardswish_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || hardswish_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiHardswish);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  NativeCall call(hardswish_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiHardswish", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor hardswish(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardswish_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::hardswish", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & hardswish_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardswish_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::hardswish", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & hardswish_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardswish_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::hardswish_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site hardswish_backward_site{"hardswish_backward", {"hardswish_backward", "hardswish_backward.out"}, {Op::diopiHardswishBackward}};
+
+bool hardswish_backward_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & grad_output, const at::Tensor & self) {
+  const int device_index = device_of(grad_output, self);
+  if (device_index < 0 || hardswish_backward_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiHardswishBackward);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, grad_output, self, Promotion::same)) return false;
+  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  if (plan.other_is_scalar()) return false;
+  NativeCall call(hardswish_backward_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiHardswishBackward", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+}
+
+at::Tensor hardswish_backward(const at::Tensor & grad_output, const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardswish_backward_native(plan, at::Tensor(), grad_output, self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::hardswish_backward", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, grad_output, self);
+}
+
+at::Tensor & hardswish_backward_out(const at::Tensor & grad_output, const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(hardswish_backward_native(plan, out, grad_output, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::hardswish_backward", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, grad_output, self, out);
+}
+
+Site threshold_site{"threshold", {"threshold", "threshold.out", "threshold_"}, {Op::diopiThreshold}};
+
+bool threshold_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Scalar & threshold, const at::Scalar & value) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || threshold_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiThreshold);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::same)) return false;
+  if (!(bound_fits(plan.common_type(), threshold) && bound_fits(plan.common_type(), value))) return false;
+  NativeCall call(threshold_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  const diopiScalar_t threshold_scalar = to_scalar(threshold);
+  const diopiScalar_t value_scalar = to_scalar(value);
+  return call.run("diopiThreshold", function, out_handle.get(), TensorHandle(plan.self()).get(), &threshold_scalar, &value_scalar);
+}
+
+at::Tensor threshold(const at::Tensor & self, const at::Scalar & threshold, const at::Scalar & value) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(threshold_native(plan, at::Tensor(), self, threshold, value))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::threshold", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, self, threshold, value);
+}
+
+at::Tensor & threshold_out(const at::Tensor & self, const at::Scalar & threshold, const at::Scalar & value, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(threshold_native(plan, out, self, threshold, value))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::threshold", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, self, threshold, value, out);
+}
+
+at::Tensor & threshold_(at::Tensor & self, const at::Scalar & threshold, const at::Scalar & value) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(threshold_native(plan, self, self, threshold, value))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::threshold_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, self, threshold, value);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -325,6 +603,24 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("silu_backward.grad_input", TORCH_FN(silu_backward_grad_input));
   library.impl("gelu_backward", TORCH_FN(gelu_backward));
   library.impl("gelu_backward.grad_input", TORCH_FN(gelu_backward_grad_input));
+  library.impl("leaky_relu", TORCH_FN(leaky_relu));
+  library.impl("leaky_relu.out", TORCH_FN(leaky_relu_out));
+  library.impl("leaky_relu_", TORCH_FN(leaky_relu_));
+  library.impl("leaky_relu_backward", TORCH_FN(leaky_relu_backward));
+  library.impl("leaky_relu_backward.grad_input", TORCH_FN(leaky_relu_backward_grad_input));
+  library.impl("hardtanh", TORCH_FN(hardtanh));
+  library.impl("hardtanh.out", TORCH_FN(hardtanh_out));
+  library.impl("hardtanh_", TORCH_FN(hardtanh_));
+  library.impl("hardtanh_backward", TORCH_FN(hardtanh_backward));
+  library.impl("hardtanh_backward.grad_input", TORCH_FN(hardtanh_backward_grad_input));
+  library.impl("hardswish", TORCH_FN(hardswish));
+  library.impl("hardswish.out", TORCH_FN(hardswish_out));
+  library.impl("hardswish_", TORCH_FN(hardswish_));
+  library.impl("hardswish_backward", TORCH_FN(hardswish_backward));
+  library.impl("hardswish_backward.out", TORCH_FN(hardswish_backward_out));
+  library.impl("threshold", TORCH_FN(threshold));
+  library.impl("threshold.out", TORCH_FN(threshold_out));
+  library.impl("threshold_", TORCH_FN(threshold_));
 }
 
 }  // namespace dl::core

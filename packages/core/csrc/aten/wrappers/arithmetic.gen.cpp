@@ -273,7 +273,7 @@ bool pow_Tensor_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, co
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPowTensor);
   if (function == nullptr) return false;
   if (!plan.binary(given, self, exponent, Promotion::same)) return false;
-  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  if (!(plan.common_type() != at::kBool)) return false;
   if (plan.other_is_scalar()) return false;
   NativeCall call(pow_Tensor_Tensor_site, plan.device());
   OutputHandle out_handle(plan.target());
@@ -316,7 +316,7 @@ bool pow_Tensor_Scalar_native(ElementwisePlan& plan, const at::Tensor& given, co
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPow);
   if (function == nullptr) return false;
   if (!plan.with_scalar(given, self, exponent, Promotion::same)) return false;
-  if (!(c10::isFloatingType(plan.common_type()))) return false;
+  if (!(power_fits(plan.common_type(), exponent))) return false;
   NativeCall call(pow_Tensor_Scalar_site, plan.device());
   OutputHandle out_handle(plan.target());
   return call.run("diopiPow", function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
@@ -349,6 +349,151 @@ at::Tensor & pow__Scalar(at::Tensor & self, const at::Scalar & exponent) {
   return TypedFallback<at::Tensor &(at::Tensor &, const at::Scalar &)>::call(op, self, exponent);
 }
 
+Site div_Tensor_mode_site{"div.Tensor_mode", {"div.Tensor_mode", "div.out_mode", "div_.Tensor_mode"}, {Op::diopiDiv, Op::diopiDivScalar}};
+
+bool div_Tensor_mode_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & other, ::std::optional<c10::string_view> rounding_mode) {
+  const int device_index = device_of(self, other);
+  if (device_index < 0 || div_Tensor_mode_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
+  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
+  if (function == nullptr) return false;
+  if (!(is_round_mode(rounding_mode))) return false;
+  if (!plan.binary(given, self, other, rounding_mode ? Promotion::same : Promotion::floating)) return false;
+  if (!(plan.common_type() != at::kBool)) return false;
+  NativeCall call(div_Tensor_mode_site, plan.device());
+  if (plan.other_is_scalar()) {
+    if (scalar_function == nullptr) return false;
+    OutputHandle out_handle(plan.target());
+    return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), round_mode(rounding_mode));
+  }
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiDiv", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), round_mode(rounding_mode));
+}
+
+at::Tensor div_Tensor_mode(const at::Tensor & self, const at::Tensor & other, ::std::optional<c10::string_view> rounding_mode) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(div_Tensor_mode_native(plan, at::Tensor(), self, other, rounding_mode))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::div", "Tensor_mode");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, ::std::optional<c10::string_view>)>::call(op, self, other, rounding_mode);
+}
+
+at::Tensor & div_out_mode(const at::Tensor & self, const at::Tensor & other, ::std::optional<c10::string_view> rounding_mode, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(div_Tensor_mode_native(plan, out, self, other, rounding_mode))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::div", "out_mode");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, ::std::optional<c10::string_view>, at::Tensor &)>::call(op, self, other, rounding_mode, out);
+}
+
+at::Tensor & div__Tensor_mode(at::Tensor & self, const at::Tensor & other, ::std::optional<c10::string_view> rounding_mode) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(div_Tensor_mode_native(plan, self, self, other, rounding_mode))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::div_", "Tensor_mode");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &, ::std::optional<c10::string_view>)>::call(op, self, other, rounding_mode);
+}
+
+Site floor_divide_site{"floor_divide", {"floor_divide", "floor_divide.out", "floor_divide_.Tensor"}, {Op::diopiDiv, Op::diopiDivScalar}};
+
+bool floor_divide_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & other) {
+  const int device_index = device_of(self, other);
+  if (device_index < 0 || floor_divide_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiDiv);
+  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiDivScalar);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, self, other, Promotion::same)) return false;
+  if (!(plan.common_type() != at::kBool)) return false;
+  NativeCall call(floor_divide_site, plan.device());
+  if (plan.other_is_scalar()) {
+    if (scalar_function == nullptr) return false;
+    OutputHandle out_handle(plan.target());
+    return call.run("diopiDivScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), RoundModeFloor);
+  }
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiDiv", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), RoundModeFloor);
+}
+
+at::Tensor floor_divide(const at::Tensor & self, const at::Tensor & other) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(floor_divide_native(plan, at::Tensor(), self, other))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::floor_divide", "");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, self, other);
+}
+
+at::Tensor & floor_divide_out(const at::Tensor & self, const at::Tensor & other, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(floor_divide_native(plan, out, self, other))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::floor_divide", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, self, other, out);
+}
+
+at::Tensor & floor_divide__Tensor(at::Tensor & self, const at::Tensor & other) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(floor_divide_native(plan, self, self, other))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::floor_divide_", "Tensor");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &)>::call(op, self, other);
+}
+
+Site remainder_Tensor_site{"remainder.Tensor", {"remainder.Tensor", "remainder.Tensor_out", "remainder_.Tensor"}, {Op::diopiRemainderTensor, Op::diopiRemainderScalar}};
+
+bool remainder_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & other) {
+  const int device_index = device_of(self, other);
+  if (device_index < 0 || remainder_Tensor_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiRemainderTensor);
+  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiRemainderScalar);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, self, other, Promotion::same)) return false;
+  if (!(plan.common_type() != at::kBool)) return false;
+  NativeCall call(remainder_Tensor_site, plan.device());
+  if (plan.other_is_scalar()) {
+    if (scalar_function == nullptr) return false;
+    OutputHandle out_handle(plan.target());
+    return call.run("diopiRemainderScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
+  }
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiRemainderTensor", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+}
+
+at::Tensor remainder_Tensor(const at::Tensor & self, const at::Tensor & other) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(remainder_Tensor_native(plan, at::Tensor(), self, other))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::remainder", "Tensor");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, self, other);
+}
+
+at::Tensor & remainder_Tensor_out(const at::Tensor & self, const at::Tensor & other, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(remainder_Tensor_native(plan, out, self, other))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::remainder", "Tensor_out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, self, other, out);
+}
+
+at::Tensor & remainder__Tensor(at::Tensor & self, const at::Tensor & other) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(remainder_Tensor_native(plan, self, self, other))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::remainder_", "Tensor");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &)>::call(op, self, other);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -374,6 +519,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("pow.Tensor_Scalar", TORCH_FN(pow_Tensor_Scalar));
   library.impl("pow.Tensor_Scalar_out", TORCH_FN(pow_Tensor_Scalar_out));
   library.impl("pow_.Scalar", TORCH_FN(pow__Scalar));
+  library.impl("div.Tensor_mode", TORCH_FN(div_Tensor_mode));
+  library.impl("div.out_mode", TORCH_FN(div_out_mode));
+  library.impl("div_.Tensor_mode", TORCH_FN(div__Tensor_mode));
+  library.impl("floor_divide", TORCH_FN(floor_divide));
+  library.impl("floor_divide.out", TORCH_FN(floor_divide_out));
+  library.impl("floor_divide_.Tensor", TORCH_FN(floor_divide__Tensor));
+  library.impl("remainder.Tensor", TORCH_FN(remainder_Tensor));
+  library.impl("remainder.Tensor_out", TORCH_FN(remainder_Tensor_out));
+  library.impl("remainder_.Tensor", TORCH_FN(remainder__Tensor));
 }
 
 }  // namespace dl::core

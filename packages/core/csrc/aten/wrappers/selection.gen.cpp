@@ -338,6 +338,100 @@ at::Tensor & where_self_out(const at::Tensor & condition, const at::Tensor & sel
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, condition, self, other, out);
 }
 
+Site clamp_min_Tensor_site{"clamp_min.Tensor", {"clamp_min.Tensor", "clamp_min.Tensor_out", "clamp_min_.Tensor"}, {Op::diopiClampMin, Op::diopiClampMinScalar}};
+
+bool clamp_min_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & min) {
+  const int device_index = device_of(self, min);
+  if (device_index < 0 || clamp_min_Tensor_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiClampMin);
+  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiClampMinScalar);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, self, min, Promotion::same)) return false;
+  NativeCall call(clamp_min_Tensor_site, plan.device());
+  if (plan.other_is_scalar()) {
+    if (scalar_function == nullptr) return false;
+    OutputHandle out_handle(plan.target());
+    return call.run("diopiClampMinScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
+  }
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiClampMin", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+}
+
+at::Tensor clamp_min_Tensor(const at::Tensor & self, const at::Tensor & min) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_min_Tensor_native(plan, at::Tensor(), self, min))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::clamp_min", "Tensor");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, self, min);
+}
+
+at::Tensor & clamp_min_Tensor_out(const at::Tensor & self, const at::Tensor & min, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_min_Tensor_native(plan, out, self, min))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::clamp_min", "Tensor_out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, self, min, out);
+}
+
+at::Tensor & clamp_min__Tensor(at::Tensor & self, const at::Tensor & min) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_min_Tensor_native(plan, self, self, min))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::clamp_min_", "Tensor");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &)>::call(op, self, min);
+}
+
+Site clamp_max_Tensor_site{"clamp_max.Tensor", {"clamp_max.Tensor", "clamp_max.Tensor_out", "clamp_max_.Tensor"}, {Op::diopiClampMax, Op::diopiClampMaxScalar}};
+
+bool clamp_max_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & max) {
+  const int device_index = device_of(self, max);
+  if (device_index < 0 || clamp_max_Tensor_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiClampMax);
+  const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiClampMaxScalar);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, self, max, Promotion::same)) return false;
+  NativeCall call(clamp_max_Tensor_site, plan.device());
+  if (plan.other_is_scalar()) {
+    if (scalar_function == nullptr) return false;
+    OutputHandle out_handle(plan.target());
+    return call.run("diopiClampMaxScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
+  }
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiClampMax", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+}
+
+at::Tensor clamp_max_Tensor(const at::Tensor & self, const at::Tensor & max) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_max_Tensor_native(plan, at::Tensor(), self, max))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::clamp_max", "Tensor");
+  return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, self, max);
+}
+
+at::Tensor & clamp_max_Tensor_out(const at::Tensor & self, const at::Tensor & max, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_max_Tensor_native(plan, out, self, max))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::clamp_max", "Tensor_out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, self, max, out);
+}
+
+at::Tensor & clamp_max__Tensor(at::Tensor & self, const at::Tensor & max) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(clamp_max_Tensor_native(plan, self, self, max))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::clamp_max_", "Tensor");
+  return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &)>::call(op, self, max);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -364,6 +458,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("clamp_max_", TORCH_FN(clamp_max_));
   library.impl("where.self", TORCH_FN(where_self));
   library.impl("where.self_out", TORCH_FN(where_self_out));
+  library.impl("clamp_min.Tensor", TORCH_FN(clamp_min_Tensor));
+  library.impl("clamp_min.Tensor_out", TORCH_FN(clamp_min_Tensor_out));
+  library.impl("clamp_min_.Tensor", TORCH_FN(clamp_min__Tensor));
+  library.impl("clamp_max.Tensor", TORCH_FN(clamp_max_Tensor));
+  library.impl("clamp_max.Tensor_out", TORCH_FN(clamp_max_Tensor_out));
+  library.impl("clamp_max_.Tensor", TORCH_FN(clamp_max__Tensor));
 }
 
 }  // namespace dl::core

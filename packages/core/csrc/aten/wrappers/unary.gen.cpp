@@ -624,6 +624,580 @@ at::Tensor & erf_(at::Tensor & self) {
   return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
 }
 
+Site tan_site{"tan", {"tan", "tan.out", "tan_"}, {Op::diopiTan}};
+
+bool tan_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || tan_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiTan);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(tan_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiTan", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor tan(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(tan_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::tan", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & tan_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(tan_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::tan", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & tan_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(tan_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::tan_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site asin_site{"asin", {"asin", "asin.out", "asin_"}, {Op::diopiAsin}};
+
+bool asin_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || asin_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAsin);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(asin_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAsin", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor asin(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asin_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::asin", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & asin_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asin_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::asin", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & asin_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asin_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::asin_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site acos_site{"acos", {"acos", "acos.out", "acos_"}, {Op::diopiAcos}};
+
+bool acos_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || acos_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAcos);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(acos_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAcos", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor acos(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acos_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::acos", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & acos_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acos_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::acos", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & acos_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acos_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::acos_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site atan_site{"atan", {"atan", "atan.out", "atan_"}, {Op::diopiAtan}};
+
+bool atan_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || atan_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAtan);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(atan_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAtan", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor atan(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atan_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::atan", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & atan_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atan_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::atan", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & atan_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atan_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::atan_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site sinh_site{"sinh", {"sinh", "sinh.out", "sinh_"}, {Op::diopiSinh}};
+
+bool sinh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || sinh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiSinh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(sinh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiSinh", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor sinh(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sinh_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::sinh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & sinh_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sinh_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::sinh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & sinh_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sinh_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::sinh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site cosh_site{"cosh", {"cosh", "cosh.out", "cosh_"}, {Op::diopiCosh}};
+
+bool cosh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || cosh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiCosh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(cosh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiCosh", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor cosh(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(cosh_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::cosh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & cosh_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(cosh_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::cosh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & cosh_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(cosh_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::cosh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site asinh_site{"asinh", {"asinh", "asinh.out", "asinh_"}, {Op::diopiAsinh}};
+
+bool asinh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || asinh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAsinh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(asinh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAsinh", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor asinh(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asinh_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::asinh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & asinh_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asinh_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::asinh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & asinh_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(asinh_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::asinh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site acosh_site{"acosh", {"acosh", "acosh.out", "acosh_"}, {Op::diopiAcosh}};
+
+bool acosh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || acosh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAcosh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(acosh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAcosh", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor acosh(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acosh_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::acosh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & acosh_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acosh_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::acosh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & acosh_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(acosh_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::acosh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site atanh_site{"atanh", {"atanh", "atanh.out", "atanh_"}, {Op::diopiAtanh}};
+
+bool atanh_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || atanh_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiAtanh);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(atanh_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiAtanh", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor atanh(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atanh_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::atanh", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & atanh_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atanh_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::atanh", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & atanh_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(atanh_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::atanh_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site expm1_site{"expm1", {"expm1", "expm1.out", "expm1_"}, {Op::diopiExpm1}};
+
+bool expm1_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || expm1_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiExpm1);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(expm1_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiExpm1", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor expm1(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(expm1_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::expm1", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & expm1_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(expm1_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::expm1", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & expm1_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(expm1_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::expm1_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site log2_site{"log2", {"log2", "log2.out", "log2_"}, {Op::diopiLog2}};
+
+bool log2_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || log2_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiLog2);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(log2_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiLog2", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor log2(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log2_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::log2", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & log2_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log2_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::log2", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & log2_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log2_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::log2_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site log10_site{"log10", {"log10", "log10.out", "log10_"}, {Op::diopiLog10}};
+
+bool log10_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || log10_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiLog10);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(log10_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiLog10", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor log10(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log10_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::log10", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & log10_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log10_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::log10", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & log10_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log10_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::log10_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site log1p_site{"log1p", {"log1p", "log1p.out", "log1p_"}, {Op::diopiLog1p}};
+
+bool log1p_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || log1p_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiLog1p);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(log1p_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiLog1p", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor log1p(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log1p_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::log1p", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & log1p_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log1p_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::log1p", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & log1p_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(log1p_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::log1p_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
+Site sgn_site{"sgn", {"sgn", "sgn.out", "sgn_"}, {Op::diopiSgn}};
+
+bool sgn_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || sgn_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiSgn);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::same)) return false;
+  NativeCall call(sgn_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("diopiSgn", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor sgn(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sgn_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  static const auto op = find_operator("aten::sgn", "");
+  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
+}
+
+at::Tensor & sgn_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sgn_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  static const auto op = find_operator("aten::sgn", "out");
+  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
+}
+
+at::Tensor & sgn_(at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(sgn_native(plan, self, self))) {
+    plan.finish(); return self;
+  }
+  static const auto op = find_operator("aten::sgn_", "");
+  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -672,6 +1246,48 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("erf", TORCH_FN(erf));
   library.impl("erf.out", TORCH_FN(erf_out));
   library.impl("erf_", TORCH_FN(erf_));
+  library.impl("tan", TORCH_FN(tan));
+  library.impl("tan.out", TORCH_FN(tan_out));
+  library.impl("tan_", TORCH_FN(tan_));
+  library.impl("asin", TORCH_FN(asin));
+  library.impl("asin.out", TORCH_FN(asin_out));
+  library.impl("asin_", TORCH_FN(asin_));
+  library.impl("acos", TORCH_FN(acos));
+  library.impl("acos.out", TORCH_FN(acos_out));
+  library.impl("acos_", TORCH_FN(acos_));
+  library.impl("atan", TORCH_FN(atan));
+  library.impl("atan.out", TORCH_FN(atan_out));
+  library.impl("atan_", TORCH_FN(atan_));
+  library.impl("sinh", TORCH_FN(sinh));
+  library.impl("sinh.out", TORCH_FN(sinh_out));
+  library.impl("sinh_", TORCH_FN(sinh_));
+  library.impl("cosh", TORCH_FN(cosh));
+  library.impl("cosh.out", TORCH_FN(cosh_out));
+  library.impl("cosh_", TORCH_FN(cosh_));
+  library.impl("asinh", TORCH_FN(asinh));
+  library.impl("asinh.out", TORCH_FN(asinh_out));
+  library.impl("asinh_", TORCH_FN(asinh_));
+  library.impl("acosh", TORCH_FN(acosh));
+  library.impl("acosh.out", TORCH_FN(acosh_out));
+  library.impl("acosh_", TORCH_FN(acosh_));
+  library.impl("atanh", TORCH_FN(atanh));
+  library.impl("atanh.out", TORCH_FN(atanh_out));
+  library.impl("atanh_", TORCH_FN(atanh_));
+  library.impl("expm1", TORCH_FN(expm1));
+  library.impl("expm1.out", TORCH_FN(expm1_out));
+  library.impl("expm1_", TORCH_FN(expm1_));
+  library.impl("log2", TORCH_FN(log2));
+  library.impl("log2.out", TORCH_FN(log2_out));
+  library.impl("log2_", TORCH_FN(log2_));
+  library.impl("log10", TORCH_FN(log10));
+  library.impl("log10.out", TORCH_FN(log10_out));
+  library.impl("log10_", TORCH_FN(log10_));
+  library.impl("log1p", TORCH_FN(log1p));
+  library.impl("log1p.out", TORCH_FN(log1p_out));
+  library.impl("log1p_", TORCH_FN(log1p_));
+  library.impl("sgn", TORCH_FN(sgn));
+  library.impl("sgn.out", TORCH_FN(sgn_out));
+  library.impl("sgn_", TORCH_FN(sgn_));
 }
 
 }  // namespace dl::core

@@ -20,6 +20,7 @@ TITLES = {
     "functions_mmcv.h": "Operators of detection and point-cloud models.",
     "functions_lmdeploy.h": "Operators of a language-model server: fused layers and sampling.",
     "functions_sparse.h": "Operators on sparse tensors.",
+    "functions_dl.h": "Operators that DIOPI lacks: our own, prefixed with dlop.",
 }
 
 

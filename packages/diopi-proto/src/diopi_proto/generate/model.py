@@ -15,6 +15,7 @@ OPERATOR_HEADERS = (
     "functions_mmcv.h",
     "functions_lmdeploy.h",
     "functions_sparse.h",
+    "functions_dl.h",
 )
 
 

@@ -8,6 +8,7 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 
@@ -24,7 +25,8 @@ class Block {
   DL_FN T reduce(int64_t n, T start, const Combine& combine, const F& f) const {
     // 256 bytes: eight AVX registers, enough to hide the latency of an addition.
     constexpr int kLanes = 256 / (sizeof(T) < 4 ? 4 : sizeof(T));
-    if (n < kLanes) {
+    constexpr int kLast = 8;
+    if (n < kLast) {
       T result = start;
       for (int64_t i = 0; i < n; ++i) result = combine(result, f(i));
       return result;
@@ -36,8 +38,12 @@ class Block {
       DL_VECTOR_LOOP
       for (int j = 0; j < kLanes; ++j) lanes[j] = combine(lanes[j], f(i + j));
     }
-    for (; i < n; ++i) lanes[i % kLanes] = combine(lanes[i % kLanes], f(i));
-    constexpr int kLast = 8;
+    // What is left is up to kLanes - 1 elements: too many for one at a time.
+    for (; i + kLast <= n; i += kLast) {
+      DL_VECTOR_LOOP
+      for (int j = 0; j < kLast; ++j) lanes[j] = combine(lanes[j], f(i + j));
+    }
+    for (; i < n; ++i) lanes[i % kLast] = combine(lanes[i % kLast], f(i));
     for (int k = kLast; k < kLanes; k += kLast) {
       for (int j = 0; j < kLast; ++j) lanes[j] = combine(lanes[j], lanes[k + j]);
     }
@@ -60,6 +66,42 @@ class Block {
       total += reduce(count, T(0), add, [&](int64_t i) { return f(begin + i); });
     }
     return static_cast<T>(total);
+  }
+
+  // Two sums in one pass: of `first` and `second` of what f(i) returns.
+  template <class F>
+  DL_FN auto sum_pair(int64_t n, const F& f) const {
+    using T = decltype(f(int64_t(0)).first);
+    constexpr int kLanes = 128 / static_cast<int>(sizeof(T));
+    constexpr int64_t kPiece = 2048;
+    Pair<double> total{0, 0};
+    for (int64_t begin = 0; begin < n; begin += kPiece) {
+      const int64_t end = n - begin < kPiece ? n : begin + kPiece;
+      T a[kLanes] = {}, b[kLanes] = {};
+      int64_t i = begin;
+      for (; i + kLanes <= end; i += kLanes) {
+        DL_VECTOR_LOOP
+        for (int j = 0; j < kLanes; ++j) {
+          const Pair<T> both = f(i + j);
+          a[j] += both.first;
+          b[j] += both.second;
+        }
+      }
+      for (; i < end; ++i) {
+        const Pair<T> both = f(i);
+        a[i % kLanes] += both.first;
+        b[i % kLanes] += both.second;
+      }
+      for (int width = kLanes / 2; width > 0; width /= 2) {
+        for (int j = 0; j < width; ++j) {
+          a[j] += a[j + width];
+          b[j] += b[j + width];
+        }
+      }
+      total.first += static_cast<double>(a[0]);
+      total.second += static_cast<double>(b[0]);
+    }
+    return total;
   }
 
   // Calls store(i, combination of load(0) … load(i)) for every i.

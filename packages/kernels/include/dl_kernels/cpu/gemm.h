@@ -87,13 +87,43 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   });
 }
 
-// Everything else. Partial sums over the depth stay in `sums` where C cannot hold them exactly
-// enough.
-template <class T, class O, class C>
-void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
-                 Matrix<const T> b, C beta, Matrix<O> c) {
+// An operand as gemm_blocked reads it: its lines are the rows of A or the columns of B.
+template <class T>
+struct Lines {
+  const T* data;
+  int64_t line, step;
+
+  // `count` lines from `first` on, their elements [k0, k0 + depth), in panels of `height`.
+  template <int height, class C>
+  void pack(C* to, int64_t first, int64_t count, int64_t k0, int64_t depth) const {
+    const T* from = data + first * line + k0 * step;
+    for (int64_t i = 0; i < count; i += height) {
+      const int64_t rest = count - i < height ? count - i : height;
+      pack_panel<height>(to + i * depth, from + i * line, line, step, rest, depth);
+    }
+  }
+};
+
+// Where gemm_blocked writes: c = alpha · tile + beta · c for a tile at (i, j).
+template <class O>
+struct MatrixTarget {
+  Matrix<O> c;
+
+  template <class C>
+  void write(int64_t i, int64_t j, int64_t rows, int64_t columns, const C* tile, int64_t tile_row,
+             C alpha, C beta) const {
+    write_tile(c.data + i * c.row + j * c.column, c.row, c.column, rows, columns, tile, tile_row,
+               alpha, beta);
+  }
+};
+
+// The product of two operands that know how to pack themselves. Partial sums over the depth stay in
+// `sums` where the target cannot hold them exactly enough.
+template <class O, class C, class Left, class Right, class Target>
+void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, const Left& left,
+                  const Right& right, C beta, const Target& target) {
   using Tile = GemmTile<C>;
-  constexpr int64_t kRows = Tile::kRows, kColumns = Tile::kColumns;
+  constexpr int kRows = Tile::kRows, kColumns = Tile::kColumns;
   // A block of A should fill about half of a second-level cache of 512 KiB.
   constexpr int64_t kHeight = (262144 / (kDepth * static_cast<int64_t>(sizeof(C)))) / kRows * kRows;
   constexpr int64_t kWidth = 2048 / kColumns * kColumns;
@@ -117,8 +147,7 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
     launch.parallel_for(panels, grain_for(slice * kColumns), [&](int64_t begin, int64_t end) {
       const int64_t j = begin * kColumns;
       const int64_t count = (end * kColumns < n ? end * kColumns : n) - j;
-      pack<kColumns>(packed_b.data() + j * slice, b.data + j * b.column + k0 * b.row, b.column,
-                     b.row, count, slice);
+      right.template pack<kColumns>(packed_b.data() + j * slice, j, count, k0, slice);
     });
     launch.parallel_for(
         bands * strips, grain_for(height * slice * kWidth / 16), [&](int64_t begin, int64_t end) {
@@ -129,8 +158,7 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
             const int64_t band = item / strips, i0 = band * height;
             const int64_t rows = m - i0 < height ? m - i0 : height;
             if (band != packed_band) {
-              pack<kRows>(packed_a.data(), a.data + i0 * a.row + k0 * a.column, a.row, a.column,
-                          rows, slice);
+              left.template pack<kRows>(packed_a.data(), i0, rows, k0, slice);
               packed_band = band;
             }
             const int64_t j1 = (item % strips + 1) * kWidth < n ? (item % strips + 1) * kWidth : n;
@@ -140,17 +168,15 @@ void gemm_packed(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha,
                 Tile::multiply(slice, packed_a.data() + i * slice, packed_b.data() + j * slice,
                                acc);
                 const int64_t height_left = rows - i < kRows ? rows - i : kRows;
-                O* to = c.data + (i0 + i) * c.row + j * c.column;
                 if (direct) {
-                  write_tile(to, c.row, c.column, height_left, columns, acc, kColumns, alpha,
-                             first ? beta : C(1));
+                  target.write(i0 + i, j, height_left, columns, acc, int64_t(kColumns), alpha,
+                               first ? beta : C(1));
                   continue;
                 }
                 C* sum = sums.data() + (i0 + i) * n + j;
-                write_tile(sum, n, int64_t(1), height_left, columns, acc, kColumns, C(1),
+                write_tile(sum, n, int64_t(1), height_left, columns, acc, int64_t(kColumns), C(1),
                            first ? C(0) : C(1));
-                if (last)
-                  write_tile(to, c.row, c.column, height_left, columns, sum, n, alpha, beta);
+                if (last) target.write(i0 + i, j, height_left, columns, sum, n, alpha, beta);
               }
             }
           }
@@ -179,7 +205,10 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
     detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
                                c.transposed());
   } else {
-    detail::gemm_packed<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
+    // Everything else.
+    detail::gemm_blocked<O, C>(launch, m, n, k, alpha, detail::Lines<T>{a.data, a.row, a.column},
+                               detail::Lines<T>{b.data, b.column, b.row}, beta,
+                               detail::MatrixTarget<O>{c});
   }
 }
 

@@ -53,36 +53,29 @@ struct GemmTile {
   }
 };
 
-// Panels of `height` rows side by side, padded with zeros: to[panel][k][i] = from(panel · height +
-// i, k).
+// One panel of `height` lines, of which `count` exist and the rest are zeros: to[k · height + i] =
+// from(i, k).
 template <int height, class C, class T>
-void pack(C* to, const T* from, int64_t row, int64_t column, int64_t rows, int64_t depth) {
-  for (int64_t first = 0; first < rows; first += height) {
-    const int64_t count = rows - first < height ? rows - first : height;
-    const T* panel = from + first * row;
-    if (count < height) {
-      for (int64_t k = 0; k < depth; ++k) {
-        for (int64_t i = 0; i < height; ++i) {
-          to[k * height + i] = i < count ? cast<C>(panel[i * row + k * column]) : C(0);
-        }
-      }
-    } else if (row == 1) {
-      for (int64_t k = 0; k < depth; ++k) {
-        DL_VECTOR_LOOP
-        for (int i = 0; i < height; ++i) to[k * height + i] = cast<C>(panel[k * column + i]);
-      }
-    } else {
-      // Eight lines of `from` at a time: reads stay within cache lines, writes within a small
-      // block.
-      for (int64_t k0 = 0; k0 < depth; k0 += 8) {
-        const int64_t k1 = k0 + 8 < depth ? k0 + 8 : depth;
-        for (int i = 0; i < height; ++i) {
-          for (int64_t k = k0; k < k1; ++k)
-            to[k * height + i] = cast<C>(panel[i * row + k * column]);
-        }
+void pack_panel(C* to, const T* from, int64_t line, int64_t step, int64_t count, int64_t depth) {
+  if (count < height) {
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t i = 0; i < height; ++i) {
+        to[k * height + i] = i < count ? cast<C>(from[i * line + k * step]) : C(0);
       }
     }
-    to += height * depth;
+  } else if (line == 1) {
+    for (int64_t k = 0; k < depth; ++k) {
+      DL_VECTOR_LOOP
+      for (int i = 0; i < height; ++i) to[k * height + i] = cast<C>(from[k * step + i]);
+    }
+  } else {
+    // Eight lines of `from` at a time: reads stay within cache lines, writes within a small block.
+    for (int64_t k0 = 0; k0 < depth; k0 += 8) {
+      const int64_t k1 = k0 + 8 < depth ? k0 + 8 : depth;
+      for (int i = 0; i < height; ++i) {
+        for (int64_t k = k0; k < k1; ++k) to[k * height + i] = cast<C>(from[i * line + k * step]);
+      }
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/cpu/block.h"
@@ -39,12 +40,31 @@ inline constexpr int64_t kRange =
     1 << 16;  // elements reduced by one thread at a time when one output has many
 inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
 inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
+inline constexpr int64_t kPieceRows = 64;    // rows that a reducer sees as a whole
 
-template <class C, class R>
-__attribute__((noinline)) typename R::Acc reduce_piece(const R& r, const C* from, int64_t n) {
-  return Block().reduce(
-      n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
-      [&](int64_t i) { return r.map(from[i]); });
+// Reducers that see pieces of neighbours as a whole say so, see MomentsReducer.
+template <class R, class = void>
+struct SeesWholePieces : std::false_type {};
+template <class R>
+struct SeesWholePieces<R, std::void_t<typename R::WholePieces>> : std::true_type {};
+
+// The same along rows alone, see MaxReducer.
+template <class R, class C, class = void>
+struct HasRowPieces : std::false_type {};
+template <class R, class C>
+struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : std::true_type {};
+
+template <class C, class T, class R>
+__attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
+  if constexpr (SeesWholePieces<R>::value) {
+    return r.piece(from, n);
+  } else if constexpr (HasRowPieces<R, T>::value) {
+    return r.row_piece(from, n);
+  } else {
+    return Block().reduce(
+        n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
+        [&](int64_t i) { return r.map(cast<C>(from[i])); });
+  }
 }
 
 template <class I, class R>
@@ -52,11 +72,12 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   using C = compute_t<I>;
   using Wide = typename R::Wide;
   Wide total = r.start;
-  if constexpr (!kIsHalf<I>) {
+  // Half has instructions of its own for conversions, which need a buffer.
+  if constexpr (!std::is_same_v<I, Half> && !(kIsHalf<I> && SeesWholePieces<R>::value)) {
     if (step == 1) {
       for (int64_t begin = 0; begin < n; begin += kPiece) {
         const int64_t count = n - begin < kPiece ? n - begin : kPiece;
-        total = r.combine(total, static_cast<Wide>(reduce_piece(r, from + begin, count)));
+        total = r.combine(total, static_cast<Wide>(reduce_piece<C>(r, from + begin, count)));
       }
       return total;
     }
@@ -65,8 +86,8 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     const int64_t count = n - begin < kChunk ? n - begin : kChunk;
     gather(buffer, from + begin * step, step, count);
-    total =
-        r.combine(total, static_cast<Wide>(reduce_piece(r, static_cast<const C*>(buffer), count)));
+    total = r.combine(total,
+                      static_cast<Wide>(reduce_piece<C>(r, static_cast<const C*>(buffer), count)));
   }
   return total;
 }
@@ -113,13 +134,38 @@ void reduce_rows(const Launch& launch, const R& r, const ReducePlan& plan, const
     }
     return;
   }
+  const bool one_line = plan.reduced.ndim == 1;
+  const int64_t step = plan.reduced.strides[0][0];
   launch.parallel_for(plan.kept.numel, grain_for(count), [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       int64_t offsets[2];
+      if (one_line) {
+        offsets_of(plan.kept, o, offsets);
+        store(offsets[0], r.finish(reduce_line(r, from + offsets[1], step, count)));
+        continue;
+      }
       offsets_of(plan.kept, o, offsets);
       store(offsets[0], r.finish(reduce_range(r, plan.reduced, from + offsets[1], 0, count)));
     }
   });
+}
+
+// The same for reducers that see whole pieces: a piece of each column.
+template <class I, class R>
+__attribute__((noinline)) void reduce_column_pieces(const R& r, const Plan<1>& reduced,
+                                                    const I* from, int64_t width, int64_t begin,
+                                                    int64_t end, typename R::Wide* total) {
+  using C = compute_t<I>;
+  alignas(64) C rows[kPieceRows * kColumns];
+  for (int64_t first = begin; first < end; first += kPieceRows) {
+    const int64_t n = end - first < kPieceRows ? end - first : kPieceRows;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t offset[1];
+      offsets_of(reduced, first + i, offset);
+      load_dense(rows + i * kColumns, from + offset[0], width);
+    }
+    r.template column_pieces<kColumns>(static_cast<const C*>(rows), width, n, total);
+  }
 }
 
 // Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
@@ -174,7 +220,11 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
       for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
       const int64_t start = item % ranges * range,
                     stop = start + range < count ? start + range : count;
-      reduce_columns_part(r, plan.reduced, from + offsets[1], width, start, stop, total);
+      if constexpr (SeesWholePieces<R>::value) {
+        reduce_column_pieces(r, plan.reduced, from + offsets[1], width, start, stop, total);
+      } else {
+        reduce_columns_part(r, plan.reduced, from + offsets[1], width, start, stop, total);
+      }
     }
   });
   for (int64_t task = 0; task < tasks; ++task) {

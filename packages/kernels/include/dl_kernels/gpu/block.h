@@ -8,6 +8,7 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 
@@ -49,11 +50,32 @@ class Block {
     return static_cast<T>(together(mine, [](Wide a, Wide b) { return a + b; }));
   }
 
+  // Two sums in one pass: of `first` and `second` of what f(i) returns.
+  template <class F>
+  DL_DEVICE Pair<double> sum_pair(int64_t n, const F& f) const {
+    using T = decltype(f(int64_t(0)).first);
+    constexpr int kPiece = 64;
+    Pair<double> mine{0, 0};
+    for (int64_t i = gpu::thread_index(); i < n;) {
+      Pair<T> piece{0, 0};
+      for (int k = 0; k < kPiece && i < n; ++k, i += gpu::kThreads) {
+        const Pair<T> both = f(i);
+        piece.first += both.first;
+        piece.second += both.second;
+      }
+      mine.first += static_cast<double>(piece.first);
+      mine.second += static_cast<double>(piece.second);
+    }
+    return together(mine, [](const Pair<double>& a, const Pair<double>& b) {
+      return Pair<double>{a.first + b.first, a.second + b.second};
+    });
+  }
+
   // Calls store(i, combination of load(0) … load(i)) for every i.
   template <class T, class Load, class Combine, class Store>
   DL_DEVICE void scan(int64_t n, const Load& load, const Combine& combine,
                       const Store& store) const {
-    T* slots = scratch<T>();
+    T* slots = scratch<T, gpu::kThreads>();
     const int me = gpu::thread_index();
     T before{};
     for (int64_t base = 0; base < n; base += gpu::kThreads) {
@@ -76,9 +98,9 @@ class Block {
   }
 
  private:
-  template <class T>
+  template <class T, int kSlots>
   DL_DEVICE T* scratch() const {
-    static_assert(sizeof(T) <= 16, "the block's scratch memory has 16 bytes for each thread");
+    static_assert(sizeof(T) * kSlots <= sizeof(scratch_->bytes), "the scratch memory is too small");
     return reinterpret_cast<T*>(scratch_->bytes);
   }
 
@@ -88,7 +110,7 @@ class Block {
     const int warp = gpu::warp_threads(), me = gpu::thread_index();
     for (int mask = warp / 2; mask > 0; mask /= 2)
       mine = combine(mine, gpu::shuffle_xor(mine, mask));
-    T* slots = scratch<T>();
+    T* slots = scratch<T, gpu::kThreads / gpu::kLeastWarp>();
     gpu::barrier();  // slots may still be read from the last time
     if (me % warp == 0) slots[me / warp] = mine;
     gpu::barrier();

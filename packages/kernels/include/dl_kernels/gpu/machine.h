@@ -104,6 +104,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
+inline constexpr int kLeastWarp = 32;  // threads of the smallest warp there is
+
 // The value of the thread whose number in the warp differs by the bits of `mask`.
 template <class T>
 DL_DEVICE T shuffle_xor(const T& value, int mask) {

@@ -1,0 +1,71 @@
+// Which algorithm torch's scaled_dot_product_attention takes on a dl device.
+#include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/OpMathType.h>
+#include <ATen/native/transformers/attention.h>
+
+#include "aten/attention.h"
+#include "aten/call.h"
+#include "aten/composed.h"
+#include "aten/plan_checks.h"
+
+namespace dl::core {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTensor& mask) {
+  if (!mask || !mask->defined()) return true;
+  const at::ScalarType type = mask->scalar_type();
+  if (!plans::on_same_device(query, *mask) || mask->dim() > 4) return false;
+  if (type != at::kBool && type != query.scalar_type() &&
+      type != at::toOpMathType(query.scalar_type())) {
+    return false;
+  }
+  return at::is_expandable_to(mask->sizes(),
+                              {query.size(0), query.size(1), query.size(2), key.size(2)});
+}
+
+}  // namespace
+
+bool attention_covered(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const OptionalTensor& mask, double dropout) {
+  if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
+  if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return false;
+  if (query.numel() == 0 || key.numel() == 0 || value.numel() == 0) return false;
+  return key.size(0) == query.size(0) && value.size(0) == query.size(0) &&
+         key.size(1) == value.size(1) && query.size(1) % key.size(1) == 0 &&
+         key.size(2) == value.size(2) && key.size(3) == query.size(3) &&
+         mask_fits(query, key, mask);
+}
+
+namespace {
+
+bool bound(const at::Tensor& query) {
+  if (query.device().type() != kDeviceType) return false;
+  const Device& device = device_unchecked(query.get_device());
+  return DL_CONTRACT_FUNCTION(device, dlopAttention) != nullptr &&
+         DL_CONTRACT_FUNCTION(device, dlopAttentionBackward) != nullptr;
+}
+
+// The vendor's operator, or the composite one where none covers the call or the user switched it
+// off.
+int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const OptionalTensor& mask, double dropout, bool is_causal,
+                     std::optional<double>, bool enable_gqa) {
+  const bool both = is_causal && mask && mask->defined();
+  const bool fused = bound(query) && !both && at::globalContext().userEnabledOverrideableSDP() &&
+                     attention_covered(query, key, value, mask, dropout) &&
+                     (enable_gqa || query.size(1) == key.size(1));
+  return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { DL_COMPOSED("_fused_sdp_choice", fused_choice); }
+
+}  // namespace dl::core
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &dl::core::fused_choice)
+}  // namespace at::native

@@ -1,0 +1,188 @@
+// Scaled dot-product attention in its two fused forms.
+#include <ATen/ExpandUtils.h>
+#include <ATen/OpMathType.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/matmul.h>
+
+#include <tuple>
+
+#include "aten/attention.h"
+#include "aten/composed.h"
+#include "aten/empty.h"
+#include "aten/plan_checks.h"
+#include "aten/wrapper.h"
+
+namespace dl::core {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+using Triple = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+Site forward_site{"_scaled_dot_product_flash_attention_for_cpu",
+                  {"_scaled_dot_product_flash_attention_for_cpu"},
+                  {Op::dlopAttention}};
+Site backward_site{"_scaled_dot_product_flash_attention_for_cpu_backward",
+                   {"_scaled_dot_product_flash_attention_for_cpu_backward"},
+                   {Op::dlopAttentionBackward}};
+
+double scale_of(const at::Tensor& query, std::optional<double> scale) {
+  return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
+}
+
+// As the projection before it lies: mostly [N, S, H, D], so that joining the heads copies nothing.
+at::Tensor empty_laid_out_as(const at::Tensor& like) {
+  return like.is_non_overlapping_and_dense()
+             ? empty_strided_on(like.get_device(), like.sizes(), like.strides(), like.scalar_type())
+             : empty_on(like.get_device(), like.sizes(), like.scalar_type());
+}
+
+bool attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+            const OptionalTensor& mask, double dropout, bool is_causal, double scale,
+            at::Tensor& out, at::Tensor& lse) {
+  const int index = ::dl::core::device_of(query);
+  if (index < 0 || forward_site.disabled.load(std::memory_order_relaxed)) return false;
+  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttention);
+  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
+  out = empty_on(index, {query.size(0), query.size(2), query.size(1), value.size(3)},
+                 query.scalar_type())
+            .transpose(1, 2);
+  lse = empty_on(index, {query.size(0), query.size(1), query.size(2)},
+                 at::toOpMathType(query.scalar_type()));
+  NativeCall call(forward_site, index);
+  return call.run("dlopAttention", function, OutputHandle(out).get(), OutputHandle(lse).get(),
+                  TensorHandle(query).get(), TensorHandle(key).get(), TensorHandle(value).get(),
+                  OptionalHandle(mask).get(), scale, is_causal);
+}
+
+Pair flash_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     double dropout, bool is_causal, const OptionalTensor& mask,
+                     std::optional<double> scale) {
+  at::Tensor out, lse;
+  if (attend(query, key, value, mask, dropout, is_causal, scale_of(query, scale), out, lse))
+    return {std::move(out), std::move(lse)};
+  static const auto op = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu", "");
+  return TypedFallback<Pair(const at::Tensor&, const at::Tensor&, const at::Tensor&, double, bool,
+                            const OptionalTensor&, std::optional<double>)>::call(op, query, key,
+                                                                                 value, dropout,
+                                                                                 is_causal, mask,
+                                                                                 scale);
+}
+
+bool attend_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
+                     const at::Tensor& value, const at::Tensor& out, const at::Tensor& lse,
+                     const OptionalTensor& mask, double dropout, bool is_causal, double scale,
+                     Triple& grads) {
+  const int index = ::dl::core::device_of(query);
+  if (index < 0 || backward_site.disabled.load(std::memory_order_relaxed)) return false;
+  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttentionBackward);
+  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
+  if (!plans::alike(query, grad_out, out) || !plans::on_same_device(query, lse)) return false;
+  auto& [grad_query, grad_key, grad_value] = grads;
+  grad_query = empty_laid_out_as(query);
+  grad_key = empty_laid_out_as(key);
+  grad_value = empty_laid_out_as(value);
+  NativeCall call(backward_site, index);
+  return call.run("dlopAttentionBackward", function, OutputHandle(grad_query).get(),
+                  OutputHandle(grad_key).get(), OutputHandle(grad_value).get(),
+                  TensorHandle(grad_out).get(), TensorHandle(query).get(), TensorHandle(key).get(),
+                  TensorHandle(value).get(), TensorHandle(out).get(), TensorHandle(lse).get(),
+                  OptionalHandle(mask).get(), scale, is_causal);
+}
+
+Triple flash_attention_backward(const at::Tensor& grad_out, const at::Tensor& query,
+                                const at::Tensor& key, const at::Tensor& value,
+                                const at::Tensor& out, const at::Tensor& lse, double dropout,
+                                bool is_causal, const OptionalTensor& mask,
+                                std::optional<double> scale) {
+  Triple grads;
+  if (attend_backward(grad_out, query, key, value, out, lse, mask, dropout, is_causal,
+                      scale_of(query, scale), grads))
+    return grads;
+  static const auto op =
+      find_operator("aten::_scaled_dot_product_flash_attention_for_cpu_backward", "");
+  return TypedFallback<Triple(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                              const at::Tensor&, const at::Tensor&, const at::Tensor&, double, bool,
+                              const OptionalTensor&, std::optional<double>)>::call(op, grad_out,
+                                                                                   query, key,
+                                                                                   value, out, lse,
+                                                                                   dropout,
+                                                                                   is_causal, mask,
+                                                                                   scale);
+}
+
+using Overrideable = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt,
+                                c10::SymInt, at::Tensor, at::Tensor, at::Tensor>;
+
+Overrideable overrideable(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const OptionalTensor& bias, double dropout, bool is_causal, bool,
+                          std::optional<double> scale) {
+  auto [out, lse] = flash_attention(query, key, value, dropout, is_causal, bias, scale);
+  const at::Tensor unused = at::empty({}, at::TensorOptions().dtype(at::kLong));
+  return {std::move(out),
+          std::move(lse),
+          at::Tensor(),
+          at::Tensor(),
+          c10::SymInt(query.size(2)),
+          c10::SymInt(key.size(2)),
+          unused,
+          unused,
+          at::Tensor()};
+}
+
+at::Tensor repeat_heads(const at::Tensor& tensor, int64_t heads) {
+  if (tensor.size(1) == heads) return tensor;
+  return tensor.unsqueeze(2)
+      .expand(
+          {tensor.size(0), tensor.size(1), heads / tensor.size(1), tensor.size(2), tensor.size(3)})
+      .reshape({tensor.size(0), heads, tensor.size(2), tensor.size(3)});
+}
+
+// The gradient of the scores is as large as the scores: worked out only where a bias is trained.
+at::Tensor bias_gradient(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
+                         const at::Tensor& value, const at::Tensor& bias, const at::Tensor& out,
+                         const at::Tensor& lse, bool is_causal, double scale) {
+  const at::Tensor keys = repeat_heads(key, query.size(1)).transpose(-2, -1);
+  const at::Tensor values = repeat_heads(value, query.size(1)).transpose(-2, -1);
+  const at::Tensor scores = at::matmul(query, keys) * scale + bias;
+  at::Tensor weights = at::exp(scores.to(lse.scalar_type()) - lse.unsqueeze(-1));
+  if (is_causal) weights = weights.tril();
+  const at::Tensor delta = (grad_out * out).sum(-1, true);
+  const at::Tensor grad = weights * (at::matmul(grad_out, values) - delta);
+  return at::sum_to(grad.to(bias.scalar_type()), bias.sizes());
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> overrideable_backward(
+    const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
+    const at::Tensor& value, const at::Tensor& bias, std::array<bool, 4> wanted,
+    const at::Tensor& out, const at::Tensor& lse, const at::Tensor&, const at::Tensor&, int64_t,
+    int64_t, double dropout, bool is_causal, const at::Tensor&, const at::Tensor&,
+    std::optional<double> scale) {
+  if (!grad_out.defined()) return {};
+  at::Tensor grad_query, grad_key, grad_value, grad_bias;
+  if (wanted[0] || wanted[1] || wanted[2]) {
+    const OptionalTensor mask = bias.defined() ? OptionalTensor(bias) : std::nullopt;
+    std::tie(grad_query, grad_key, grad_value) = flash_attention_backward(
+        grad_out, query, key, value, out, lse, dropout, is_causal, mask, scale);
+  }
+  if (wanted[3] && bias.defined()) {
+    grad_bias = bias_gradient(grad_out, query, key, value, bias, out, lse, is_causal,
+                              scale_of(query, scale));
+  }
+  return {std::move(grad_query), std::move(grad_key), std::move(grad_value), std::move(grad_bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("_scaled_dot_product_flash_attention_for_cpu", TORCH_FN(flash_attention));
+  library.impl("_scaled_dot_product_flash_attention_for_cpu_backward",
+               TORCH_FN(flash_attention_backward));
+  DL_COMPOSED("_scaled_dot_product_fused_attention_overrideable", overrideable);
+  DL_COMPOSED("_scaled_dot_product_fused_attention_overrideable_backward", overrideable_backward);
+}
+
+}  // namespace dl::core

@@ -1,0 +1,159 @@
+// The forms of elementwise operators that are built from others. A body maps operands of one dtype
+// to the result; promotion, broadcasting, output strides, resizing and overlap checks are torch's
+// own, by way of TensorIterator. Half types reach the body as float and are rounded once. Complex
+// operands go to the fallback.
+#pragma once
+
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+
+#include "aten/composed.h"
+#include "aten/elementwise.h"
+#include "aten/wrapper.h"
+
+namespace dl::core::composed {
+
+using at::Scalar;
+using at::Tensor;
+
+inline bool is_half(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
+
+// The operand in the type that it is computed in. Half types that were the caller's are widened.
+inline Tensor operand(const Tensor& tensor, const Tensor& out, c10::ScalarType type) {
+  const auto wide = is_half(type) ? at::kFloat : type;
+  return tensor.device() == out.device() ? tensor.to(wide) : tensor.to(out.device(), wide);
+}
+
+// Gives `result` as `out`: itself where the caller gave no output and it is new and laid out as
+// torch would, else by way of memory.
+template <typename... Inputs>
+Tensor settle(bool given, const Tensor& out, const Tensor& result, const Inputs&... inputs) {
+  if (!given && result.scalar_type() == out.scalar_type() && result.sizes() == out.sizes() &&
+      result.strides() == out.strides() && !(... || result.is_alias_of(inputs))) {
+    return result;
+  }
+  out.copy_(result);
+  return out;
+}
+
+at::TensorIterator iterator_of(Tensor& out, const Tensor& self, Promotion promotion);
+at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& other,
+                               Promotion promotion);
+
+// For operators whose result is found first: resizes `out`, with torch's own checks, and copies.
+Tensor& write_to(Tensor& out, const Tensor& result);
+
+// A number as a tensor that takes part in promotion as a number.
+Tensor wrapped(const Scalar& number);
+
+// The bits of floating-point numbers as integers of their width.
+Tensor bits_of(const Tensor& x);
+inline Tensor signbit_of(const Tensor& x) { return bits_of(x).lt(0); }
+
+// Bodies that others are built from; on operands of one dtype.
+Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
+Tensor atan2_of(const Tensor& y, const Tensor& x);
+Tensor trunc_of(const Tensor& x);
+
+// Text as a template argument.
+template <size_t N>
+struct Text {
+  char value[N];
+  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
+  constexpr Text(const char (&text)[N]) { std::copy_n(text, N, value); }
+};
+
+// The operators `name`.`overload`, `name`.`out_overload` and `name`_.`overload`.
+template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
+          typename Body = decltype(body)>
+struct Unary;
+
+template <auto body, Promotion promotion, Text name, Text overload, Text out_overload,
+          typename... More>
+struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Tensor&, More...)> {
+  static Tensor run(const Tensor& given, const Tensor& self, More... more) {
+    Tensor out = given;
+    auto iterator = iterator_of(out, self, promotion);
+    out = iterator.output();
+    const auto type =
+        promotion == Promotion::comparison ? self.scalar_type() : iterator.common_dtype();
+    return settle(given.defined(), out, body(operand(self, out, type), more...), self);
+  }
+  static Tensor functional(const Tensor& self, More... more) {
+    if (self.is_complex()) {
+      static const auto op = find_operator(kName.c_str(), overload.value);
+      return TypedFallback<Tensor(const Tensor&, More...)>::call(op, self, more...);
+    }
+    return run({}, self, more...);
+  }
+  static Tensor& out(const Tensor& self, More... more, Tensor& out) {
+    if (self.is_complex() || out.is_complex()) {
+      static const auto op = find_operator(kName.c_str(), out_overload.value);
+      return TypedFallback<Tensor&(const Tensor&, More..., Tensor&)>::call(op, self, more..., out);
+    }
+    run(out, self, more...);
+    return out;
+  }
+  static Tensor& inplace(Tensor& self, More... more) {
+    if (self.is_complex()) {
+      static const auto op = find_operator((kName + "_").c_str(), overload.value);
+      return TypedFallback<Tensor&(Tensor&, More...)>::call(op, self, more...);
+    }
+    run(self, self, more...);
+    return self;
+  }
+
+ private:
+  static inline const std::string kName = std::string("aten::") + name.value;
+};
+
+template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
+          typename Body = decltype(body)>
+struct Binary;
+
+template <auto body, Promotion promotion, Text name, Text overload, Text out_overload,
+          typename... More>
+struct Binary<body, promotion, name, overload, out_overload,
+              Tensor (*)(const Tensor&, const Tensor&, More...)> {
+  static Tensor run(const Tensor& given, const Tensor& self, const Tensor& other, More... more) {
+    Tensor out = given;
+    auto iterator = iterator_of(out, self, other, promotion);
+    out = iterator.output();
+    const auto type = iterator.common_dtype();
+    return settle(given.defined(), out,
+                  body(operand(self, out, type), operand(other, out, type), more...), self, other);
+  }
+  static Tensor functional(const Tensor& self, const Tensor& other, More... more) {
+    if (self.is_complex() || other.is_complex()) {
+      static const auto op = find_operator(kName.c_str(), overload.value);
+      return TypedFallback<Tensor(const Tensor&, const Tensor&, More...)>::call(op, self, other,
+                                                                                more...);
+    }
+    return run({}, self, other, more...);
+  }
+  static Tensor& out(const Tensor& self, const Tensor& other, More... more, Tensor& out) {
+    if (self.is_complex() || other.is_complex() || out.is_complex()) {
+      static const auto op = find_operator(kName.c_str(), out_overload.value);
+      return TypedFallback<Tensor&(const Tensor&, const Tensor&, More..., Tensor&)>::call(
+          op, self, other, more..., out);
+    }
+    run(out, self, other, more...);
+    return out;
+  }
+  static Tensor& inplace(Tensor& self, const Tensor& other, More... more) {
+    if (self.is_complex() || other.is_complex()) {
+      static const auto op = find_operator((kName + "_").c_str(), overload.value);
+      return TypedFallback<Tensor&(Tensor&, const Tensor&, More...)>::call(op, self, other,
+                                                                           more...);
+    }
+    run(self, self, other, more...);
+    return self;
+  }
+
+ private:
+  static inline const std::string kName = std::string("aten::") + name.value;
+};
+
+}  // namespace dl::core::composed

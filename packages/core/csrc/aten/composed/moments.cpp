@@ -1,0 +1,91 @@
+// Variances from standard deviations, sums of what is not NaN, counts of what is not 0.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/std.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
+
+#include <tuple>
+
+#include "aten/composed.h"
+#include "aten/composed/composed_tools.h"
+
+namespace dl::core {
+namespace {
+
+using Correction = std::optional<at::Scalar>;
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+
+bool is_half(const at::Tensor& self) {
+  return self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16;
+}
+
+at::Tensor var(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correction& correction,
+               bool keepdim) {
+  if (!self.is_floating_point()) {
+    return on_cpu<decltype(var)>("aten::var", "correction", self, dims, correction, keepdim);
+  }
+  // A deviation in a half type would lose too much before it is squared.
+  at::Tensor deviation =
+      at::std(is_half(self) ? self.to(at::kFloat) : self, dims, correction, keepdim);
+  deviation.mul_(deviation);
+  return is_half(self) ? deviation.to(self.scalar_type()) : deviation;
+}
+
+at::Tensor& var_out(const at::Tensor& self, at::OptionalIntArrayRef dims,
+                    const Correction& correction, bool keepdim, at::Tensor& out) {
+  return write_to(out, core::var(self, dims, correction, keepdim), "var");
+}
+
+Pair var_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correction& correction,
+              bool keepdim) {
+  if (!self.is_floating_point()) {
+    return on_cpu<decltype(var_mean)>("aten::var_mean", "correction", self, dims, correction,
+                                      keepdim);
+  }
+  return {core::var(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
+}
+
+Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correction& correction,
+              bool keepdim) {
+  if (!self.is_floating_point()) {
+    return on_cpu<decltype(std_mean)>("aten::std_mean", "correction", self, dims, correction,
+                                      keepdim);
+  }
+  return {at::std(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
+}
+
+at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+                  std::optional<at::ScalarType> dtype) {
+  if (!is_real(self))
+    return on_cpu<decltype(nansum)>("aten::nansum", "", self, dims, keepdim, dtype);
+  if (!self.is_floating_point()) return at::sum(self, dims, keepdim, dtype);
+  const at::Tensor zero = at::scalar_tensor(0, self.options());
+  return at::sum(at::where(at::ne(self, self), zero, self), dims, keepdim, dtype);
+}
+
+at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+                       std::optional<at::ScalarType> dtype, at::Tensor& out) {
+  return write_to(out, core::nansum(self, dims, keepdim, dtype ? *dtype : out.scalar_type()),
+                  "nansum");
+}
+
+at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
+  return at::sum(at::ne(self, 0), dims, false, at::kLong);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("var.correction", var);
+  DL_COMPOSED("var.correction_out", var_out);
+  DL_COMPOSED("var_mean.correction", var_mean);
+  DL_COMPOSED("std_mean.correction", std_mean);
+  DL_COMPOSED("nansum", nansum);
+  DL_COMPOSED("nansum.out", nansum_out);
+  DL_COMPOSED("count_nonzero.dim_IntList", count_nonzero);
+}
+
+}  // namespace dl::core

@@ -1,0 +1,119 @@
+// Fused Adam and AdamW, both by the contract's fused AdamW: Adam's decay joins the gradients
+// before, which is all that tells them apart.
+#include "aten/fused/output_handles.h"
+#include "aten/fused/step.h"
+
+namespace dl::core {
+namespace {
+
+using at::TensorList;
+using StepSignature = void(TensorList, TensorList, TensorList, TensorList, TensorList, TensorList,
+                           double, double, double, double, double, bool, bool,
+                           const OptionalTensor&, const OptionalTensor&);
+
+Site adam_site{"_fused_adam_", {"_fused_adam_", "_fused_adam_.tensor_lr"}, {Op::diopiFusedAdamW}};
+Site adamw_site{
+    "_fused_adamw_", {"_fused_adamw_", "_fused_adamw_.tensor_lr"}, {Op::diopiFusedAdamW}};
+
+struct AdamStep {
+  TensorList params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps;
+  double lr, beta1, beta2, weight_decay, eps;
+  bool amsgrad, maximize;
+};
+
+bool is_covered(const Site& site, const AdamStep& step) {
+  const int index = device_of_list(step.params);
+  if (index < 0 || site.disabled.load(std::memory_order_relaxed)) return false;
+  if (DL_CONTRACT_FUNCTION(device_unchecked(index), diopiFusedAdamW) == nullptr) return false;
+  return lists_match(step.params, {step.grads, step.exp_avgs, step.exp_avg_sqs}) &&
+         steps_match(step.params, step.state_steps) &&
+         (!step.amsgrad || lists_match(step.params, {step.max_exp_avg_sqs}));
+}
+
+bool run_native(Site& site, const AdamStep& step) {
+  const int index = step.params[0].get_device();
+  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), diopiFusedAdamW);
+  OutputHandleList params(step.params), exp_avgs(step.exp_avgs), exp_avg_sqs(step.exp_avg_sqs),
+      largest(step.amsgrad ? step.max_exp_avg_sqs : TensorList());
+  const HandleList grads(step.grads), state_steps(step.state_steps);
+  NativeCall call(site, index);
+  return call.run("diopiFusedAdamW", function, params.data(), grads.data(), exp_avgs.data(),
+                  exp_avg_sqs.data(), largest.data(), state_steps.data(), grads.size(), step.lr,
+                  step.beta1, step.beta2, step.eps, step.weight_decay, step.amsgrad, step.maximize);
+}
+
+void fall_back(const c10::OperatorHandle& op, const AdamStep& s, const OptionalTensor& grad_scale,
+               const OptionalTensor& found_inf) {
+  TypedFallback<StepSignature>::call(
+      op, s.params, s.grads, s.exp_avgs, s.exp_avg_sqs, s.max_exp_avg_sqs, s.state_steps, s.lr,
+      s.beta1, s.beta2, s.weight_decay, s.eps, s.amsgrad, s.maximize, grad_scale, found_inf);
+}
+
+void run_step(Site& site, const c10::OperatorHandle& op, bool decoupled, AdamStep step,
+              const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  if (!is_covered(site, step)) {
+    fall_back(op, step, grad_scale, found_inf);
+    return;
+  }
+  if (is_skipped(found_inf)) return;
+  unscale(step.grads, grad_scale);
+  std::vector<at::Tensor> decayed;
+  if (!decoupled && step.weight_decay != 0) {
+    decayed = effective_gradients(step.params, step.grads, step.maximize, step.weight_decay);
+    step.grads = decayed;
+    step.weight_decay = 0;
+    step.maximize = false;
+  }
+  if (!run_native(site, step)) fall_back(op, step, {}, {});
+}
+
+void fused_adam(TensorList params, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
+                TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,
+                double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  static const auto op = find_operator("aten::_fused_adam_", "");
+  run_step(adam_site, op, false,
+           {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
+            weight_decay, eps, amsgrad, maximize},
+           grad_scale, found_inf);
+}
+
+void fused_adamw(TensorList params, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
+                 TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,
+                 double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                 const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  static const auto op = find_operator("aten::_fused_adamw_", "");
+  run_step(adamw_site, op, true,
+           {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
+            weight_decay, eps, amsgrad, maximize},
+           grad_scale, found_inf);
+}
+
+void fused_adam_tensor_lr(TensorList params, TensorList grads, TensorList exp_avgs,
+                          TensorList exp_avg_sqs, TensorList max_exp_avg_sqs,
+                          TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                          double weight_decay, double eps, bool amsgrad, bool maximize,
+                          const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  fused_adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr.item<double>(),
+             beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+void fused_adamw_tensor_lr(TensorList params, TensorList grads, TensorList exp_avgs,
+                           TensorList exp_avg_sqs, TensorList max_exp_avg_sqs,
+                           TensorList state_steps, const at::Tensor& lr, double beta1, double beta2,
+                           double weight_decay, double eps, bool amsgrad, bool maximize,
+                           const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+  fused_adamw(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr.item<double>(),
+              beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("_fused_adam_", TORCH_FN(fused_adam));
+  library.impl("_fused_adam_.tensor_lr", TORCH_FN(fused_adam_tensor_lr));
+  library.impl("_fused_adamw_", TORCH_FN(fused_adamw));
+  library.impl("_fused_adamw_.tensor_lr", TORCH_FN(fused_adamw_tensor_lr));
+}
+
+}  // namespace dl::core

@@ -1,0 +1,25 @@
+// Lists of tensors that operators write through.
+#pragma once
+
+#include "aten/wrapper.h"
+
+namespace dl::core {
+
+class OutputHandleList {
+ public:
+  explicit OutputHandleList(at::TensorList tensors) {
+    handles_.reserve(tensors.size());
+    for (const at::Tensor& tensor : tensors) handles_.emplace_back(tensor);
+    for (OptionalOutputHandle& handle : handles_) pointers_.push_back(handle.get());
+  }
+  OutputHandleList(const OutputHandleList&) = delete;
+  OutputHandleList& operator=(const OutputHandleList&) = delete;
+  // NULL for an empty list.
+  diopiTensorHandle_t* data() { return pointers_.empty() ? nullptr : pointers_.data(); }
+
+ private:
+  c10::SmallVector<OptionalOutputHandle, 8> handles_;
+  c10::SmallVector<diopiTensorHandle_t, 8> pointers_;
+};
+
+}  // namespace dl::core

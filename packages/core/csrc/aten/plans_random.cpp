@@ -1,0 +1,103 @@
+#include "aten/plans_random.h"
+
+#include <ATen/ExpandUtils.h>
+
+#include <limits>
+
+#include "aten/plan_checks.h"
+
+namespace dl::core::plans {
+namespace {
+
+// Above it torch's multinomial refuses: categories have to be exact in float32.
+constexpr int64_t kMostCategories = int64_t{1} << 24;
+
+struct Range {
+  int64_t low, high;
+};
+
+template <typename T>
+constexpr Range range_of() {
+  return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
+}
+
+// The integers that a dtype holds exactly; empty where there is no native path.
+Range exact_integers(at::ScalarType type) {
+  const auto floating = [](int digits) {
+    const int64_t most = int64_t{1} << digits;
+    return Range{-most, most};
+  };
+  switch (type) {
+    case at::kDouble:
+      return floating(std::numeric_limits<double>::digits);
+    case at::kFloat:
+      return floating(std::numeric_limits<float>::digits);
+    case at::kHalf:
+      return floating(std::numeric_limits<c10::Half>::digits);
+    case at::kBFloat16:
+      return floating(std::numeric_limits<c10::BFloat16>::digits);
+    case at::kBool:
+      return {0, 1};
+    case at::kByte:
+      return range_of<uint8_t>();
+    case at::kChar:
+      return range_of<int8_t>();
+    case at::kShort:
+      return range_of<int16_t>();
+    case at::kInt:
+      return range_of<int32_t>();
+    case at::kLong:
+      return range_of<int64_t>();
+    default:
+      return {0, -1};
+  }
+}
+
+bool drawn(DirectPlan& plan, const Tensor& model, at::IntArrayRef sizes) {
+  if (!alike(model) || !floating(model)) return false;
+  plan.start(model);
+  plan.output(sizes, model.scalar_type());
+  return true;
+}
+
+}  // namespace
+
+bool drawn_like(DirectPlan& plan, const Tensor& model) { return drawn(plan, model, model.sizes()); }
+
+bool drawn_like_both(DirectPlan& plan, const Tensor& first, const Tensor& second) {
+  if (!alike(first, second)) return false;
+  if (first.sizes() == second.sizes()) return drawn(plan, first, first.sizes());
+  return at::are_expandable(first.sizes(), second.sizes()) &&
+         drawn(plan, first, at::infer_size_dimvector(first.sizes(), second.sizes()));
+}
+
+bool chances(DirectPlan& plan, const Tensor& self, const Tensor& p) {
+  if (!on_same_device(self, p) || !floating(p) || p.dim() > self.dim()) return false;
+  for (int64_t i = 1; i <= p.dim(); ++i) {
+    if (p.size(-i) != 1 && p.size(-i) != self.size(-i)) return false;
+  }
+  return written(plan, self);
+}
+
+bool random_integers(DirectPlan& plan, const Tensor& self, int64_t from,
+                     std::optional<int64_t> to) {
+  const Range range = exact_integers(self.scalar_type());
+  const int64_t last = to && *to > range.low ? *to - 1 : to ? range.low : range.high;
+  return from >= range.low && from <= last && last <= range.high && written(plan, self);
+}
+
+bool multinomial(DirectPlan& plan, const Tensor& self, int64_t num_samples, bool replacement) {
+  if (!alike(self) || !floating(self) || self.dim() < 1 || self.dim() > 2) return false;
+  const int64_t categories = self.size(-1);
+  if (categories < 1 || categories > kMostCategories || num_samples < 1) return false;
+  if (!replacement && num_samples > categories) return false;
+  plan.start(self);
+  if (self.dim() == 1) {
+    plan.output({num_samples}, at::kLong);
+  } else {
+    plan.output({self.size(0), num_samples}, at::kLong);
+  }
+  return true;
+}
+
+}  // namespace dl::core::plans

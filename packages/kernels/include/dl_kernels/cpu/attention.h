@@ -1,0 +1,149 @@
+// Attention on the CPU, without the matrix of all scores: blocks of keys pass by, and the maximum
+// and the sum of each query's softmax are mended on the way. Source: Dao et al., FlashAttention
+// (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+#ifndef DL_KERNELS_CPU_ATTENTION_H_
+#define DL_KERNELS_CPU_ATTENTION_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "dl_kernels/cpu/attention_block.h"
+#include "dl_kernels/vector_math.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+inline constexpr int64_t kKeyBlock = 128;
+
+// The softmax of a block of queries so far.
+template <class C>
+struct RunningSoftmax {
+  C top[kQueryBlock], sum[kQueryBlock], correction[kQueryBlock];
+
+  void start() {
+    for (int64_t i = 0; i < kQueryBlock; ++i) {
+      top[i] = -std::numeric_limits<C>::infinity();
+      sum[i] = C(0);
+    }
+  }
+
+  // Turns scores into weights relative to the new maximum.
+  void take(C* scores, int64_t keys, int64_t columns) {
+    alignas(64) C now[kQueryBlock], fresh[kQueryBlock];
+    for (int64_t i = 0; i < columns; ++i) {
+      now[i] = top[i];
+      fresh[i] = C(0);
+    }
+    for (int64_t k = 0; k < keys; ++k) {
+      const C* line = scores + k * kQueryBlock;
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < columns; ++i) now[i] = max_nan(now[i], line[i]);
+    }
+    for (int64_t i = 0; i < columns; ++i) {
+      correction[i] = top[i];
+      top[i] = now[i];
+      // Where every key so far is masked, nothing may be subtracted from infinity.
+      now[i] = now[i] == -std::numeric_limits<C>::infinity() ? C(0) : now[i];
+    }
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < columns; ++i) correction[i] = math::exp(correction[i] - now[i]);
+    for (int64_t k = 0; k < keys; ++k) {
+      C* line = scores + k * kQueryBlock;
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < columns; ++i) {
+        const C weight = math::exp(line[i] - now[i]);
+        line[i] = weight;
+        fresh[i] += weight;
+      }
+    }
+    for (int64_t i = 0; i < columns; ++i) sum[i] = sum[i] * correction[i] + fresh[i];
+  }
+};
+
+}  // namespace detail
+
+// `lse` gets the logarithm of the sum of the exponentials of each query's scores. A query that sees
+// no key gets zeros.
+template <class T, class C = compute_t<T>>
+void attention(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
+               const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
+               const Strided4<T>& out, const Strided4<C>& lse) {
+  using namespace detail;
+  using Gemm = SmallGemm<C>;
+  const int64_t width = round_up(shape.width, Gemm::kColumns);
+  const int64_t value_width = round_up(shape.value_width, Gemm::kColumns);
+  const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
+  const int64_t work = kQueryBlock * shape.keys * (width + value_width) / 8;
+  launch.parallel_for(
+      shape.batch * shape.heads * blocks, grain_for(work), [&](int64_t begin, int64_t end) {
+        const int64_t parts[] = {kQueryBlock * kKeyBlock, kQueryBlock * width,
+                                 kQueryBlock * width,     kQueryBlock * value_width,
+                                 shape.keys * width,      shape.keys * value_width};
+        int64_t total = 0;
+        for (const int64_t part : parts) total += part;
+        const Workspace<C> space(launch, total);
+        C* scores = space.data();
+        C* query_copy = scores + parts[0];
+        C* columns = query_copy + parts[1];
+        C* sums = columns + parts[2];
+        C* key_copy = sums + parts[3];
+        C* value_copy = key_copy + parts[4];
+        int64_t ready = -1;
+        Rows<C> keys{}, values{};
+        RunningSoftmax<C> softmax;
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t n = item / blocks / shape.heads, h = item / blocks % shape.heads;
+          const int64_t kh = h / shape.group();
+          if (ready != n * shape.key_heads + kh) {
+            keys = ready_rows<T, C>(k, n, kh, 0, shape.keys, shape.width, key_copy);
+            values = ready_rows<T, C>(v, n, kh, 0, shape.keys, shape.value_width, value_copy);
+            ready = n * shape.key_heads + kh;
+          }
+          const int64_t query = item % blocks * kQueryBlock;
+          const int64_t count =
+              shape.queries - query < kQueryBlock ? shape.queries - query : kQueryBlock;
+          transpose_rows(ready_rows<T, C>(q, n, h, query, count, shape.width, query_copy), count,
+                         shape.width, static_cast<C>(shape.scale), columns);
+          softmax.start();
+          const int64_t padded = round_up(count, Gemm::kColumns);
+          const int64_t key_end = shape.end_key(query + count - 1);
+          bool first = true;
+          for (int64_t key = shape.first_key(query); key < key_end; key += kKeyBlock) {
+            const int64_t fill = key_end - key < kKeyBlock ? key_end - key : kKeyBlock;
+            block_scores<T, C>(shape, mask, n, h, query, count, key, fill, keys, columns, scores);
+            softmax.take(scores, fill, padded);
+            for (int64_t i = 0; !first && i < count; ++i) {
+              const C factor = softmax.correction[i];
+              C* line = sums + i * value_width;
+              for (int64_t d = 0; factor != C(1) && d < value_width; ++d) line[d] *= factor;
+            }
+            Gemm::template multiply<Order::columns>(count, value_width, fill, scores, kQueryBlock,
+                                                    values.data + key * values.step, values.step,
+                                                    sums, value_width, !first);
+            first = false;
+          }
+          for (int64_t i = 0; i < count; ++i) {
+            const C sum = softmax.sum[i];
+            const C factor = sum == C(0) ? C(0) : C(1) / sum;
+            const C* from = sums + i * value_width;
+            T* to = out.at(n, h, query + i);
+            if (first) {
+              for (int64_t d = 0; d < shape.value_width; ++d) to[d * out.column] = cast<T>(C(0));
+            } else if (out.column == 1) {
+              DL_VECTOR_LOOP
+              for (int64_t d = 0; d < shape.value_width; ++d) to[d] = cast<T>(from[d] * factor);
+            } else {
+              for (int64_t d = 0; d < shape.value_width; ++d)
+                to[d * out.column] = cast<T>(from[d] * factor);
+            }
+            if (lse.data != nullptr) *lse.at(n, h, query + i) = softmax.top[i] + std::log(sum);
+          }
+        }
+      });
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_ATTENTION_H_

@@ -1,0 +1,141 @@
+// What attention and its gradient share on the CPU: operands made ready for the tiles, and the
+// scores of a block of keys with a block of queries. Scores lie transposed, keys by queries: the
+// softmax over keys is then a vertical one, on many queries at once, and the scores are an operand
+// of the next product as they are.
+#ifndef DL_KERNELS_CPU_ATTENTION_BLOCK_H_
+#define DL_KERNELS_CPU_ATTENTION_BLOCK_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "dl_kernels/attention.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/small_gemm.h"
+#include "dl_kernels/numeric.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+inline constexpr int64_t kQueryBlock = 64;
+
+inline int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
+
+// A matrix of the compute type whose rows are dense and whole tiles wide.
+template <class C>
+struct Rows {
+  const C* data;
+  int64_t step;
+};
+
+// Where it is if the tiles can read it there, else copied and padded with zeros.
+template <class T, class C>
+Rows<C> ready_rows(const Strided4<const T>& tensor, int64_t n, int64_t h, int64_t first,
+                   int64_t count, int64_t width, C* copy) {
+  const T* from = tensor.at(n, h, first);
+  const int64_t padded = round_up(width, SmallGemm<C>::kColumns);
+  if constexpr (std::is_same_v<T, C>) {
+    if (tensor.column == 1 && padded == width) return {from, tensor.row};
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const T* line = from + i * tensor.row;
+    C* to = copy + i * padded;
+    if (tensor.column == 1) {
+      DL_VECTOR_LOOP
+      for (int64_t d = 0; d < width; ++d) to[d] = cast<C>(line[d]);
+    } else {
+      for (int64_t d = 0; d < width; ++d) to[d] = cast<C>(line[d * tensor.column]);
+    }
+    for (int64_t d = width; d < padded; ++d) to[d] = C(0);
+  }
+  return {copy, padded};
+}
+
+// to[d][i] = scale · rows[i][d] for kQueryBlock columns i, zero from `count` on.
+template <class C>
+void transpose_rows(const Rows<C>& rows, int64_t count, int64_t width, C scale, C* to) {
+  constexpr int64_t kSide = 8;
+  const int64_t columns = round_up(count, SmallGemm<C>::kColumns);
+  for (int64_t d0 = 0; d0 < width; d0 += kSide) {
+    const int64_t d1 = d0 + kSide < width ? d0 + kSide : width;
+    int64_t i = 0;
+    for (; d1 - d0 == kSide && i + kSide <= count; i += kSide) {
+      C square[kSide][kSide];
+      for (int64_t j = 0; j < kSide; ++j) {
+        const C* from = rows.data + (i + j) * rows.step + d0;
+        for (int64_t d = 0; d < kSide; ++d) square[j][d] = from[d] * scale;
+      }
+      for (int64_t d = 0; d < kSide; ++d) {
+        C* line = to + (d0 + d) * kQueryBlock + i;
+        for (int64_t j = 0; j < kSide; ++j) line[j] = square[j][d];
+      }
+    }
+    for (int64_t d = d0; d < d1; ++d) {
+      for (int64_t j = i; j < columns; ++j) {
+        to[d * kQueryBlock + j] = j < count ? rows.data[j * rows.step + d] * scale : C(0);
+      }
+    }
+  }
+}
+
+template <class M, class C>
+void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, int64_t queries,
+              int64_t key, int64_t keys, C* scores) {
+  const M* from = static_cast<const M*>(mask.data) + n * mask.batch + h * mask.head +
+                  query * mask.row + key * mask.column;
+  const auto apply = [](C* score, M value) {
+    if constexpr (std::is_same_v<M, bool>) {
+      if (!value) *score = -std::numeric_limits<C>::infinity();
+    } else {
+      *score += cast<C>(value);
+    }
+  };
+  for (int64_t k = 0; k < keys; ++k) {
+    C* line = scores + k * kQueryBlock;
+    const M* at = from + k * mask.column;
+    if (mask.row == 0) {
+      for (int64_t i = 0; i < queries; ++i) apply(line + i, *at);
+    } else {
+      for (int64_t i = 0; i < queries; ++i) apply(line + i, at[i * mask.row]);
+    }
+  }
+}
+
+// Scores of keys key … key + keys - 1 with queries query … query + queries - 1, as
+// scores[key][query], masked.
+template <class T, class C>
+void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_t n, int64_t h,
+                  int64_t query, int64_t queries, int64_t key, int64_t keys, const Rows<C>& k,
+                  const C* q, C* scores) {
+  const int64_t columns = round_up(queries, SmallGemm<C>::kColumns);
+  SmallGemm<C>::template multiply<Order::rows>(keys, columns, shape.width, k.data + key * k.step,
+                                               k.step, q, kQueryBlock, scores, kQueryBlock, false);
+  switch (mask.kind) {
+    case MaskKind::none:
+      break;
+    case MaskKind::boolean:
+      add_mask<bool>(mask, n, h, query, queries, key, keys, scores);
+      break;
+    case MaskKind::element:
+      add_mask<T>(mask, n, h, query, queries, key, keys, scores);
+      break;
+    case MaskKind::compute:
+      add_mask<C>(mask, n, h, query, queries, key, keys, scores);
+      break;
+  }
+  const int64_t last = query + queries - 1;
+  if (shape.first_key(last) <= key && shape.end_key(query) >= key + keys) return;
+  for (int64_t i = 0; i < queries; ++i) {
+    const int64_t first = shape.first_key(query + i) - key, end = shape.end_key(query + i) - key;
+    for (int64_t j = 0; j < keys; ++j) {
+      if (j < first || j >= end) scores[j * kQueryBlock + i] = -std::numeric_limits<C>::infinity();
+    }
+  }
+}
+
+}  // namespace detail
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_ATTENTION_BLOCK_H_

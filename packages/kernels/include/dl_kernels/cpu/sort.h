@@ -1,0 +1,188 @@
+// Sorting on the CPU. Elements become integer keys in the same order, packed with their positions:
+// equal keys are then ordered by position, so any sort is stable. Long rows take a radix sort from
+// the least significant byte that skips bytes in which all keys agree, short ones a comparison
+// sort. Selections keep the best candidates so far and look closer only at elements that beat the
+// worst of them.
+#ifndef DL_KERNELS_CPU_SORT_H_
+#define DL_KERNELS_CPU_SORT_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/sort_key.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+// A key of up to 32 bits above the position.
+struct NarrowItem {
+  uint64_t bits;
+  uint64_t position() const { return bits & 0xffffffffu; }
+  unsigned digit(int byte) const { return bits >> (32 + 8 * byte) & 0xff; }
+  bool operator<(const NarrowItem& other) const { return bits < other.bits; }
+};
+
+struct WideItem {
+  uint64_t key, at;
+  uint64_t position() const { return at; }
+  unsigned digit(int byte) const { return key >> (8 * byte) & 0xff; }
+  bool operator<(const WideItem& other) const {
+    return key != other.key ? key < other.key : at < other.at;
+  }
+};
+
+template <class T>
+using sort_item_t = std::conditional_t<sizeof(T) <= 4, NarrowItem, WideItem>;
+
+// Positions beyond 32 bits do not fit beside a narrow key.
+inline constexpr int64_t kLongestRow = int64_t(1) << 32;
+
+template <class T>
+DL_FN sort_item_t<T> item_of(T value, int64_t position, sort_key_t<T> flip) {
+  const auto key = static_cast<sort_key_t<T>>(sort_key(value) ^ flip);
+  if constexpr (sizeof(T) <= 4) {
+    return {static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(position)};
+  } else {
+    return {key, static_cast<uint64_t>(position)};
+  }
+}
+
+inline constexpr int64_t kRadixFrom = 512;  // from here on counting beats comparing
+
+// Sorts `items`, with as much scratch memory beside them; gives where the result is.
+template <int Bytes, class Item>
+Item* sort_items(Item* items, Item* scratch, int64_t n) {
+  if (n < kRadixFrom) {
+    std::sort(items, items + n);
+    return items;
+  }
+  int64_t counts[Bytes][256] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    DL_UNROLL
+    for (int b = 0; b < Bytes; ++b) ++counts[b][items[i].digit(b)];
+  }
+  for (int b = 0; b < Bytes; ++b) {
+    if (counts[b][items[0].digit(b)] == n) continue;
+    int64_t next = 0;
+    for (int64_t& count : counts[b]) {
+      const int64_t here = count;
+      count = next;
+      next += here;
+    }
+    for (int64_t i = 0; i < n; ++i) scratch[counts[b][items[i].digit(b)]++] = items[i];
+    std::swap(items, scratch);
+  }
+  return items;
+}
+
+template <class T, class Plan>
+void store_items(const sort_item_t<T>* items, int64_t n, const T* x, const Plan& plan, T* values,
+                 int64_t* indices) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<int64_t>(items[i].position());
+    if (values != nullptr) values[i * plan.step[1]] = x[at * plan.step[0]];
+    if (indices != nullptr) indices[i * plan.step[2]] = at;
+  }
+}
+
+// The `k` smallest items of a row, in any order, at the front of `items`, which has room for
+// `room` > k.
+template <class T>
+void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, sort_key_t<T> flip,
+                  sort_item_t<T>* items) {
+  using U = sort_key_t<T>;
+  constexpr int64_t kAtOnce = 64;
+  int64_t held = 0;
+  auto bound = static_cast<U>(~U(0));
+  for (int64_t i = 0; i < n; ++i) {
+    // Once there is a bound, most pieces have nothing below it.
+    while (step == 1 && i % kAtOnce == 0 && i + kAtOnce <= n && bound != static_cast<U>(~U(0))) {
+      U any = 0;
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < kAtOnce; ++j)
+        any |= static_cast<U>(static_cast<U>(sort_key(x[i + j]) ^ flip) <= bound);
+      if (any != 0) break;
+      i += kAtOnce;
+    }
+    if (i == n) break;
+    if (static_cast<sort_key_t<T>>(sort_key(x[i * step]) ^ flip) > bound) continue;
+    items[held++] = item_of(x[i * step], i, flip);
+    if (held < room) continue;
+    std::nth_element(items, items + k - 1, items + held);
+    held = k;
+    const auto worst = static_cast<int64_t>(items[k - 1].position());
+    bound = static_cast<sort_key_t<T>>(sort_key(x[worst * step]) ^ flip);
+  }
+  if (held > k) std::nth_element(items, items + k - 1, items + held);
+}
+
+template <class T>
+sort_key_t<T> flip_of(SortOrder order) {
+  return order.descending ? static_cast<sort_key_t<T>>(~sort_key_t<T>(0)) : sort_key_t<T>(0);
+}
+
+}  // namespace detail
+
+template <class T>
+diopiError_t sort_along(const Launch& launch, SortOrder order, const DimPlan<3>& plan, const T* in,
+                        T* values, int64_t* indices) {
+  using Item = detail::sort_item_t<T>;
+  if (plan.n >= detail::kLongestRow) return diopiNoImplement;
+  const sort_key_t<T> flip = detail::flip_of<T>(order);
+  launch.parallel_for(plan.rows.numel, grain_for(8 * plan.n), [&](int64_t begin, int64_t end) {
+    const Workspace<Item> buffer(launch, 2 * plan.n);
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t offsets[3];
+      offsets_of(plan.rows, row, offsets);
+      const T* x = in + offsets[0];
+      Item* items = buffer.data();
+      for (int64_t i = 0; i < plan.n; ++i) items[i] = detail::item_of(x[i * plan.step[0]], i, flip);
+      items = detail::sort_items<sizeof(T)>(items, items + plan.n, plan.n);
+      detail::store_items(items, plan.n, x, plan, values == nullptr ? nullptr : values + offsets[1],
+                          indices == nullptr ? nullptr : indices + offsets[2]);
+    }
+  });
+  return diopiSuccess;
+}
+
+template <class T>
+diopiError_t select_along(const Launch& launch, SortOrder order, const DimPlan<3>& plan,
+                          const T* in, int64_t k, bool sorted, T* values, int64_t* indices) {
+  using Item = detail::sort_item_t<T>;
+  if (plan.n >= detail::kLongestRow) return diopiNoImplement;
+  if (k == 0) return diopiSuccess;
+  const sort_key_t<T> flip = detail::flip_of<T>(order);
+  const int64_t wanted = 2 * k + 64, room = wanted < plan.n ? wanted : plan.n + 1;
+  launch.parallel_for(plan.rows.numel, grain_for(2 * plan.n), [&](int64_t begin, int64_t end) {
+    const Workspace<Item> buffer(launch, room + k);
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t offsets[3];
+      offsets_of(plan.rows, row, offsets);
+      const T* x = in + offsets[0];
+      Item* items = buffer.data();
+      detail::select_items(x, plan.step[0], plan.n, k, room, flip, items);
+      if (sorted) items = detail::sort_items<sizeof(T)>(items, items + room, k);
+      detail::store_items(items, k, x, plan, values + offsets[1], indices + offsets[2]);
+    }
+  });
+  return diopiSuccess;
+}
+
+template <class T>
+void sort_slices(const Launch&, const T* in, int64_t count, int64_t width, int64_t* order) {
+  for (int64_t i = 0; i < count; ++i) order[i] = i;
+  std::sort(order, order + count, [=](int64_t a, int64_t b) {
+    for (int64_t j = 0; j < width; ++j) {
+      const auto left = sort_key(in[a * width + j]), right = sort_key(in[b * width + j]);
+      if (left != right) return left < right;
+    }
+    return a < b;
+  });
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_SORT_H_

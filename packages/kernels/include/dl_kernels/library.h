@@ -1,0 +1,55 @@
+// The seam for libraries that multiply matrices and convolve faster than the kernels here. A vendor
+// that has one sets these functions; each may decline a call, having written nothing.
+#ifndef DL_KERNELS_LIBRARY_H_
+#define DL_KERNELS_LIBRARY_H_
+
+#include <cstdint>
+
+#include "diopi/types.gen.h"
+#include "dl_kernels/config.h"
+#include "dl_kernels/conv_shape.h"
+#include "dl_kernels/launch.h"
+#include "dl_kernels/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+// Element (i, j) of matrix b is data[b * step + i * row + j * column].
+template <class Data>
+struct MatrixBatch {
+  Data* data;
+  int64_t step, row, column;
+
+  MatrixBatch transposed() const { return {data, step, column, row}; }
+};
+
+// c = alpha · a · b + beta · c for `batch` pairs of m×k and k×n matrices; c is not read if beta is
+// 0. No size is 0.
+struct GemmCall {
+  diopiDtype_t dtype;
+  int64_t batch, m, n, k;
+  double alpha, beta;
+  MatrixBatch<const void> a, b;
+  MatrixBatch<void> c;
+  const void* bias;  // n elements for every row of c, or null
+};
+
+struct Library {
+  bool (*gemm)(const Launch& launch, const GemmCall& call) = nullptr;
+
+  // Tensors are of one dtype and have no dimension of size 0. `bias` and `grad_bias` may be null.
+  bool (*convolve)(const Launch& launch, const ConvShape& shape, const TensorRef& out,
+                   const TensorRef& input, const TensorRef& weight, const void* bias) = nullptr;
+  // `grad_input` may be float32 where the others are of a half type.
+  bool (*input_gradient)(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
+                         const TensorRef& grad_output, const TensorRef& weight) = nullptr;
+  bool (*weight_gradient)(const Launch& launch, const ConvShape& shape,
+                          const TensorRef& grad_weight, void* grad_bias,
+                          const TensorRef& grad_output, const TensorRef& input) = nullptr;
+};
+
+// Set while the vendor's library is loaded, before any operator runs.
+inline Library library;
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_LIBRARY_H_

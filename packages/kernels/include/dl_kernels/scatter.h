@@ -1,0 +1,66 @@
+// Writing elements along one dimension to the places that an index tensor names. Defined in
+// ops/scatter.inc, once for a library.
+#ifndef DL_KERNELS_SCATTER_H_
+#define DL_KERNELS_SCATTER_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/copy.h"
+#include "dl_kernels/dtype_dispatch.h"
+#include "dl_kernels/error.h"
+#include "dl_kernels/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+// `reduce` is as in diopiScatter. `from_end`: indexes may be negative and count from the end then.
+diopiError_t scatter_into(diopiContextHandle_t ctx, const char* op, TensorRef target, int64_t dim,
+                          TensorRef source, TensorRef index, const char* reduce, bool from_end);
+
+// Tensors without dimensions count as ones with a single element.
+inline void as_vector(TensorRef& tensor) {
+  static const int64_t one = 1;
+  if (tensor.ndim != 0) return;
+  tensor.ndim = 1;
+  tensor.sizes = tensor.strides = &one;
+}
+
+// Copies `input` to `out` where they are not the same memory.
+inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
+                               const TensorRef& input) {
+  if (out.dtype != input.dtype) return diopiDtypeNotSupported;
+  if (!same_shape(out, input)) return fail(op, "the output does not have the shape of the input");
+  return out.data == input.data ? diopiSuccess : copy_elements(ctx, op, out, input);
+}
+
+// A number as a source of any shape.
+class RepeatedScalar {
+ public:
+  RepeatedScalar(diopiContextHandle_t ctx, const char* op, const diopiScalar_t& value,
+                 const TensorRef& target, const TensorRef& shape)
+      : source_(shape) {
+    int64_t one = 1;
+    TensorRef element = target;
+    element.data = &element_;
+    element.ndim = 0;
+    element.numel = one;
+    element.contiguous = true;
+    status_ = fill_elements(ctx, op, element, value);
+    source_.data = &element_;
+    source_.dtype = target.dtype;
+    source_.strides = zeros_;
+    source_.contiguous = false;
+  }
+  diopiError_t status() const { return status_; }
+  const TensorRef& source() const { return source_; }
+
+ private:
+  alignas(16) Bits128 element_{};
+  int64_t zeros_[kMaxDims] = {};
+  TensorRef source_;
+  diopiError_t status_ = diopiSuccess;
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_SCATTER_H_

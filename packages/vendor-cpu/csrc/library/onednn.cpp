@@ -1,0 +1,74 @@
+#include "library/onednn.h"
+
+#include <dlfcn.h>
+
+#include "library/find.h"
+
+namespace dl::cpu::onednn {
+namespace {
+
+std::unique_ptr<Runtime> load() {
+  void* library = open_library("DL_CPU_ONEDNN", "libdnnl.so.3", "libdnnl.so.3");
+  if (library == nullptr) return nullptr;
+  auto made = std::make_unique<Runtime>();
+#define DL_ONEDNN_BIND(name, result, parameters)                                          \
+  made->api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "dnnl_" #name)); \
+  if (made->api.name == nullptr) return nullptr;
+  DL_ONEDNN_FUNCTIONS(DL_ONEDNN_BIND)
+#undef DL_ONEDNN_BIND
+  const Version* version = made->api.version();
+  if (version->major != 3 || version->cpu_runtime != kOpenMp) return nullptr;
+  // A handle finds the symbols of what the library depends on, too.
+  made->set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+  made->threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+  if (made->set_threads == nullptr || made->threads == nullptr) return nullptr;
+  if (made->api.engine_create(&made->engine, kCpu, 0) != kSuccess) return nullptr;
+  return made;
+}
+
+}  // namespace
+
+const Runtime* runtime() {
+  // Never unloaded: oneDNN's threads and the code it generates outlive every call.
+  static const Runtime* const loaded = load().release();
+  return loaded;
+}
+
+DataType data_type(diopiDtype_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_float32:
+      return kFloat32;
+    case diopi_dtype_bfloat16:
+      return kBFloat16;
+    case diopi_dtype_float16:
+      return kFloat16;
+    default:
+      return kUndefined;
+  }
+}
+
+MemoryDescOwner describe(DataType type, int ndim, const int64_t* sizes, const int64_t* strides) {
+  MemoryDesc* made = nullptr;
+  if (runtime()->api.memory_desc_create_with_strides(&made, ndim, sizes, type, strides) != kSuccess)
+    return nullptr;
+  return MemoryDescOwner(made);
+}
+
+MemoryDescOwner describe_any(DataType type, int ndim, const int64_t* sizes) {
+  MemoryDesc* made = nullptr;
+  if (runtime()->api.memory_desc_create_with_tag(&made, ndim, sizes, type, kAny) != kSuccess)
+    return nullptr;
+  return MemoryDescOwner(made);
+}
+
+AttributesOwner default_attributes() {
+  const Api& api = runtime()->api;
+  Attributes* made = nullptr;
+  if (api.primitive_attr_create(&made) != kSuccess) return nullptr;
+  AttributesOwner owner(made);
+  // Scratch memory of ours: oneDNN's own is one per thread and never shrinks.
+  if (api.primitive_attr_set_scratchpad_mode(made, kUserScratchpad) != kSuccess) return nullptr;
+  return owner;
+}
+
+}  // namespace dl::cpu::onednn

@@ -1,0 +1,78 @@
+"""How libraries of other wheels are found, and what happens where they are of no use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dl_vendor_cpu.plugin import dl_vendor
+
+# Multiplies 64x64 matrices of ones with the vendor of argv[1], twice as if nothing had happened,
+# and prints the libraries that the process has mapped.
+CHILD = """
+import sys
+import numpy as np
+from diopi_proto import load_vendor
+
+with load_vendor(sys.argv[1]) as vendor:
+    ones = vendor.tensor(np.ones((64, 64), np.float32))
+    for _ in range(2):
+        out = vendor.empty((64, 64), "float32")
+        vendor.op.Mm(out, ones, ones)
+        assert (out.numpy() == 64).all()
+    print(open("/proc/self/maps").read())
+"""
+
+
+def mapped(library: Path, **variables: str) -> str:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DL_CPU_")}
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(library)],
+        env={**env, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A prefix with our library where pip puts it, and something else in the place of oneDNN."""
+    site = tmp_path / "lib" / "python3.11" / "site-packages" / "dl_vendor_cpu" / "lib"
+    site.mkdir(parents=True)
+    shutil.copy(dl_vendor().library, site / "vendor.so")
+    shutil.copy(dl_vendor().library, tmp_path / "lib" / "libdnnl.so.3")
+    return tmp_path
+
+
+def vendor_in(environment: Path) -> Path:
+    return next(environment.rglob("vendor.so"))
+
+
+def test_library_of_the_environment_is_opened_and_declined_if_unfit(environment: Path) -> None:
+    assert f"{environment}/lib/libdnnl.so.3" in mapped(vendor_in(environment))
+
+
+def test_library_is_left_alone_on_request(environment: Path) -> None:
+    assert "libdnnl" not in mapped(vendor_in(environment), DL_CPU_ONEDNN="off")
+
+
+def test_library_can_be_named(environment: Path) -> None:
+    named = environment / "named.so"
+    (environment / "lib" / "libdnnl.so.3").rename(named)
+    assert str(named) in mapped(vendor_in(environment), DL_CPU_ONEDNN=str(named))
+
+
+def test_openblas_is_found_in_its_package(environment: Path) -> None:
+    package = environment / "lib" / "python3.11" / "site-packages" / "scipy_openblas32" / "lib"
+    package.mkdir(parents=True)
+    (environment / "lib" / "libdnnl.so.3").rename(package / "libscipy_openblas.so")
+    found = mapped(vendor_in(environment), DL_CPU_ONEDNN="off")
+    assert f"{package}/libscipy_openblas.so" in found

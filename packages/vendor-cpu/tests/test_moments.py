@@ -1,0 +1,152 @@
+"""Standard deviations, norms and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diopi_proto import OperatorError, Vendor
+from diopi_proto.tolerance import OpClass, Order
+from support import FLOATS, LAYOUTS, check, numbers, out_like, place
+
+DIMS: list[tuple[int, ...] | None] = [None, (0,), (1,), (-1,), (0, 2), (1, 2)]
+
+
+def axes(dims: tuple[int, ...] | None) -> tuple[int, ...]:
+    return (0, 1, 2) if dims is None else dims
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dims", DIMS, ids=str)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_std(vendor: Vendor, dtype: str, dims: tuple[int, ...] | None, layout: str) -> None:
+    a, x = place(vendor, numbers((5, 17, 40), dtype, 101), dtype, layout)
+    for correction in (None, 0, 1, 2.5):
+        want = np.std(x, axis=axes(dims), ddof=1 if correction is None else correction)
+        out = out_like(vendor, want.shape, dtype)
+        vendor.op.Std(out, a, dims, correction)
+        check(out, want, OpClass.REDUCTION, "Std", reduction_length=32, magnitude=want)
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((30_000,), 0), ((3000, 40), 0), ((40, 9000), 1)])
+def test_std_far_from_zero(vendor: Vendor, shape: tuple[int, ...], dim: int) -> None:
+    # The variance is lost in the squares of such elements: deviations must come first.
+    a, x = place(vendor, numbers(shape, "float32", 102) + 10_000, "float32")
+    want = np.std(x, axis=dim, ddof=1)
+    out = out_like(vendor, want.shape, "float32")
+    vendor.op.Std(out, a, (dim,), 1)
+    check(out, want, OpClass.REDUCTION, "Std", reduction_length=32, magnitude=want)
+
+
+def test_std_of_too_few_elements(vendor: Vendor) -> None:
+    out = out_like(vendor, (), "float32")
+    vendor.op.Std(out, vendor.tensor(np.array([3.0], np.float32)), None, 1)
+    assert np.isnan(out.numpy())
+    vendor.op.Std(out, vendor.tensor(np.array([3.0, 4.0], np.float32)), None, 2)
+    assert np.isposinf(out.numpy())
+    vendor.op.Std(out, out_like(vendor, (0,), "float32"), None, 1)
+    assert np.isnan(out.numpy())
+
+
+def test_std_passes_nan(vendor: Vendor) -> None:
+    source = np.ones((2, 300), np.float32)
+    source[1, 299] = np.nan
+    out = out_like(vendor, (2,), "float32")
+    vendor.op.Std(out, vendor.tensor(source), (1,), 1)
+    assert out.numpy()[0] == 0.0 and np.isnan(out.numpy()[1])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dims", DIMS, ids=str)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_norm(vendor: Vendor, dtype: str, dims: tuple[int, ...] | None, layout: str) -> None:
+    a, x = place(vendor, numbers((5, 17, 40), dtype, 103), dtype, layout)
+    size = np.abs(x)
+    for p in (None, 0, 1, 2, 3.5, np.inf, -np.inf):
+        order = 2.0 if p is None else float(p)
+        if order == np.inf:
+            want = np.max(size, axis=axes(dims))
+        elif order == -np.inf:
+            want = np.min(size, axis=axes(dims))
+        elif order == 0:
+            want = np.sum(size != 0, axis=axes(dims))
+        else:
+            want = np.sum(size**order, axis=axes(dims)) ** (1 / order)
+        terms: dict[str, Any] = {"reduction_length": 256, "magnitude": want, "order": Order.ANY}
+        for name in ("Norm", "LinalgVecNorm"):
+            if name == "LinalgVecNorm" and p is None:
+                continue
+            out = out_like(vendor, want.shape, dtype)
+            rest = (a, p, dims) if name == "Norm" else (a, p, dims, False)
+            vendor.op[f"diopi{name}"](out, *rest)
+            check(out, want, OpClass.REDUCTION, name, **terms)
+
+
+def test_norm_in_double(vendor: Vendor) -> None:
+    a, x = place(vendor, numbers((9, 500), "float32", 104), "float32", "transposed")
+    want = np.sqrt(np.sum(x * x, axis=1))
+    out = out_like(vendor, (9,), "float64")
+    vendor.op.Norm(out, a, 2, (1,))
+    check(out, want, OpClass.REDUCTION, "Norm", reduction_length=500, magnitude=want)
+
+
+def test_norm_of_nothing(vendor: Vendor) -> None:
+    out = out_like(vendor, (), "float32")
+    vendor.op.Norm(out, out_like(vendor, (0,), "float32"), 2, None)
+    assert out.numpy() == 0.0
+    with pytest.raises(OperatorError, match=r"\[diopiNorm\].*no elements"):
+        vendor.op.Norm(out, out_like(vendor, (0,), "float32"), np.inf, None)
+
+
+def distances(x: Any, y: Any, p: float) -> Any:
+    apart = np.abs(x[..., :, None, :] - y[..., None, :, :])
+    if p == 0:
+        return np.sum(apart != 0, -1)
+    return np.max(apart, -1) if p == np.inf else np.sum(apart**p, -1) ** (1 / p)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0, np.inf])
+@pytest.mark.parametrize(
+    ("left", "right"), [((4, 7), (5, 7)), ((2, 3, 40), (2, 6, 40)), ((2, 1, 3, 5), (3, 4, 5))]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cdist(
+    vendor: Vendor, dtype: str, left: tuple[int, ...], right: tuple[int, ...], p: float, layout: str
+) -> None:
+    a, x = place(vendor, numbers(left, dtype, 105), dtype, layout)
+    b, y = place(vendor, numbers(right, dtype, 106), dtype, layout)
+    want = distances(x, y, p)
+    out = out_like(vendor, want.shape, dtype, layout)
+    vendor.op.Cdist(out, a, b, p, None)
+    check(out, want, OpClass.REDUCTION, "Cdist", reduction_length=64, magnitude=want + 1)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])
+def test_cdist_backward_is_the_slope(vendor: Vendor, p: float) -> None:
+    a, x = place(vendor, numbers((2, 4, 7), "float64", 107), "float64")
+    b, y = place(vendor, numbers((2, 5, 7), "float64", 108), "float64")
+    g, dy = place(vendor, numbers((2, 4, 5), "float64", 109), "float64")
+    far = distances(x, y, p)
+    out = out_like(vendor, (2, 4, 7), "float64")
+    vendor.op.CdistBackward(out, g, a, b, p, vendor.tensor(far.astype(np.float64)))
+    step = 1e-6
+    for i in range(7):
+        moved = np.zeros(7)
+        moved[i] = step
+        slope = (distances(x + moved, y, p) - distances(x - moved, y, p)) / (2 * step)
+        want = np.sum(dy * slope, -1).astype(np.float64)
+        np.testing.assert_allclose(out.numpy()[..., i], want, rtol=1e-6, atol=1e-8)
+
+
+def test_cdist_names_what_does_not_fit(vendor: Vendor) -> None:
+    a, b = out_like(vendor, (3, 4), "float32"), out_like(vendor, (2, 5), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiCdist\].*4 and 5 coordinates"):
+        vendor.op.Cdist(out_like(vendor, (3, 2), "float32"), a, b, 2.0, None)
+
+
+def test_std_of_integers_is_left_to_the_host(vendor: Vendor) -> None:
+    with pytest.raises(OperatorError, match="DtypeNotSupported"):
+        vendor.op.Std(out_like(vendor, (), "float32"), out_like(vendor, (3,), "int64"), None, 1)

@@ -1,0 +1,113 @@
+"""Writing to places that index tensors name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diopi_proto import OperatorError, Vendor
+from diopi_proto.tolerance import OpClass
+from support import FLOATS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
+
+REDUCE = {"add": np.add, "multiply": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def scattered(x: Array, dim: int, index: Array, source: Array, reduce: str) -> Array:
+    """Element by element, in the order of the index."""
+    want: Array = x.copy()
+    for at in np.ndindex(index.shape):
+        to = list(at)
+        to[dim] = index[at]
+        place_ = tuple(to)
+        want[place_] = REDUCE[reduce](want[place_], source[at]) if reduce else source[at]
+    return want
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", REALS)
+def test_scatter_replaces(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
+    a, x = place(vendor, numbers((4, 5, 6), dtype, 301), dtype, layout)
+    b, source = place(vendor, numbers((3, 4, 4), dtype, 302), dtype, layout)
+    # No place twice: which write wins is open.
+    index = np.argsort(np.random.default_rng(303).random((3, 4, 4)), axis=dim)
+    i = place(vendor, index, "int64", layout)[0]
+    want = scattered(x, dim, index, source, "")
+    out = out_like(vendor, (4, 5, 6), dtype, layout)
+    vendor.op.Scatter(out, a, dim, b, i, "")
+    check(out, want, OpClass.EXACT, "Scatter")
+    vendor.op.ScatterInp(a, dim, b, i, "")
+    check(a, want, OpClass.EXACT, "ScatterInp")
+
+
+@pytest.mark.parametrize("reduce", REDUCE)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dim", [0, 2])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_scatter_reduces(vendor: Vendor, dtype: str, dim: int, layout: str, reduce: str) -> None:
+    a, x = place(vendor, numbers((4, 5, 6), dtype, 304), dtype, layout)
+    shape = (8, 5, 6) if dim == 0 else (4, 5, 9)
+    b, source = place(vendor, numbers((8, 5, 9), dtype, 305), dtype, layout)
+    index = np.random.default_rng(306).integers(0, 4, shape)
+    i = place(vendor, index, "int64", layout)[0]
+    want = scattered(x, dim, index, source, reduce)
+    size = scattered(np.abs(x), dim, index, np.abs(source), reduce)
+    vendor.op.ScatterInp(a, dim, b, i, reduce)
+    if dtype in FLOATS and reduce in ("add", "multiply"):
+        check(a, want, OpClass.REDUCTION, "ScatterInp", reduction_length=9, magnitude=size)
+    else:
+        check(a, want, OpClass.EXACT, "ScatterInp")
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_scatter_of_a_number(vendor: Vendor, dtype: str) -> None:
+    a, x = place(vendor, numbers((3, 4), dtype, 307), dtype)
+    index = np.array([[0, 2, 1, 1]])
+    want = scattered(x, 0, index, np.full((1, 4), 1, x.dtype), "")
+    vendor.op.ScatterInpScalar(a, 0, 1, vendor.tensor(index), "")
+    check(a, want, OpClass.EXACT, "ScatterInpScalar")
+
+
+def test_scatter_without_dimensions(vendor: Vendor) -> None:
+    a = vendor.tensor(np.array(4, np.float32))
+    source, index = vendor.tensor(np.array(3, np.float32)), vendor.tensor(np.array(0))
+    vendor.op.ScatterInp(a, 0, source, index, "add")
+    assert a.numpy() == 7.0
+
+
+@pytest.mark.parametrize("bad", [3, -1])
+def test_scatter_out_of_range_writes_nothing(vendor: Vendor, bad: int) -> None:
+    a, x = place(vendor, numbers((3, 4), "float32", 308), "float32")
+    index = np.zeros((2, 4), np.int64)
+    index[1, 3] = bad
+    message = rf"\[diopiScatterInp\] index {bad} at position 7 is out of range \[0, 3\)"
+    with pytest.raises(OperatorError, match=message):
+        vendor.op.ScatterInp(a, 0, a, vendor.tensor(index), "add")
+    check(a, x, OpClass.EXACT, "ScatterInp")
+
+
+def test_scatter_names_what_does_not_fit(vendor: Vendor) -> None:
+    a, index = out_like(vendor, (3, 4), "float32"), vendor.tensor(np.zeros((3, 5), np.int64))
+    with pytest.raises(OperatorError, match="5 elements in dim 1, more than the source's 4"):
+        vendor.op.ScatterInp(a, 0, a, index, "")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", REALS)
+def test_index_fill(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
+    a, x = place(vendor, numbers((3, 4, 5), dtype, 309), dtype, layout)
+    index = vendor.tensor(np.array([2, -1, 0]))
+    want = x.copy()
+    np.moveaxis(want, dim, 0)[[2, -1, 0]] = 1
+    out = out_like(vendor, (3, 4, 5), dtype, layout)
+    vendor.op.IndexFillScalar(out, a, dim, index, 1)
+    check(out, want, OpClass.EXACT, "IndexFillScalar")
+    vendor.op.IndexFillInp(a, dim, index, vendor.tensor(np.array(1, np.float32)))
+    check(a, want, OpClass.EXACT, "IndexFillInp")
+
+
+def test_index_fill_out_of_range_is_named(vendor: Vendor) -> None:
+    a = out_like(vendor, (3, 4), "float32")
+    with pytest.raises(OperatorError, match=r"index -4 at position 0 is out of range \[-3, 3\)"):
+        vendor.op.IndexFillInpScalar(a, 0, vendor.tensor(np.array([-4])), 1)
