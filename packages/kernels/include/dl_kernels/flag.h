@@ -33,6 +33,15 @@ DL_FN void raise_flag(bool* flag) {
 #endif
 }
 
+// Whether another thread's flag has been seen by now.
+DL_FN bool is_raised(const bool* flag) {
+#if DL_KERNELS_GPU
+  return *flag;
+#else
+  return __atomic_load_n(flag, __ATOMIC_RELAXED);
+#endif
+}
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_FLAG_H_

@@ -47,8 +47,8 @@ inline diopiError_t check_affine(const char* op, diopiConstTensorHandle_t weight
               (long long)width);
 }
 
-// Rows in pieces whose sums are made apart and then added up. The cut depends on the shape alone, so
-// that results do not depend on the number of threads.
+// Rows in pieces whose sums are made apart and then added up. The cut depends on the shape alone,
+// so that results do not depend on the number of threads.
 struct RowPieces {
   int64_t rows, count, each;
 
@@ -80,8 +80,8 @@ struct PieceSumItem {
   }
 };
 
-// The sums of all pieces, each of which has n elements in `parts` and n of its neighbour. `to` may be
-// null.
+// The sums of all pieces, each of which has n elements in `parts` and n of its neighbour. `to` may
+// be null.
 template <class C>
 void add_pieces(const Launch& launch, C* to, const C* parts, int64_t n, int64_t pieces) {
   if (to != nullptr) each(launch, n, pieces, PieceSumItem<C>{to, parts, pieces, 2 * n});

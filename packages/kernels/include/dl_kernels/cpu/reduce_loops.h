@@ -57,7 +57,7 @@ struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : st
 template <class C, class T, class R>
 __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
   if constexpr (SeesWholePieces<R>::value) {
-    return r.piece(from, n);
+    return r.piece(Block(), from, n);
   } else if constexpr (HasRowPieces<R, T>::value) {
     return r.row_piece(from, n);
   } else {
