@@ -43,7 +43,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def operators_of(family: Path) -> list[str]:
     _, _, listed = family.read_text(encoding="utf-8").partition("// clang-format off")
-    return re.findall(r"X\((diopi\w+)\)", listed)
+    return re.findall(r"X\(((?:diopi|dlop)\w+)\)", listed)
 
 
 @needs_compiler

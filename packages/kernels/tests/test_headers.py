@@ -24,7 +24,7 @@ COMPILER = shlex.split(environ.get("CXX", "g++"))
 def names_of(text: str) -> tuple[list[str], list[str]]:
     """The operators that a family's list names, and those that it defines."""
     body, _, listed = text.partition("// clang-format off")
-    defined = re.findall(r"^diopiError_t (diopi\w+)\(", body, re.MULTILINE)
+    defined = re.findall(r"^diopiError_t ((?:diopi|dlop)\w+)\(", body, re.MULTILINE)
     # Families of equal operators are defined by macros: DL_X(Name) makes diopiName and its forms.
     for macro, definition in re.findall(r"#define (DL_\w+)\(Name\b[^)]*\)((?:.*\\\n)*.*)", body):
         forms = re.findall(r"diopiError_t diopi##Name(?:##)?(\w*)\(", definition)
@@ -32,7 +32,7 @@ def names_of(text: str) -> tuple[list[str], list[str]]:
             defined += [f"diopi{name}{form}" for form in forms]
     for name in re.findall(r"^DL_UNARY_BOTH\((\w+)", body, re.MULTILINE):
         defined += [f"diopi{name}", f"diopi{name}Inp"]
-    return re.findall(r"X\((diopi\w+)\)", listed), defined
+    return re.findall(r"X\(((?:diopi|dlop)\w+)\)", listed), defined
 
 
 @pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="no C++ compiler")

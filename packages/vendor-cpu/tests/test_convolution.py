@@ -130,10 +130,12 @@ def test_transposed_convolution_and_its_gradients(
     getattr(vendor.op, backward)(
         gi, gw, gb, d, a, b, None, *lists[:2], dilation, lists[2], geometry.groups
     )
+    # Windows that only lie on more output padding than a stride belong to no input.
+    inputs = (..., *map(slice, sizes))
     bounded(
         gi,
-        convolve(g, w, geometry),
-        convolve(abs(g), abs(w), geometry),
+        convolve(g, w, geometry)[inputs],
+        convolve(abs(g), abs(w), geometry)[inputs],
         "grad_input",
         math.prod(shape[1:]),
     )
