@@ -17,6 +17,7 @@ from emulated import EMULATED_GPU
 
 ROOT = include_dir() / "dl_kernels"
 HEADERS = sorted(str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h"))
+SHARED_MACROS = ROOT / "unary_operators.h"
 FAMILIES = sorted(ROOT.glob("ops/*.inc"))
 COMPILER = shlex.split(environ.get("CXX", "g++"))
 
@@ -25,11 +26,16 @@ def names_of(text: str) -> tuple[list[str], list[str]]:
     """The operators that a family's list names, and those that it defines."""
     body, _, listed = text.partition("// clang-format off")
     defined = re.findall(r"^diopiError_t ((?:diopi|dlop)\w+)\(", body, re.MULTILINE)
-    # Families of equal operators are defined by macros: DL_X(Name) makes diopiName and its forms.
-    for macro, definition in re.findall(r"#define (DL_\w+)\(Name\b[^)]*\)((?:.*\\\n)*.*)", body):
-        forms = re.findall(r"diopiError_t diopi##Name(?:##)?(\w*)\(", definition)
+    # Families of equal operators are defined by macros: DL_X(Name) makes diopiName and its forms,
+    # DL_X(N) may make diopiPoolNd.
+    macros = re.findall(
+        r"#define (DL_\w+)\((\w+)\b[^)]*\)((?:.*\\\n)*.*)",
+        body + SHARED_MACROS.read_text(encoding="utf-8"),
+    )
+    for macro, parameter, definition in macros:
+        forms = re.findall(rf"diopiError_t (diopi\w*)##{parameter}(?:##)?(\w*)\(", definition)
         for name in re.findall(rf"^{macro}\((\w+)", body, re.MULTILINE):
-            defined += [f"diopi{name}{form}" for form in forms]
+            defined += [f"{before}{name}{after}" for before, after in forms]
     for name in re.findall(r"^DL_UNARY_BOTH\((\w+)", body, re.MULTILINE):
         defined += [f"diopi{name}", f"diopi{name}Inp"]
     return re.findall(r"X\(((?:diopi|dlop)\w+)\)", listed), defined

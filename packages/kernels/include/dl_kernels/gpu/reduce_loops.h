@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dl_kernels/config.h"
+#include "dl_kernels/dtype_dispatch.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/numeric.h"
