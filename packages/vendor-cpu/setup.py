@@ -78,7 +78,7 @@ def diopi_impl(level: str) -> VendorLibrary:
         define_macros=[("DIOPIRT_EXTERN", None), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,
-        exports=("diopi*",),
+        exports=("diopi*", "dlop*"),
         legacy=True,
     )
 

@@ -24,7 +24,7 @@ def legacy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     compile_library(
         vendor.library,
         [CSRC / "diopi_impl.cpp", *(CSRC / "ops" / f"{name}.cpp" for name in FAMILIES)],
-        exports=("diopi*",),
+        exports=("diopi*", "dlop*"),
         legacy=True,
         include_dirs=[CSRC, include_dir()],
         compile_flags=["-O0", "-DDIOPIRT_EXTERN", '-DDL_CPU_VERSION="1"'],
