@@ -51,6 +51,7 @@ TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
 GENERATED = (
     ("-m", "diopi_proto.generate", "--check"),
     ("packages/core/codegen/generate.py", "--check"),
+    ("packages/core/codegen/required_overloads.py", "--check"),
 )
 CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".inc"}
 
@@ -174,6 +175,12 @@ def run_tests(
         except nox.command.CommandFailed:
             failed.append(" on ".join([folder, *filter(None, [env.get("DL_VENDORS")])]))
     return failed
+
+
+@nox.session(name="kernels-gpu", venv_backend="none", default=False)
+def kernels_gpu(session: nox.Session) -> None:
+    """Compile the operators with the GPU compilers in PATH; says which it skipped."""
+    session.run(sys.executable, "tools/kernels_gpu.py", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none", requires=["toolchain"])

@@ -10,12 +10,14 @@ setup(
         "dl_kernels",
         "dl_kernels.include.dl_kernels",
         "dl_kernels.include.dl_kernels.cpu",
+        "dl_kernels.include.dl_kernels.gpu",
         "dl_kernels.include.dl_kernels.ops",
     ],
     package_dir={
         "": "src",
         "dl_kernels.include.dl_kernels": ROOT,
         "dl_kernels.include.dl_kernels.cpu": f"{ROOT}/cpu",
+        "dl_kernels.include.dl_kernels.gpu": f"{ROOT}/gpu",
         "dl_kernels.include.dl_kernels.ops": f"{ROOT}/ops",
     },
 )

@@ -2,6 +2,9 @@
 
 ``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the
 x86-64 levels, or ``all`` for a release. On other processors there is one library, ``native``.
+
+``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
+for hosts that look them up by name and provide DIOPI's runtime functions.
 """
 
 import os
@@ -66,7 +69,25 @@ def library(level: str) -> VendorLibrary:
     )
 
 
+def diopi_impl(level: str) -> VendorLibrary:
+    """The operators without a vendor table, exported by their names."""
+    return VendorLibrary(
+        "dl_vendor_cpu.lib.libdiopi_impl",
+        sources=[path for path in SOURCES if not path.startswith(("csrc/runtime/", "csrc/plugin"))],
+        include_dirs=["csrc", str(include_dir())],
+        define_macros=[("DIOPIRT_EXTERN", None), ("DL_CPU_VERSION", f'"{version()}"')],
+        extra_compile_args=[*COMMON, *FLAGS[level]],
+        depends=HEADERS,
+        exports=("diopi*", "dlop*"),
+        legacy=True,
+    )
+
+
+LIBRARIES = [library(level) for level in levels()]
+if os.environ.get("DL_BUILD_DIOPI_IMPL", "0") not in ("", "0"):
+    LIBRARIES.append(diopi_impl(levels()[0]))
+
 setup(
-    ext_modules=[library(level) for level in levels()],
+    ext_modules=LIBRARIES,
     cmdclass={"build_ext": build_vendor_library},
 )

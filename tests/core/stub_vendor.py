@@ -22,17 +22,19 @@ from diopi_proto.descriptor import VendorDescriptor
 @pluggy.HookimplMarker("dl")
 def dl_vendor():
     library = Path(__file__).parent / "libstub.so"
-    return VendorDescriptor(name="stub", library=library, version="3.2", priority=20)
+    return VendorDescriptor(
+        name="stub", library=library, version="3.2", priority=20, legacy=LEGACY
+    )
 """
 
 
 class StubVendor:
     """The plugin ``stub`` in ``folder``; its library is missing until it is made."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, legacy: bool = False) -> None:
         self.library = folder / "libstub.so"
         self._folder = folder
-        (folder / "dl_stub_plugin.py").write_text(PLUGIN)
+        (folder / "dl_stub_plugin.py").write_text(f"LEGACY = {legacy}\n{PLUGIN}")
         info = folder / "dl_vendor_stub-3.2.dist-info"
         info.mkdir()
         info.joinpath("METADATA").write_text(

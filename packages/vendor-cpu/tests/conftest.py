@@ -1,7 +1,8 @@
-"""The vendor under test: the library that the plugin would choose here."""
+"""The vendor under test: the library that the plugin would choose here, or DL_TEST_LIBRARY."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -14,16 +15,20 @@ from support import out_like
 LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
 
+def tested_library() -> str:
+    return os.environ.get("DL_TEST_LIBRARY") or str(dl_vendor().library)
+
+
 @pytest.fixture(scope="session")
 def vendor() -> Iterator[Vendor]:
-    with load_vendor(dl_vendor().library) as opened:
+    with load_vendor(tested_library()) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def portable_vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor]:
     """The vendor with nothing but its own kernels: a copy, which looks for libraries but once."""
-    copy = shutil.copy(dl_vendor().library, tmp_path_factory.mktemp("portable"))
+    copy = shutil.copy(tested_library(), tmp_path_factory.mktemp("portable"))
     with load_vendor(copy) as opened:
         with pytest.MonkeyPatch.context() as patch:
             for variable in LIBRARY_VARIABLES:

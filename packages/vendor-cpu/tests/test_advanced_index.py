@@ -9,7 +9,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, LAYOUTS, NUMBERS, REALS, check, numbers, place
+from support import FLOATS, LAYOUTS, NUMBERS, REALS, check, numbers, out_like, place
 
 RANDOM = np.random.default_rng(311)
 MASK = RANDOM.random((4, 5)) < 0.5
@@ -71,6 +71,9 @@ def test_index_put_replaces_and_broadcasts(vendor: Vendor, dtype: str, case: str
     v, value = place(vendor, numbers((1,), dtype, 316), dtype)
     want = x.copy()
     want[subscript(CASES[case])] = value
+    out = out_like(vendor, x.shape, dtype)
+    vendor.op.IndexPut(out, a, v, handles(vendor, CASES[case]), False)
+    check(out, want, OpClass.EXACT, "IndexPut")
     vendor.op.IndexPutInp(a, v, handles(vendor, CASES[case]), False)
     check(a, want, OpClass.EXACT, "IndexPutInp")
 

@@ -12,7 +12,7 @@ from diopi_proto.build import check_library
 from diopi_proto.elf import read_elf
 from dl_vendor_cpu import plugin
 
-LIBRARIES = sorted((Path(plugin.__file__).parent / "lib").glob("*.so"))
+LIBRARIES = sorted((Path(plugin.__file__).parent / "lib").glob("libdl_vendor_cpu_*.so"))
 
 
 def test_there_is_a_library() -> None:

@@ -103,7 +103,10 @@ def test_index_fill(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     out = out_like(vendor, (3, 4, 5), dtype, layout)
     vendor.op.IndexFillScalar(out, a, dim, index, 1)
     check(out, want, OpClass.EXACT, "IndexFillScalar")
-    vendor.op.IndexFillInp(a, dim, index, vendor.tensor(np.array(1, np.float32)))
+    one = vendor.tensor(np.array(1, np.float32))
+    vendor.op.IndexFill(out, a, dim, index, one)
+    check(out, want, OpClass.EXACT, "IndexFill")
+    vendor.op.IndexFillInp(a, dim, index, one)
     check(a, want, OpClass.EXACT, "IndexFillInp")
 
 

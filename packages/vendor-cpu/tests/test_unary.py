@@ -237,7 +237,9 @@ def test_error_over_the_whole_range(vendor: Vendor, name: str) -> None:
     assert np.array_equal(got[~finite], rounded[~finite])
     unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(rounded[finite]))[1] - 1, -126) - 23)
     error = np.abs(got[finite].astype(np.float64) - want[finite]) / unit
-    assert error.max() <= bound, f"{error.max()} at {x[finite][error.argmax()]!r}"
+    # A GPU computes with its own library's functions; CUDA documents 4 units for the worst of them.
+    most = bound if vendor.host_accessible else 4.0
+    assert error.max() <= most, f"{error.max()} at {x[finite][error.argmax()]!r}"
 
 
 @pytest.mark.parametrize("name", WHOLE_RANGE)

@@ -1,4 +1,4 @@
-"""``dl doctor`` and ``dl devices``."""
+"""``dl doctor`` and ``dl devices``, and the list of the built-in commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sys
 
 from dl_core.commands import Command
+from dl_core.commands_coverage import COVERAGE
 from dl_core.doctor import Report, VendorReport, examine
 from dl_core.tables import show
 
@@ -97,4 +98,5 @@ BUILTIN = (
         "doctor", "examine the installation; exit code 1 if something is broken", _add_json, _doctor
     ),
     Command("devices", "list the devices that torch sees as dl:0, dl:1, …", _add_json, _devices),
+    COVERAGE,
 )

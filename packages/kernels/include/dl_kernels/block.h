@@ -13,7 +13,9 @@
 
 #include "dl_kernels/config.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/block.h"
+#else
 #include "dl_kernels/cpu/block.h"
 #endif
 

@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 struct ChannelShape {
   int64_t samples, channels, positions;
-  int64_t count() const { return samples * positions; }
+  DL_FN int64_t count() const { return samples * positions; }
 };
 
 inline diopiError_t channel_shape(const char* op, const TensorRef& input, ChannelShape* shape) {

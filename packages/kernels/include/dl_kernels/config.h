@@ -2,10 +2,19 @@
 #ifndef DL_KERNELS_CONFIG_H_
 #define DL_KERNELS_CONFIG_H_
 
+// DL_KERNELS_EMULATE_GPU names a header that plays the GPU, to run its path where there is none.
 #if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__HIPCC__)
+#include <hip/hip_runtime.h>
+#endif
 #define DL_KERNELS_GPU 1
 #define DL_FN __host__ __device__ __forceinline__
 #define DL_UNROLL _Pragma("unroll")
+#define DL_VECTOR_LOOP
+#elif defined(DL_KERNELS_EMULATE_GPU)
+#define DL_KERNELS_GPU 1
+#define DL_FN inline
+#define DL_UNROLL
 #define DL_VECTOR_LOOP
 #else
 #define DL_KERNELS_GPU 0

@@ -3,6 +3,7 @@
 #define DL_KERNELS_COPY_H_
 
 #include "dl_kernels/config.h"
+#include "dl_kernels/dtype_dispatch.h"
 #include "dl_kernels/error.h"
 #include "dl_kernels/tensor_ref.h"
 
@@ -15,6 +16,9 @@ diopiError_t copy_elements(diopiContextHandle_t ctx, const char* op, const Tenso
 // Every element of `to` becomes `value`.
 diopiError_t fill_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to,
                            const diopiScalar_t& value);
+
+// The bits of `value` in a dtype, in the host's memory.
+diopiError_t element_of(diopiDtype_t dtype, const diopiScalar_t& value, Bits128* element);
 
 DL_KERNELS_END
 

@@ -40,7 +40,7 @@ inline constexpr uint32_t kIndexes = dtype_bit(diopi_dtype_int32) | dtype_bit(di
 
 // Calls `f(Tag<T>{})` for the type of `dtype`, or declines.
 template <uint32_t Mask, class F>
-DL_FN diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
+inline diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
   switch (dtype) {
 #define DL_DISPATCH_CASE(value, T)                                    \
   case value:                                                         \
@@ -90,7 +90,7 @@ struct Bits128 {
 };
 
 template <class F>
-DL_FN diopiError_t dispatch_size(diopiDtype_t dtype, F&& f) {
+inline diopiError_t dispatch_size(diopiDtype_t dtype, F&& f) {
   switch (element_size(dtype)) {
     case 1:
       return f(Tag<uint8_t>{});

@@ -13,7 +13,9 @@
 #include "dl_kernels/plan.h"
 #include "dl_kernels/tensor_ref.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/elementwise_loops.h"
+#else
 #include "dl_kernels/cpu/elementwise_loops.h"
 #endif
 

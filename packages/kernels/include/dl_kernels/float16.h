@@ -5,7 +5,6 @@
 #define DL_KERNELS_FLOAT16_H_
 
 #include <cstdint>
-#include <cstring>
 
 #include "dl_kernels/config.h"
 
@@ -15,7 +14,7 @@ template <class To, class From>
 DL_FN To bit_cast(const From& from) {
   static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
   To to;
-  std::memcpy(&to, &from, sizeof(to));
+  __builtin_memcpy(&to, &from, sizeof(to));
   return to;
 }
 

@@ -1,12 +1,16 @@
 // C = alpha · A · B + beta · C for matrices of any strides. The seam that a vendor with a matrix
-// library fills with its own; on the CPU there is one of ours.
+// library fills with its own: DL_KERNELS_GEMM names a header that defines `gemm` as ours do.
 #ifndef DL_KERNELS_GEMM_H_
 #define DL_KERNELS_GEMM_H_
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/matrix.h"
 
-#if !DL_KERNELS_GPU
+#if defined(DL_KERNELS_GEMM)
+#include DL_KERNELS_GEMM
+#elif DL_KERNELS_GPU
+#include "dl_kernels/gpu/gemm.h"
+#else
 #include "dl_kernels/cpu/gemm.h"
 #endif
 

@@ -6,22 +6,48 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/error.h"
+#include "dl_kernels/search.h"
 
 DL_KERNELS_BEGIN
 
-// Every index must lie in [low, high).
+namespace detail {
+
+inline diopiError_t bad_index(const char* op, int64_t index, int64_t position, int64_t low,
+                              int64_t high) {
+  return fail(op, "index %lld at position %lld is out of range [%lld, %lld)", (long long)index,
+              (long long)position, (long long)low, (long long)high);
+}
+
+struct OutOfRange {
+  const int64_t* indexes;
+  int64_t low, high;
+  DL_FN bool operator()(int64_t i) const { return indexes[i] < low || indexes[i] >= high; }
+};
+
+}  // namespace detail
+
+// Every index must lie in [low, high). For indexes in the host's memory.
 inline diopiError_t check_indexes(const char* op, const int64_t* indexes, int64_t count,
                                   int64_t low, int64_t high) {
   bool good = true;
   for (int64_t i = 0; i < count; ++i) good &= indexes[i] >= low && indexes[i] < high;
   if (good) return diopiSuccess;
-  for (int64_t i = 0; i < count; ++i) {
-    if (indexes[i] < low || indexes[i] >= high) {
-      return fail(op, "index %lld at position %lld is out of range [%lld, %lld)",
-                  (long long)indexes[i], (long long)i, (long long)low, (long long)high);
-    }
-  }
-  return diopiSuccess;
+  int64_t bad = 0;
+  while (indexes[bad] >= low && indexes[bad] < high) ++bad;
+  return detail::bad_index(op, indexes[bad], bad, low, high);
+}
+
+// The same for indexes where the operator runs.
+inline diopiError_t check_indexes(const Launch& launch, const char* op, const int64_t* indexes,
+                                  int64_t count, int64_t low, int64_t high) {
+#if DL_KERNELS_GPU
+  const int64_t bad = first_where(launch, count, detail::OutOfRange{indexes, low, high});
+  if (bad >= count) return diopiSuccess;
+  return detail::bad_index(op, fetch(launch, indexes + bad), bad, low, high);
+#else
+  (void)launch;
+  return check_indexes(op, indexes, count, low, high);
+#endif
 }
 
 DL_KERNELS_END

@@ -1,12 +1,13 @@
 // The seam between kernels and the machine they run on: `Launch` says where, `Workspace` is scratch
-// memory there.
+// memory there. `each(launch, count, work, f)` calls f(i) for every i in no order, where an item
+// takes `work` steps; `Held` is what a kernel keeps of the host's memory.
 #ifndef DL_KERNELS_LAUNCH_H_
 #define DL_KERNELS_LAUNCH_H_
 
 #include "dl_kernels/config.h"
 
 #if DL_KERNELS_GPU
-#error "The GPU backend of dl-kernels is provided by the GPU vendor packages."
+#include "dl_kernels/gpu/launch.h"
 #else
 #include "dl_kernels/cpu/launch.h"
 #endif

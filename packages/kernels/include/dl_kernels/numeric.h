@@ -16,6 +16,12 @@ struct Complex {
   R re, im;
 };
 
+// What Block::sum_pair adds up.
+template <class T>
+struct Pair {
+  T first, second;
+};
+
 template <class T>
 struct IsComplex : std::false_type {};
 template <class R>

@@ -19,8 +19,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "dl/handles.h"
 #include "dl_kernels/config.h"
+#include "dl_kernels/handles.h"
 #include "dl_kernels/numeric.h"
 #include "dl_kernels/vector_math.h"
 
@@ -59,9 +59,9 @@ struct RandomState {
 
 // Reads the state and takes `steps` steps out of it.
 inline RandomState take_steps(diopiGeneratorHandle_t generator, int64_t steps) {
-  auto* prefix = reinterpret_cast<dl_generator_prefix_t*>(generator);
-  const RandomState state{prefix->seed, prefix->offset};
-  prefix->offset += static_cast<uint64_t>(steps);
+  RandomState state{};
+  read_generator(generator, &state.seed, &state.offset);
+  write_generator(generator, state.seed, state.offset + static_cast<uint64_t>(steps));
   return state;
 }
 

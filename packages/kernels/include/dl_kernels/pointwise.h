@@ -15,6 +15,7 @@ DL_FN TensorRef single(T* value) {
   tensor.data = value;
   tensor.numel = 1;
   tensor.contiguous = true;
+  tensor.on_host = true;
   return tensor;
 }
 

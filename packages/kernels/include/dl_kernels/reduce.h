@@ -18,7 +18,9 @@
 #include "dl_kernels/reduce_plan.h"
 #include "dl_kernels/sort_key.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/reduce_loops.h"
+#else
 #include "dl_kernels/cpu/reduce_loops.h"
 #endif
 
@@ -151,9 +153,9 @@ diopiError_t reduce(diopiContextHandle_t ctx, const char* op, const R& reducer,
   ReducePlan plan;
   DL_TRY(make_reduce_plan(op, out, input, dims, plan));
   if (out.numel == 0) return diopiSuccess;
-  Store<typename R::Acc> store{out.data, nullptr};
+  Store<typename R::Acc> store{out.data, {}};
   DL_TRY(dispatch<Mask>(out.dtype, [&](auto tag) {
-    store.write = store_as<typename decltype(tag)::type, typename R::Acc>;
+    store.template set<typename decltype(tag)::type>();
     return diopiSuccess;
   }));
   run_reduce<I>(Launch(ctx), reducer, plan, input.as<const I>(), store);

@@ -77,7 +77,7 @@ inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const
 
 // Element offsets of position `index` in the order of the plan.
 template <int N>
-inline void offsets_of(const Plan<N>& plan, int64_t index, int64_t (&offsets)[N]) {
+DL_FN void offsets_of(const Plan<N>& plan, int64_t index, int64_t (&offsets)[N]) {
   for (int k = 0; k < N; ++k) offsets[k] = 0;
   for (int d = plan.ndim - 1; d > 0; --d) {
     const int64_t rest = index / plan.shape[d];

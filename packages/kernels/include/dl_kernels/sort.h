@@ -12,15 +12,6 @@
 #define DL_KERNELS_SORT_H_
 
 #include "dl_kernels/config.h"
-#include "dl_kernels/dim_plan.h"
-
-DL_KERNELS_BEGIN
-
-struct SortOrder {
-  bool descending;
-};
-
-DL_KERNELS_END
 
 #if DL_KERNELS_GPU
 #error "Sorting on a GPU is provided by the GPU vendor packages."

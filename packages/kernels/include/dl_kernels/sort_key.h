@@ -11,6 +11,10 @@
 
 DL_KERNELS_BEGIN
 
+struct SortOrder {
+  bool descending;
+};
+
 template <class T>
 using sort_key_t =
     std::conditional_t<sizeof(T) == 1, uint8_t,

@@ -1,12 +1,11 @@
 // A tensor handle as kernels see it: plain values, read once per call.
-// The only file that knows how handles are laid out.
 #ifndef DL_KERNELS_TENSOR_REF_H_
 #define DL_KERNELS_TENSOR_REF_H_
 
 #include <cstdint>
 
-#include "dl/handles.h"
 #include "dl_kernels/config.h"
+#include "dl_kernels/handles.h"
 #include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
@@ -23,6 +22,7 @@ struct TensorRef {
   int64_t numel;
   diopiDtype_t dtype;
   bool contiguous;
+  bool on_host = false;  // a single element in the host's memory, whatever the device
 
   template <class T>
   T* as() const {
@@ -30,15 +30,10 @@ struct TensorRef {
   }
 };
 
-DL_FN TensorRef ref(diopiConstTensorHandle_t handle) {
-  const auto* prefix = reinterpret_cast<const dl_tensor_prefix_t*>(handle);
-  return TensorRef{prefix->data,
-                   prefix->sizes,
-                   prefix->strides,
-                   prefix->ndim,
-                   prefix->numel,
-                   static_cast<diopiDtype_t>(prefix->dtype),
-                   (prefix->flags & DL_TENSOR_CONTIGUOUS) != 0};
+inline TensorRef ref(diopiConstTensorHandle_t handle) {
+  TensorRef tensor{};
+  read_tensor(handle, tensor);
+  return tensor;
 }
 
 DL_FN bool same_shape(const TensorRef& a, const TensorRef& b) {
@@ -102,7 +97,7 @@ DL_FN int64_t wrap_dim(int64_t dim, int64_t ndim) {
 }
 
 // Whether an optional tensor is absent or has so many elements.
-DL_FN bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
+inline bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
   return handle == nullptr || ref(handle).numel == numel;
 }
 

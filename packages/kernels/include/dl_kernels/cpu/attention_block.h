@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "dl_kernels/attention.h"
+#include "dl_kernels/attention_shape.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/small_gemm.h"
 #include "dl_kernels/numeric.h"

@@ -8,13 +8,9 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
-
-template <class T>
-struct Pair {
-  T first, second;
-};
 
 class Block {
  public:

@@ -10,8 +10,8 @@
 #include <new>
 #include <type_traits>
 
-#include "dl/handles.h"
 #include "dl_kernels/config.h"
+#include "dl_kernels/handles.h"
 
 DL_KERNELS_BEGIN
 
@@ -20,8 +20,7 @@ inline constexpr int64_t kParallelGrain = 32768;
 
 class Launch {
  public:
-  explicit Launch(diopiContextHandle_t ctx)
-      : host_(reinterpret_cast<const dl_context_prefix_t*>(ctx)->host) {}
+  explicit Launch(diopiContextHandle_t ctx) : host_(host_of(ctx)) {}
 
   // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An
   // exception of `body` is thrown again here when all pieces have ended.
@@ -61,7 +60,8 @@ class Launch {
 
  private:
   bool has_pool() const {
-    return DL_HAS_FIELD(host_, dl_host_t, parallel_for) && host_->parallel_for != nullptr;
+    return host_ != nullptr && DL_HAS_FIELD(host_, dl_host_t, parallel_for) &&
+           host_->parallel_for != nullptr;
   }
 
   const dl_host_t* host_;
@@ -106,6 +106,38 @@ inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t
                 static_cast<size_t>(end - begin));
   });
 }
+
+// All bits of the memory become 0.
+inline void clear_bytes(const Launch&, void* to, int64_t bytes) {
+  if (bytes > 0) std::memset(to, 0, static_cast<size_t>(bytes));
+}
+
+// Calls f(i) for every i; no call may depend on another one. `work` is how many steps one takes.
+template <class F>
+void each(const Launch& launch, int64_t count, int64_t work, const F& f) {
+  launch.parallel_for(count, grain_for(work), [&](int64_t begin, int64_t end) {
+    DL_VECTOR_LOOP
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// One element, read by the host.
+template <class T>
+T fetch(const Launch&, const T* from) {
+  return *from;
+}
+
+// What kernels keep of the host's memory is alive while they run.
+template <class T>
+class Held {
+ public:
+  Held(const T* value) : value_(value) {}
+  DL_FN const T* operator->() const { return value_; }
+  DL_FN const T& operator*() const { return *value_; }
+
+ private:
+  const T* value_;
+};
 
 DL_KERNELS_END
 

@@ -15,18 +15,23 @@
 
 DL_KERNELS_BEGIN
 
+template <class O, class Acc>
+void store_as(void* data, int64_t offset, Acc value) {
+  static_cast<O*>(data)[offset] = cast<O>(value);
+}
+
 // Where results go. A call per result keeps the output's dtype out of the loops.
 template <class Acc>
 struct Store {
   void* data;
   void (*write)(void* data, int64_t offset, Acc value);
   void operator()(int64_t offset, Acc value) const { write(data, offset, value); }
-};
 
-template <class O, class Acc>
-void store_as(void* data, int64_t offset, Acc value) {
-  static_cast<O*>(data)[offset] = cast<O>(value);
-}
+  template <class O>
+  void set() {
+    write = store_as<O, Acc>;
+  }
+};
 
 namespace detail {
 
@@ -52,7 +57,7 @@ struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : st
 template <class C, class T, class R>
 __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
   if constexpr (SeesWholePieces<R>::value) {
-    return r.piece(from, n);
+    return r.piece(Block(), from, n);
   } else if constexpr (HasRowPieces<R, T>::value) {
     return r.row_piece(from, n);
   } else {

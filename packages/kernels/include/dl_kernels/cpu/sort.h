@@ -11,6 +11,7 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/dim_plan.h"
 #include "dl_kernels/sort_key.h"
 
 DL_KERNELS_BEGIN

@@ -1,0 +1,66 @@
+"""``dl coverage``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from dl_core.commands import Command
+from dl_core.coverage import KINDS, MEANINGS, TIERS, Coverage, measure
+from dl_core.tables import show
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tier", choices=TIERS, help="only this tier")
+    parser.add_argument("--list", choices=KINDS, dest="kind", help="name these overloads")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    try:
+        devices = measure()
+    except ImportError as error:
+        sys.stderr.write(
+            f"dl coverage: torch is needed to ask which overloads run where: {error}. Install "
+            "torch 2.13; `dl doctor` tells what else is missing.\n"
+        )
+        return 1
+    if arguments.json is not None:
+        report = {"devices": [device.as_json() for device in devices]}
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if not devices:
+        sys.stdout.write("No device is visible; `dl doctor` gives the reasons.\n")
+        return 0
+    tiers = [arguments.tier] if arguments.tier else list(TIERS)
+    for device in devices:
+        if arguments.kind is None:
+            _show_counts(device, tiers)
+        else:
+            _show_names(device, tiers, arguments.kind)
+    return 0
+
+
+def _show_counts(device: Coverage, tiers: list[str]) -> None:
+    sys.stdout.write(f"{device.device} ({device.vendor})\n")
+    rows = [
+        (tier, *(f"{device.count(tier, k)} ({device.percent(tier, k):.1f} %)" for k in KINDS))
+        for tier in tiers
+    ]
+    show(("tier", *KINDS), rows)
+    for kind in KINDS:
+        sys.stdout.write(f"- {kind}: {MEANINGS[kind]}\n")
+
+
+def _show_names(device: Coverage, tiers: list[str], kind: str) -> None:
+    for tier in tiers:
+        names = device.overloads[tier][kind]
+        sys.stdout.write(f"{device.device} ({device.vendor}), tier {tier}, {len(names)} {kind}\n")
+        for name in names:
+            sys.stdout.write(f"  {name}\n")
+
+
+COVERAGE = Command(
+    "coverage", "count the overloads that run natively on each device", _configure, _run
+)

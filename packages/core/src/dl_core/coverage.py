@@ -1,0 +1,109 @@
+"""Which of the overloads that a backend has to provide run where, for each visible device.
+
+Needs torch at run time: the dispatcher and the vendors' libraries are asked, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+TIERS = ("A", "B", "C")
+KINDS = ("native", "composed", "fallback", "unsupported")
+MEANINGS = {
+    "native": "the vendor's own operator",
+    "composed": "built by dl-core from the vendor's operators",
+    "fallback": "runs on the CPU, with copies",
+    "unsupported": "needs sparse, quantised or nested tensors",
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What one device has of each tier: ``overloads[tier][kind]`` is sorted by name."""
+
+    device: str
+    vendor: str
+    overloads: Mapping[str, Mapping[str, tuple[str, ...]]]
+
+    def count(self, tier: str, kind: str) -> int:
+        return len(self.overloads[tier][kind])
+
+    def percent(self, tier: str, kind: str) -> float:
+        """The share of the tier, 0 for an empty one."""
+        total = sum(self.count(tier, each) for each in KINDS)
+        return 100.0 * self.count(tier, kind) / total if total else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "device": self.device,
+            "vendor": self.vendor,
+            "tiers": {
+                tier: {
+                    kind: {
+                        "count": self.count(tier, kind),
+                        "percent": round(self.percent(tier, kind), 2),
+                        "overloads": list(self.overloads[tier][kind]),
+                    }
+                    for kind in KINDS
+                }
+                for tier in TIERS
+            },
+        }
+
+
+def required_overloads() -> dict[str, str]:
+    """The overloads that a backend has to provide, with their tiers."""
+    text = resources.files("dl_core").joinpath("required_overloads.txt").read_text("utf-8")
+    lines = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {name: tier for tier, name in lines}
+
+
+def sort_out(
+    device: str, vendor: str, required: Mapping[str, str], native: set[str], composed: set[str]
+) -> Coverage:
+    """Sort the required overloads by where they run. Names come without ``aten::``."""
+    found: dict[str, dict[str, list[str]]] = {tier: {kind: [] for kind in KINDS} for tier in TIERS}
+    for name in sorted(required):
+        tier = required[name]
+        if name in native:
+            kind = "native"
+        elif name in composed:
+            kind = "composed"
+        else:
+            # The device type registers no sparse, quantised or nested kernels at all.
+            kind = "unsupported" if tier == "C" else "fallback"
+        found[tier][kind].append(name)
+    frozen = {
+        tier: {kind: tuple(names) for kind, names in kinds.items()} for tier, kinds in found.items()
+    }
+    return Coverage(device, vendor, frozen)
+
+
+def measure() -> list[Coverage]:
+    """The coverage of every visible device.
+
+    :raises ImportError: torch is not installed, or dl-core has not registered with it.
+    """
+    import torch  # noqa: F401 - loads dl-core's compiled part as a backend
+
+    from dl_core import _C
+
+    required = required_overloads()
+    composed = {_bare(name) for name in _C.composed_operators()}
+    return [
+        sort_out(
+            f"dl:{index}",
+            str(_C.device_info(index)["vendor"]),
+            required,
+            {_bare(name) for name in _C.native_overloads(index)},
+            composed,
+        )
+        for index in range(_C.device_count())
+    ]
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("aten::")

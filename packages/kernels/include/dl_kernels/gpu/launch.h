@@ -1,0 +1,113 @@
+// GPU: work goes to the stream of the call, in order, and is not waited for.
+#ifndef DL_KERNELS_GPU_LAUNCH_H_
+#define DL_KERNELS_GPU_LAUNCH_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/gpu/machine.h"
+#include "dl_kernels/handles.h"
+
+DL_KERNELS_BEGIN
+
+class Launch {
+ public:
+  explicit Launch(diopiContextHandle_t ctx) : stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
+
+  // A loop of the host whose body launches kernels: the device runs them one after another anyhow.
+  template <class F>
+  void parallel_for(int64_t count, int64_t, const F& body) const {
+    if (count > 0) body(int64_t(0), count);
+  }
+
+  int64_t threads() const { return 1; }
+  gpu::Stream stream() const { return stream_; }
+
+ private:
+  gpu::Stream stream_;
+};
+
+inline constexpr int64_t kParallelGrain = 32768;
+inline int64_t grain_for(int64_t) { return 1; }
+
+// Uninitialised scratch memory of the device for the length of a call.
+template <class T>
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(const Launch& launch, int64_t count) { reserve(launch, count); }
+  ~Workspace() {
+    if (data_ != nullptr) gpu::release(stream_, data_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  // Once, if the default constructor was used.
+  T* reserve(const Launch& launch, int64_t count) {
+    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    stream_ = launch.stream();
+    const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+    data_ = static_cast<T*>(gpu::allocate(stream_, bytes == 0 ? 1 : bytes));
+    return data_;
+  }
+
+  // Null before `reserve`.
+  T* data() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+  gpu::Stream stream_{};
+};
+
+// Overlap is allowed only where both addresses are the same.
+inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t bytes) {
+  if (to == from || bytes == 0) return;
+  gpu::copy(launch.stream(), to, from, static_cast<size_t>(bytes));
+}
+
+// All bits of the memory become 0.
+inline void clear_bytes(const Launch& launch, void* to, int64_t bytes) {
+  if (bytes > 0) gpu::clear(launch.stream(), to, static_cast<size_t>(bytes));
+}
+
+// One element, read by the host; waits for the stream.
+template <class T>
+T fetch(const Launch& launch, const T* from) {
+  T value;
+  gpu::fetch(launch.stream(), &value, from, sizeof(T));
+  return value;
+}
+
+namespace gpu {
+
+template <class F>
+DL_KERNEL void item_kernel(int64_t count, F f) {
+  const int64_t step = block_count() * kThreads;
+  for (int64_t i = block_index() * kThreads + thread_index(); i < count; i += step) f(i);
+}
+
+}  // namespace gpu
+
+// Calls f(i) for every i; no call may depend on another one. `f` is a functor without references.
+template <class F>
+void each(const Launch& launch, int64_t count, int64_t, const F& f) {
+  if (count > 0)
+    gpu::run_threads(launch.stream(), gpu::blocks_for(count), gpu::item_kernel<F>, count, f);
+}
+
+// What kernels keep of the host's memory is copied into their arguments.
+template <class T>
+class Held {
+ public:
+  Held(const T* value) : value_(*value) {}
+  DL_FN const T* operator->() const { return &value_; }
+  DL_FN const T& operator*() const { return value_; }
+
+ private:
+  T value_;
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_LAUNCH_H_

@@ -1,0 +1,132 @@
+// What kernels and launches need from a GPU, under one set of names: CUDA, HIP, or an emulation
+// whose header DL_KERNELS_EMULATE_GPU names.
+#ifndef DL_KERNELS_GPU_MACHINE_H_
+#define DL_KERNELS_GPU_MACHINE_H_
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "dl_kernels/config.h"
+
+#if defined(DL_KERNELS_EMULATE_GPU)
+#include DL_KERNELS_EMULATE_GPU
+#else
+
+#if defined(__HIPCC__)
+#define DL_GPU(name) hip##name
+#else
+#include <cuda_runtime.h>
+#define DL_GPU(name) cuda##name
+#endif
+
+#define DL_KERNEL __global__
+#define DL_DEVICE __device__ __forceinline__
+#define DL_SHARED __shared__
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+using Stream = DL_GPU(Stream_t);
+
+inline constexpr int kThreads = 256;  // of a block
+
+DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+DL_DEVICE int64_t block_index() { return blockIdx.x; }
+DL_DEVICE int64_t block_count() { return gridDim.x; }
+DL_DEVICE int warp_threads() { return warpSize; }
+DL_DEVICE void barrier() { __syncthreads(); }
+DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
+#if defined(__HIPCC__)
+  return static_cast<uint32_t>(__shfl_xor(static_cast<int>(word), mask));
+#else
+  return __shfl_xor_sync(0xffffffffu, word, mask);
+#endif
+}
+
+inline void check(DL_GPU(Error_t) status, const char* what) {
+  if (status == DL_GPU(Success)) return;
+  throw std::runtime_error(std::string(what) + ": " + DL_GPU(GetErrorString)(status));
+}
+
+// Threads that meet at barriers.
+template <class... P, class... A>
+void run_blocks(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
+  // The formatter does not know the brackets of a launch.
+  // clang-format off
+  kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(arguments...);
+  // clang-format on
+  check(DL_GPU(GetLastError)(), "a kernel could not be launched");
+}
+
+// Threads that know nothing of each other.
+template <class... P, class... A>
+void run_threads(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
+  run_blocks(stream, blocks, kernel, arguments...);
+}
+
+inline void* allocate(Stream stream, size_t bytes) {
+  void* data = nullptr;
+  check(DL_GPU(MallocAsync)(&data, bytes, stream), "scratch memory could not be allocated");
+  return data;
+}
+
+// The memory is reused only after what the stream holds by now.
+inline void release(Stream stream, void* data) { (void)DL_GPU(FreeAsync)(data, stream); }
+
+inline void copy(Stream stream, void* to, const void* from, size_t bytes) {
+  check(DL_GPU(MemcpyAsync)(to, from, bytes, DL_GPU(MemcpyDeviceToDevice), stream),
+        "a copy on the device failed");
+}
+
+inline void clear(Stream stream, void* to, size_t bytes) {
+  check(DL_GPU(MemsetAsync)(to, 0, bytes, stream), "memory of the device could not be cleared");
+}
+
+// To memory of the host; waits.
+inline void fetch(Stream stream, void* to, const void* from, size_t bytes) {
+  check(DL_GPU(MemcpyAsync)(to, from, bytes, DL_GPU(MemcpyDeviceToHost), stream),
+        "a result could not be read from the device");
+  check(DL_GPU(StreamSynchronize)(stream), "waiting for a result failed");
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#undef DL_GPU
+
+#endif  // DL_KERNELS_EMULATE_GPU
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+inline constexpr int kLeastWarp = 32;  // threads of the smallest warp there is
+
+// The value of the thread whose number in the warp differs by the bits of `mask`.
+template <class T>
+DL_DEVICE T shuffle_xor(const T& value, int mask) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  uint32_t words[kWords] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int i = 0; i < kWords; ++i) words[i] = shuffle_word(words[i], mask);
+  T other;
+  __builtin_memcpy(&other, words, sizeof(T));
+  return other;
+}
+
+// Blocks for `count` threads that go through their items with the stride of the grid.
+inline int64_t blocks_for(int64_t count) {
+  constexpr int64_t kMost = 65536;
+  const int64_t blocks = (count + kThreads - 1) / kThreads;
+  return blocks < kMost ? blocks : kMost;
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_MACHINE_H_

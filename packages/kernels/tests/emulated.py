@@ -1,0 +1,61 @@
+"""The emulated GPU as a vendor library: built once from every family that GPUs can have."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from os import environ
+from pathlib import Path
+
+from diopi_proto import include_dir as contract_dir
+from dl_kernels import include_dir
+
+EMULATION = Path(__file__).parent / "emulation"
+EMULATED_GPU = ['-DDL_KERNELS_EMULATE_GPU="gpu_emulation.h"', f"-I{EMULATION}"]
+"""Flags that make a compiler take the GPU's path and the emulation for a GPU."""
+
+COMPILER = shlex.split(environ.get("CXX", "g++"))
+FLAGS = ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", *EMULATED_GPU]
+FOLDERS = [f"-I{include_dir()}", f"-I{contract_dir()}"]
+
+
+def families(*, for_gpu: bool) -> list[Path]:
+    """The operator files that a GPU can have, or those written for the host's memory."""
+    marker = '#include "dl_kernels/host_only.h"'
+    found = sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
+    return [path for path in found if (marker not in path.read_text("utf-8")) == for_gpu]
+
+
+def missing_compiler() -> str | None:
+    """Why nothing can be built here; None if it can."""
+    return None if shutil.which(COMPILER[0]) else f"no C++ compiler {COMPILER[0]!r} in PATH"
+
+
+def compile_object(source: Path, to: Path, *flags: str) -> None:
+    """Compile a file; `flags` come first, so that their folders are searched first."""
+    command = [*COMPILER, *flags, *FLAGS, *FOLDERS, "-c", str(source), "-o", str(to)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{source.name} does not compile for the emulated GPU:\n{done.stderr}")
+
+
+def build_vendor(folder: Path) -> Path:
+    """Build the vendor library in a folder and return its path."""
+    objects = []
+    for family in families(for_gpu=True):
+        source = folder / f"{family.stem}.cpp"
+        source.write_text(
+            f'#include "dl_kernels/ops/{family.name}"\n#include "families.h"\n'
+            f"DL_EMULATED_FAMILY(DL_KERNELS_{family.stem.upper()})\n",
+            encoding="utf-8",
+        )
+        objects.append(folder / f"{family.stem}.o")
+        compile_object(source, objects[-1])
+    for source in sorted(EMULATION.glob("*.cpp")):
+        objects.append(folder / f"emulation_{source.stem}.o")
+        compile_object(source, objects[-1], "-O1")
+    library = folder / "libdl_emulated_gpu.so"
+    link = [*COMPILER, "-shared", "-Wl,-z,defs", "-o", str(library), *map(str, objects)]
+    subprocess.run(link, check=True)
+    return library

@@ -1,0 +1,114 @@
+// Compares what the threads of a block do together with plain loops; the exit status says whether
+// they agree.
+#include <cstdio>
+#include <vector>
+
+#include "dl_kernels/block.h"
+#include "dl_kernels/gemm.h"
+
+using namespace dl::kernels;
+
+namespace {
+
+constexpr int64_t kRows = 9, kWidth = 300;
+
+// Three collectives right after each other, whose scratch memory is the same.
+struct CollectivesRow {
+  const int64_t* in;
+  int64_t* sums;
+  int64_t* tops;
+  int64_t* scans;
+
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t row) const {
+    const int64_t* x = in + row * kWidth;
+    int64_t* y = scans + row * kWidth;
+    const int64_t sum = block.sum(kWidth, [=](int64_t i) { return x[i]; });
+    const int64_t top = block.reduce(
+        kWidth, int64_t(-1), [](int64_t a, int64_t b) { return a > b ? a : b; },
+        [=](int64_t i) { return x[i]; });
+    block.template scan<int64_t>(
+        kWidth, [=](int64_t i) { return x[i]; }, [](int64_t a, int64_t b) { return a + b; },
+        [=](int64_t i, int64_t total) { y[i] = total; });
+    // What every thread got must be right, not only what one of them writes.
+    int64_t* s = sums + row * kWidth;
+    int64_t* t = tops + row * kWidth;
+    block.map(kWidth, [=](int64_t i) {
+      s[i] = sum;
+      t[i] = top;
+    });
+  }
+};
+
+template <class T>
+T* on_device(const std::vector<T>& values) {
+  T* memory = static_cast<T*>(emulation::allocate(values.size() * sizeof(T)));
+  emulation::copy_now(memory, values.data(), values.size() * sizeof(T));
+  return memory;
+}
+
+template <class T>
+std::vector<T> on_host(const T* memory, size_t count) {
+  std::vector<T> values(count);
+  emulation::copy_now(values.data(), memory, count * sizeof(T));
+  return values;
+}
+
+bool collectives_agree(const Launch& launch) {
+  std::vector<int64_t> in(kRows * kWidth);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
+  const std::vector<int64_t> empty(in.size());
+  const CollectivesRow kernel{on_device(in), on_device(empty), on_device(empty), on_device(empty)};
+  // Fewer blocks than rows: a block's scratch memory is used again.
+  gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, kernel);
+  const auto sums = on_host(kernel.sums, in.size()), tops = on_host(kernel.tops, in.size()),
+             scans = on_host(kernel.scans, in.size());
+  bool good = true;
+  for (int64_t row = 0; row < kRows; ++row) {
+    int64_t sum = 0, top = -1;
+    for (int64_t i = row * kWidth; i < (row + 1) * kWidth; ++i) {
+      sum += in[static_cast<size_t>(i)];
+      top = in[static_cast<size_t>(i)] > top ? in[static_cast<size_t>(i)] : top;
+      good = good && scans[static_cast<size_t>(i)] == sum;
+    }
+    for (int64_t i = row * kWidth; i < (row + 1) * kWidth; ++i)
+      good = good && sums[static_cast<size_t>(i)] == sum && tops[static_cast<size_t>(i)] == top;
+  }
+  return good;
+}
+
+bool products_agree(const Launch& launch) {
+  constexpr int64_t m = 19, n = 13, k = 29;
+  std::vector<int32_t> a(m * k), b(k * n);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int32_t>(i % 17);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int32_t>(i % 23);
+  int32_t* c = on_device(std::vector<int32_t>(m * n));
+  gemm<int32_t>(launch, m, n, k, 1, Matrix<const int32_t>{on_device(a), k, 1},
+                Matrix<const int32_t>{on_device(b), n, 1}, 0, Matrix<int32_t>{c, n, 1});
+  const auto result = on_host(c, m * n);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      int32_t total = 0;
+      for (int64_t l = 0; l < k; ++l)
+        total += a[static_cast<size_t>(i * k + l)] * b[static_cast<size_t>(l * n + j)];
+      if (result[static_cast<size_t>(i * n + j)] != total) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  dl_context_prefix_t context{};
+  const Launch launch(reinterpret_cast<diopiContextHandle_t>(&context));
+  if (!collectives_agree(launch)) {
+    std::puts("the collectives of a block do not agree with loops");
+    return 1;
+  }
+  if (!products_agree(launch)) {
+    std::puts("the matrix product does not agree with loops");
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,193 @@
+"""The GPU path of the kernels, run on an emulated GPU.
+
+The numeric tests of the CPU vendor judge it: the same operators, from the same bodies, must give
+results within the same bounds on threads that run in random order and share nothing but what
+barriers promise. Memory of the device is closed to the host, so an operator that reads it there
+does not survive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diopi_proto import load_vendor
+from dl_kernels import include_dir
+from emulated import (
+    COMPILER,
+    EMULATION,
+    build_vendor,
+    compile_object,
+    families,
+    missing_compiler,
+)
+
+NUMERIC_TESTS = Path(__file__).parents[2] / "vendor-cpu" / "tests"
+WHY_NOT = missing_compiler()
+needs_compiler = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+HEADERS = include_dir() / "dl_kernels"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or built here."""
+    if given := os.environ.get("DL_TEST_EMULATED_GPU"):
+        return Path(given)
+    return build_vendor(tmp_path_factory.mktemp("emulated"))
+
+
+def operators_of(family: Path) -> list[str]:
+    _, _, listed = family.read_text(encoding="utf-8").partition("// clang-format off")
+    return re.findall(r"X\(((?:diopi|dlop)\w+)\)", listed)
+
+
+@needs_compiler
+def test_every_operator_of_the_gpu_families_is_there(library: Path) -> None:
+    wanted = {name for family in families(for_gpu=True) for name in operators_of(family)}
+    with load_vendor(library) as vendor:
+        assert {name for name in wanted if not vendor.operators[name]} == set()
+        assert not vendor.host_accessible
+
+
+@needs_compiler
+def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
+    if not NUMERIC_TESTS.is_dir():
+        pytest.skip(f"the CPU vendor's tests are not at {NUMERIC_TESTS}")
+    host_only = [name for family in families(for_gpu=False) for name in operators_of(family)]
+    environment = {
+        **os.environ,
+        "DL_TEST_LIBRARY": str(library),
+        "DL_TEST_WITHOUT": ",".join(host_only),
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+        ),
+    }
+    files = sorted(NUMERIC_TESTS.glob("test_*.py"))
+    # These are about the CPU vendor's own libraries and its threads.
+    own = {
+        "test_diopi_impl.py",
+        "test_libraries.py",
+        "test_library.py",
+        "test_plugin.py",
+        "test_runtime.py",
+    }
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q"]
+    command += ["-p", "skip_host_only"]
+    done = subprocess.run(
+        [*command, *(str(path) for path in files if path.name not in own)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None
+    assert int(passed[1]) > 1000
+
+
+@needs_compiler
+def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
+    script = (
+        "import sys, numpy as np\n"
+        "from diopi_proto import load_vendor\n"
+        "with load_vendor(sys.argv[1]) as vendor:\n"
+        "    x = np.random.default_rng(1).standard_normal((7, 333)).astype(np.float32)\n"
+        "    out = vendor.empty((7, 333), dtype='float32')\n"
+        "    vendor.call('diopiSoftmax', out, vendor.tensor(x), 1)\n"
+        "    print(out.numpy().tobytes().hex())\n"
+    )
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(library)],
+            env={**os.environ, "DL_EMULATION_SEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(results) == 1
+
+
+@needs_compiler
+def test_host_cannot_read_the_device(library: Path) -> None:
+    script = (
+        "import sys, numpy as np, cffi\n"
+        "from diopi_proto import load_vendor\n"
+        "vendor = load_vendor(sys.argv[1])\n"
+        "tensor = vendor.tensor(np.ones(3, np.float32))\n"
+        "print('ready', flush=True)\n"
+        "cffi.FFI().cast('float *', tensor.storage.address)[0]\n"
+        "print('read')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(library)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "ready\n"
+    assert done.returncode < 0
+
+
+def barriers(header: str) -> list[int]:
+    """Positions of the barriers in a header's text."""
+    text = (HEADERS / header).read_text(encoding="utf-8")
+    return [match.start() for match in re.finditer(r"\b(?:gpu::)?barrier\(\);", text)]
+
+
+CASES = [
+    (header, at) for header in ("gpu/block.h", "gpu/gemm.h") for at in range(len(barriers(header)))
+]
+
+
+def build_collectives(folder: Path) -> Path:
+    """A program that compares every collective of a block with a loop."""
+    flags = (f"-I{folder / 'mutated'}",)
+    objects = []
+    for source in (EMULATION / "check" / "collectives.cpp", *sorted(EMULATION.glob("*.cpp"))):
+        if source.stem == "vendor":
+            continue
+        objects.append(folder / f"{source.stem}.o")
+        compile_object(source, objects[-1], *flags)
+    program = folder / "collectives"
+    subprocess.run([*COMPILER, "-o", str(program), *map(str, objects)], check=True)
+    return program
+
+
+@needs_compiler
+def test_collectives_agree_with_loops(tmp_path: Path) -> None:
+    program = build_collectives(tmp_path)
+    for seed in range(5):
+        done = subprocess.run(
+            [str(program)],
+            env={"DL_EMULATION_SEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_compiler
+@pytest.mark.parametrize(("header", "at"), CASES)
+def test_a_missing_barrier_is_noticed(header: str, at: int, tmp_path: Path) -> None:
+    text = (HEADERS / header).read_text(encoding="utf-8")
+    position = barriers(header)[at]
+    mutated = tmp_path / "mutated" / "dl_kernels" / header
+    mutated.parent.mkdir(parents=True)
+    mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
+    program = build_collectives(tmp_path)
+    codes = [
+        subprocess.run(
+            [str(program)],
+            env={"DL_EMULATION_SEED": str(seed)},
+            capture_output=True,
+            check=False,
+        ).returncode
+        for seed in range(5)
+    ]
+    assert any(code != 0 for code in codes), f"barrier {at} of {header} is not needed"

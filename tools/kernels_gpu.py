@@ -1,0 +1,96 @@
+"""Compile the operators of dl-kernels with the GPU compilers that are here, and say which are not.
+
+The front ends of nvcc and hipcc read every family that GPUs can have; ``--objects`` makes machine
+code of it too, which takes minutes a family.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
+HOST_ONLY = '#include "dl_kernels/host_only.h"'
+
+
+@dataclass(frozen=True)
+class GpuCompiler:
+    """How one compiler is called. `check` stops after the front end."""
+
+    name: str
+    suffix: str
+    flags: tuple[str, ...]
+    check: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+COMPILERS = (
+    GpuCompiler(
+        "nvcc",
+        ".cu",
+        (
+            "-std=c++17",
+            "--expt-relaxed-constexpr",
+            "-gencode=arch=compute_80,code=sm_80",
+            "-gencode=arch=compute_90,code=sm_90",
+        ),
+        ("-fdevice-syntax-only",),
+    ),
+    # Without a platform it would look for nvcc, without a chip for a GPU.
+    GpuCompiler(
+        "hipcc",
+        ".hip",
+        ("-std=c++17", "--offload-arch=gfx90a", "-Wall"),
+        ("-fsyntax-only",),
+        (("HIP_PLATFORM", "amd"),),
+    ),
+)
+
+
+def families() -> list[Path]:
+    """The operator files that a GPU can have."""
+    found = sorted((INCLUDES[0] / "dl_kernels/ops").glob("*.inc"))
+    return [path for path in found if HOST_ONLY not in path.read_text(encoding="utf-8")]
+
+
+def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects: bool) -> str:
+    """Compile a family; return what went wrong, or nothing."""
+    source = folder / f"{family.stem}{compiler.suffix}"
+    source.write_text(f'#include "dl_kernels/ops/{family.name}"\n', encoding="utf-8")
+    command = [compiler.name, *compiler.flags, *(() if objects else compiler.check)]
+    command += [f"-I{path}" for path in INCLUDES]
+    command += ["-c", str(source), "-o", str(source.with_suffix(".o"))]
+    environment = {**os.environ, **dict(compiler.environment)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return "" if done.returncode == 0 else done.stderr
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--objects", action="store_true", help="make machine code too")
+    parser.add_argument("families", nargs="*", help="names of families; all by default")
+    options = parser.parse_args()
+    chosen = [path for path in families() if not options.families or path.stem in options.families]
+    failures = 0
+    for compiler in COMPILERS:
+        if shutil.which(compiler.name) is None:
+            print(f"{compiler.name}: skipped, it is not in PATH", flush=True)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            for family in chosen:
+                error = compile_family(compiler, family, Path(folder), objects=options.objects)
+                failures += 1 if error else 0
+                verdict = f"failed\n{error}" if error else "ok"
+                print(f"{compiler.name}: {family.stem}: {verdict}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
