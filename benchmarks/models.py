@@ -1,10 +1,10 @@
 """Training steps of the three example models on dl and on the CPU, and where their time goes.
 
-Each case is one model in one dtype with one number of threads. Steps on the two devices alternate in
-one process, on the same data; the figures are medians. The shares say how much of a dl step is spent
-in products and convolutions (which the vendor gives to libraries where they are installed), in its
-other kernels, in fallbacks to torch's CPU kernels, and elsewhere (Python, autograd, dispatch). With ``--without-libraries`` the vendor's own
-kernels do everything.
+Each case is one model in one dtype with one number of threads. Steps on the two devices alternate
+in one process, on the same data; the figures are medians. The shares say how much of a dl step is
+spent in products and convolutions (which the vendor gives to libraries where they are installed),
+in its other kernels, in fallbacks to torch's CPU kernels, and elsewhere (Python, autograd,
+dispatch). With ``--without-libraries`` the vendor's own kernels do everything.
 
     python benchmarks/models.py [--json FILE] [--repeats N] [--quick] [--without-libraries]
 """

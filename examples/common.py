@@ -52,7 +52,8 @@ def round_otherwise(model: torch.nn.Module, rounding: str | None, seed: int) -> 
     ``nudged`` moves every weight to a neighbouring number, the side drawn from ``seed``;
     ``no-onednn`` has torch's CPU compute with its other kernels.
     """
-    torch.backends.mkldnn.enabled = rounding != "no-onednn"
+    if rounding == "no-onednn":
+        torch.backends.mkldnn.enabled = False
     if rounding != "nudged":
         return
     generator = torch.Generator().manual_seed(seed)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from common import RunLog, argument_parser, autocast, round_otherwise, standard_library_text, windows
+from common import (
+    RunLog,
+    argument_parser,
+    autocast,
+    round_otherwise,
+    standard_library_text,
+    windows,
+)
 
 
 def build_model(length: int, dropout: float) -> LlamaForCausalLM:

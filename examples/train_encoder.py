@@ -5,7 +5,14 @@ from __future__ import annotations
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from common import RunLog, argument_parser, autocast, round_otherwise, standard_library_text, windows
+from common import (
+    RunLog,
+    argument_parser,
+    autocast,
+    round_otherwise,
+    standard_library_text,
+    windows,
+)
 
 MASK = 256
 VOCABULARY = 264

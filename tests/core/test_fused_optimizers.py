@@ -102,6 +102,7 @@ def test_the_rate_may_be_a_tensor(name: str, where: str) -> None:
     )
 
 
+@pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_other_precisions(name: str, dtype: torch.dtype) -> None:
@@ -136,6 +137,7 @@ def test_gradients_stay_as_they_are() -> None:
             assert torch.equal(weight.grad.cpu(), gradient), name
 
 
+@pytest.mark.vendor("cpu")
 def test_strided_parameters() -> None:
     paths = []
     for device in ("cpu", "dl"):

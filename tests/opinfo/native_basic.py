@@ -43,6 +43,7 @@ BACKWARD: dict[str, tuple[str, ...]] = {
 
 # Plain samples that dl-core leaves to the CPU: a pattern of what describe() says, and why.
 DECLARED = {
+    "addr": (r".*alpha=0\.0", "infinity times 0: no number here, while products leave it alone"),
     "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),

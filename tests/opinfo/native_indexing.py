@@ -8,7 +8,9 @@ import torch
 
 from .direct_cases import DirectCase
 
-_SCATTER_REDUCE = tuple(f"scatter_reduce.{name}" for name in ("sum", "prod", "mean", "amax", "amin"))
+_SCATTER_REDUCE = tuple(
+    f"scatter_reduce.{name}" for name in ("sum", "prod", "mean", "amax", "amin")
+)
 
 FORWARD: dict[str, tuple[str, ...]] = {
     "_index_put_impl_": ("index_put",),

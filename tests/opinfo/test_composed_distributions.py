@@ -12,6 +12,8 @@ import torch
 
 from diopi_proto.tolerance.distribution import compare_distribution
 
+pytestmark = pytest.mark.vendor("cpu")
+
 Values = Any
 Fill = Callable[..., torch.Tensor]
 

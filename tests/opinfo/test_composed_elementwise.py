@@ -15,7 +15,7 @@ from .sweep import Report, check_forward
 from .written_forms import check_in_place, check_out
 
 # Many operators of torch warn of others that are to replace them.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 FUNCTIONS = (
     "angle",

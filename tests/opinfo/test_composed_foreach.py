@@ -14,6 +14,8 @@ from torch.utils._pytree import tree_map
 
 from .native import REFUSED
 
+pytestmark = pytest.mark.vendor("cpu")
+
 SIZE = 3
 TENSORS = 4
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import torch
-from dl_core import _C
 from torch.testing import assert_close, make_tensor
 from torch.utils._pytree import tree_map_only
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+from dl_core import _C
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 aten = torch.ops.aten
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -110,7 +111,12 @@ CASES = [
         )
         for update in (True, False)
     ),
-    Case("batch_norm_update_stats", aten.batch_norm_update_stats, (*_BATCH[:1], *_BATCH[3:5], 0.1), (1, 2)),
+    Case(
+        "batch_norm_update_stats",
+        aten.batch_norm_update_stats,
+        (*_BATCH[:1], *_BATCH[3:5], 0.1),
+        (1, 2),
+    ),
     Case("batch_norm_update_stats", aten.batch_norm_update_stats, (normal(6, 3), None, None, 0.1)),
     *(
         Case("_weight_norm_interface", aten._weight_norm_interface, (normal(6, 4, 3), g, dim))

@@ -14,7 +14,7 @@ from .native import check_native
 from .operators import Judgement
 from .sweep import Arguments, compare_calls
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 aten = torch.ops.aten
 

@@ -12,7 +12,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from .native import NativeReport, _calls, _one
 from .operators import Judgement, full_name
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 FORWARD = (
     "all",

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.vendor("cpu")
+
 INPUT, HIDDEN, LENGTH, BATCH = 5, 7, 6, 3
 LAYERS: dict[str, tuple[type[torch.nn.RNNBase], dict[str, Any]]] = {
     "lstm": (torch.nn.LSTM, dict()),

@@ -88,7 +88,7 @@ class Reference:
 def gradients(
     ref: Reference, o: Array, g: Array, q: Array, k: Array, v: Array, scale: float
 ) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
-    """The three gradients from the output as stored, and the same with the magnitudes of all terms."""
+    """The three gradients from the output as stored, and the same of all terms' magnitudes."""
     group = q.shape[1] // k.shape[1]
     many = k.repeat(group, axis=1), v.repeat(group, axis=1)
 
@@ -205,8 +205,8 @@ def test_attention_names_what_does_not_go_together(vendor: Vendor) -> None:
     q, k = (out_like(vendor, shape, "float32") for shape in [(1, 3, 4, 8), (1, 2, 4, 8)])
     with pytest.raises(OperatorError, match="q has 3 heads, not a multiple of the 2 of k and v"):
         vendor.op.dlopAttention(q, None, q, k, k, None, 1.0, False)
-    with pytest.raises(OperatorError, match="mask has 3 elements in dim 3 .* broadcast to 4"):
-        mask = out_like(vendor, (4, 3), "float32")
+    mask = out_like(vendor, (4, 3), "float32")
+    with pytest.raises(OperatorError, match=r"mask has 3 elements in dim 3 .* broadcast to 4"):
         vendor.op.dlopAttention(q, None, q, q, q, mask, 1.0, False)
     with pytest.raises(OperatorError, match="the output must have 1 samples, 3 heads and 4 rows"):
         vendor.op.dlopAttention(k, None, q, q, q, None, 1.0, False)

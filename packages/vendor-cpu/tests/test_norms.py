@@ -139,7 +139,9 @@ def test_batch_norm_of_half_inputs_keeps_float_statistics(
     column = (1, 4) + (1,) * (len(shape) - 2)
     want = hat * weight.reshape(column) + bias.reshape(column)
     got = exact(out.numpy(), dtype)
-    assert np.all(np.abs(got - want) <= (0.001 if dtype == "float16" else 0.008) * (1 + np.abs(want)))
+    assert np.all(
+        np.abs(got - want) <= (0.001 if dtype == "float16" else 0.008) * (1 + np.abs(want))
+    )
     assert np.allclose(mean.numpy(), center.reshape(-1).astype(float), atol=1e-6)
     assert np.allclose(invstd.numpy(), scale.reshape(-1).astype(float), rtol=1e-5)
     assert np.allclose(running[0].numpy(), 0.25 * center.reshape(-1).astype(float), atol=1e-6)

@@ -108,7 +108,9 @@ def test_windows_are_added_back(
             magnitude[tuple(at)] += np.abs(part)
     out = out_like(vendor, shape, dtype, layout)
     vendor.op.UnfoldBackward(out, g, list(shape), dim, size, step)
-    check(out, want, OpClass.REDUCTION, "UnfoldBackward", reduction_length=size, magnitude=magnitude)
+    check(
+        out, want, OpClass.REDUCTION, "UnfoldBackward", reduction_length=size, magnitude=magnitude
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -116,13 +118,18 @@ def test_windows_are_added_back(
 def test_columns_and_images(vendor: Vendor, dtype: str, layout: str) -> None:
     a, x = place(vendor, numbers((2, 3, 6, 7), dtype, 326), dtype, layout)
     (kh, kw), (dh, dw), (ph, pw), (sh, sw) = (2, 3), (2, 1), (1, 0), (1, 2)
-    rows, columns = (6 + 2 * ph - dh * (kh - 1) - 1) // sh + 1, (7 + 2 * pw - dw * (kw - 1) - 1) // sw + 1
+    rows, columns = (
+        (6 + 2 * ph - dh * (kh - 1) - 1) // sh + 1,
+        (7 + 2 * pw - dw * (kw - 1) - 1) // sw + 1,
+    )
     padded = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
     want = np.zeros((2, 3, kh, kw, rows, columns), x.dtype)
     back = np.zeros_like(padded)
     for i in range(kh):
         for j in range(kw):
-            part = np.s_[:, :, i * dh : i * dh + sh * rows : sh, j * dw : j * dw + sw * columns : sw]
+            part = np.s_[
+                :, :, i * dh : i * dh + sh * rows : sh, j * dw : j * dw + sw * columns : sw
+            ]
             want[:, :, i, j] = padded[part]
             back[part] += padded[part]
     lists = ([kh, kw], [dh, dw], [ph, pw], [sh, sw])

@@ -1,6 +1,5 @@
 #include "aten/direct_plan.h"
 
-
 #include "aten/empty.h"
 #include "aten/resize_output.h"
 

@@ -181,8 +181,7 @@ struct TypedFallback<Return(Args...)> {
     HostArguments host(index, false, false);
     host.begin();
     // Braces evaluate from left to right.
-    std::tuple<typed::Held<Args>...> held{
-        typed::hold<Args>(host, args, info.writes[Position])...};
+    std::tuple<typed::Held<Args>...> held{typed::hold<Args>(host, args, info.writes[Position])...};
     const auto run = [&](typed::Held<Args>&... each) -> Return {
       return op.typed<Return(Args...)>().redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
                                                     static_cast<Args>(each)...);

@@ -56,18 +56,12 @@ GridTap tap_at(const at::Tensor& place, int64_t size, at::Tensor weight, at::Ten
 // Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981); the polynomial
 // for distances below 1, and for those from 1 to 2, with their derivatives.
 constexpr double kFree = -0.75;
-at::Tensor near_weight(const at::Tensor& d) {
-  return ((kFree + 2) * d - (kFree + 3)) * d * d + 1;
-}
-at::Tensor near_slope(const at::Tensor& d) {
-  return (3 * (kFree + 2) * d - 2 * (kFree + 3)) * d;
-}
+at::Tensor near_weight(const at::Tensor& d) { return ((kFree + 2) * d - (kFree + 3)) * d * d + 1; }
+at::Tensor near_slope(const at::Tensor& d) { return (3 * (kFree + 2) * d - 2 * (kFree + 3)) * d; }
 at::Tensor far_weight(const at::Tensor& d) {
   return ((kFree * d - 5 * kFree) * d + 8 * kFree) * d - 4 * kFree;
 }
-at::Tensor far_slope(const at::Tensor& d) {
-  return (3 * kFree * d - 10 * kFree) * d + 8 * kFree;
-}
+at::Tensor far_slope(const at::Tensor& d) { return (3 * kFree * d - 10 * kFree) * d + 8 * kFree; }
 
 std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding padding,
                                 bool align_corners) {
@@ -75,8 +69,7 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding 
   const at::Tensor t = at.value - cell, u = 1 - t;
   const at::Tensor weights[4] = {far_weight(t + 1), near_weight(t), near_weight(u),
                                  far_weight(u + 1)};
-  const at::Tensor slopes[4] = {far_slope(t + 1), near_slope(t), -near_slope(u),
-                                -far_slope(u + 1)};
+  const at::Tensor slopes[4] = {far_slope(t + 1), near_slope(t), -near_slope(u), -far_slope(u + 1)};
   std::vector<GridTap> taps;
   for (int64_t k = 0; k < 4; ++k) {
     const Coordinate place = padded({cell + (k - 1), at.slope}, size, padding, align_corners);
@@ -90,8 +83,8 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding 
 std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridInterpolation mode,
                                GridPadding padding, bool align_corners) {
   const double half = static_cast<double>(align_corners ? size - 1 : size) / 2;
-  const at::Tensor value = align_corners ? (places + 1) * half
-                                         : ((places + 1) * static_cast<double>(size) - 1) / 2;
+  const at::Tensor value =
+      align_corners ? (places + 1) * half : ((places + 1) * static_cast<double>(size) - 1) / 2;
   const Coordinate at{value, at::ones_like(places) * half};
   if (mode == GridInterpolation::bicubic) return cubic_taps(at, size, padding, align_corners);
   const Coordinate place = padded(at, size, padding, align_corners);

@@ -77,8 +77,11 @@ bool input_gradient(DirectPlan& plan, const Tensor& self, c10::MemoryFormat form
 bool max_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArrayRef kernel,
               at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
               bool ceil_mode) {
-  Windows windows{per_axis(kernel, {}, spatial), per_axis(stride, kernel, spatial),
-                  per_axis(padding, {}, spatial), per_axis(dilation, {}, spatial), {}};
+  Windows windows{per_axis(kernel, {}, spatial),
+                  per_axis(stride, kernel, spatial),
+                  per_axis(padding, {}, spatial),
+                  per_axis(dilation, {}, spatial),
+                  {}};
   if (!is_image(self, spatial) || !windows.fit(self, spatial, ceil_mode)) return false;
   plan.start(self);
   const c10::MemoryFormat format = own_format(self, spatial);
@@ -92,8 +95,11 @@ bool max_pool_backward(DirectPlan& plan, int64_t spatial, const Tensor& grad_out
                        const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride,
                        at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode,
                        const Tensor& indices) {
-  Windows windows{per_axis(kernel, {}, spatial), per_axis(stride, kernel, spatial),
-                  per_axis(padding, {}, spatial), per_axis(dilation, {}, spatial), {}};
+  Windows windows{per_axis(kernel, {}, spatial),
+                  per_axis(stride, kernel, spatial),
+                  per_axis(padding, {}, spatial),
+                  per_axis(dilation, {}, spatial),
+                  {}};
   if (!alike(self, grad_output) || !is_image(self, spatial)) return false;
   if (!windows.fit(self, spatial, ceil_mode) || grad_output.sizes() != windows.sizes) return false;
   if (!fits_indices(grad_output, indices)) return false;
@@ -104,8 +110,11 @@ bool max_pool_backward(DirectPlan& plan, int64_t spatial, const Tensor& grad_out
 bool avg_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArrayRef kernel,
               at::IntArrayRef stride, at::IntArrayRef padding, bool ceil_mode,
               std::optional<int64_t> divisor) {
-  Windows windows{per_axis(kernel, {}, spatial), per_axis(stride, kernel, spatial),
-                  per_axis(padding, {}, spatial), DimVector(spatial, 1), {}};
+  Windows windows{per_axis(kernel, {}, spatial),
+                  per_axis(stride, kernel, spatial),
+                  per_axis(padding, {}, spatial),
+                  DimVector(spatial, 1),
+                  {}};
   if (!is_image(self, spatial) || !windows.fit(self, spatial, ceil_mode)) return false;
   if (divisor && *divisor == 0) return false;
   plan.start(self);
@@ -117,8 +126,11 @@ bool avg_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArra
 bool avg_pool_backward(DirectPlan& plan, int64_t spatial, const Tensor& grad_output,
                        const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride,
                        at::IntArrayRef padding, bool ceil_mode, std::optional<int64_t> divisor) {
-  Windows windows{per_axis(kernel, {}, spatial), per_axis(stride, kernel, spatial),
-                  per_axis(padding, {}, spatial), DimVector(spatial, 1), {}};
+  Windows windows{per_axis(kernel, {}, spatial),
+                  per_axis(stride, kernel, spatial),
+                  per_axis(padding, {}, spatial),
+                  DimVector(spatial, 1),
+                  {}};
   if (!alike(self, grad_output) || !is_image(self, spatial)) return false;
   if (!windows.fit(self, spatial, ceil_mode) || grad_output.sizes() != windows.sizes) return false;
   if (divisor && *divisor == 0) return false;

@@ -1,6 +1,5 @@
 #include "aten/plans_upsample.h"
 
-
 #include "aten/plan_checks.h"
 #include "aten/resize_output.h"
 
@@ -89,7 +88,8 @@ bool upsample_backward(DirectPlan& plan, Resampling kind, const Tensor& grad_out
   if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output))
     return false;
   if (grad_output.sizes() != resized(input_size, output_size)) return false;
-  if (!contract_agrees(kind, grad_output, input_size, output_size, align_corners, scales)) return false;
+  if (!contract_agrees(kind, grad_output, input_size, output_size, align_corners, scales))
+    return false;
   plan.start(grad_output);
   plan.output(input_size, grad_output.scalar_type(), grad_output.suggest_memory_format());
   return true;

@@ -21,8 +21,9 @@ inline c10::OperatorHandle find_operator(const char* name, const char* overload)
 // As device_of for one tensor: the first of the list decides.
 template <typename List>
 int device_of_list(const List& tensors) {
-  return tensors.size() == 0 ? -1
-                             : ::dl::core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
+  return tensors.size() == 0
+             ? -1
+             : ::dl::core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
 }
 
 // An array of input handles, NULL entries for undefined tensors.

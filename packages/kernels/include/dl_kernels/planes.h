@@ -115,7 +115,7 @@ inline diopiError_t set_windows(const char* op, int spatial, diopiSize_t kernel,
                   (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
                   (long long)axis.dilation);
     }
-    if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input + axis.padding) {
+    if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input) {
       return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output,
                   (long long)axis.input);
     }

@@ -18,28 +18,38 @@ struct AxisResize {
 
   DL_FN int64_t taps() const { return cubic ? 4 : 2; }
 
-  // Where output cell `o` lies on the input.
-  DL_FN double position(int64_t o) const {
+  // Where output cell `o` lies on the input: past the cell `index` by `past` of `parts`. Worked out
+  // in integers, for differences of rounded positions would lose what they have in common.
+  struct Place {
+    int64_t index, past, parts;
+  };
+  DL_FN Place place(int64_t o) const {
+    int64_t at, parts;
     if (align_corners) {
-      return output > 1 ? static_cast<double>(input - 1) / static_cast<double>(output - 1) *
-                              static_cast<double>(o)
-                        : 0.0;
+      at = o * (input - 1);
+      parts = output > 1 ? output - 1 : 1;
+      if (output <= 1) at = 0;
+    } else {
+      at = (2 * o + 1) * input - output;
+      parts = 2 * output;
+      if (at < 0 && !cubic) at = 0;
     }
-    const double scale = static_cast<double>(input) / static_cast<double>(output);
-    const double at = (static_cast<double>(o) + 0.5) * scale - 0.5;
-    return at < 0 && !cubic ? 0.0 : at;
+    int64_t index = at / parts;
+    if (index * parts > at) --index;
+    if (index > input - 1) return {input - 1, 0, 1};
+    return {index, at - index * parts, parts};
   }
 };
 
 // Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981), with -3/4 as
-// the free parameter. Weights of the cells at distance 1 + t, t, 1 - t and 2 - t.
-DL_FN void cubic_weights(double t, double (&weights)[4]) {
+// the free parameter. Weights of the cells at distance 1 + t, t, 1 - t and 2 - t, where u = 1 - t,
+// with the polynomials as products, in which nothing cancels.
+DL_FN void cubic_weights(double t, double u, double (&weights)[4]) {
   constexpr double a = -0.75;
-  const double u = 1.0 - t, far = t + 1.0, farther = u + 1.0;
-  weights[0] = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a;
-  weights[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
-  weights[2] = ((a + 2) * u - (a + 3)) * u * u + 1;
-  weights[3] = ((a * farther - 5 * a) * farther + 8 * a) * farther - 4 * a;
+  weights[0] = a * t * u * u;
+  weights[1] = u * (1 + t * (1 - (a + 2) * t));
+  weights[2] = t * (1 + u * (1 - (a + 2) * u));
+  weights[3] = a * u * t * t;
 }
 
 // The cells that result `t` is made of are cells[e] with weights[e], e in [begins[t], begins[t+1]).
@@ -65,16 +75,14 @@ struct FillTaps {
     block.map(resize.output + 1,
               [=](int64_t o) { first[o] = static_cast<int32_t>(o * resize.taps()); });
     block.map(resize.output, [=](int64_t o) {
-      const double position = resize.position(o);
-      int64_t cell = static_cast<int64_t>(position);
-      if (static_cast<double>(cell) > position) --cell;
-      if (cell > resize.input - 1) cell = resize.input - 1;
-      double t = position - static_cast<double>(cell);
-      t = t > 1 ? 1 : t;
-      double w[4] = {1 - t, t, 0, 0};
-      if (resize.cubic) cubic_weights(t, w);
+      const AxisResize::Place place = resize.place(o);
+      const double parts = static_cast<double>(place.parts);
+      const double t = static_cast<double>(place.past) / parts;
+      const double u = static_cast<double>(place.parts - place.past) / parts;
+      double w[4] = {u, t, 0, 0};
+      if (resize.cubic) cubic_weights(t, u, w);
       for (int64_t k = 0; k < resize.taps(); ++k) {
-        int64_t from = cell + k - (resize.cubic ? 1 : 0);
+        int64_t from = place.index + k - (resize.cubic ? 1 : 0);
         from = from < 0 ? 0 : from > resize.input - 1 ? resize.input - 1 : from;
         at[o * resize.taps() + k] = static_cast<int32_t>(from);
         weight[o * resize.taps() + k] = static_cast<C>(w[k]);
@@ -132,8 +140,7 @@ class TapTable {
     if (!transposed) return;
     int32_t* const backward = transposed_cells_.reserve(launch, axis.input + 1 + entries);
     C* const shares = transposed_weights_.reserve(launch, entries);
-    rows(launch, 1, 1,
-         TransposeTaps<C>{axis, taps_, backward, backward + axis.input + 1, shares});
+    rows(launch, 1, 1, TransposeTaps<C>{axis, taps_, backward, backward + axis.input + 1, shares});
     taps_ = {backward, backward + axis.input + 1, shares, 0};
   }
   const Taps<C>& taps() const { return taps_; }
@@ -196,8 +203,9 @@ struct ResizeColumns {
     const I* const plane = in + row / pieces / to_cells * from_cells * inner + start;
     const int32_t begin = taps.begins[t], end = taps.begins[t + 1];
     if (end - begin == 2) {
-      const I *const a = plane + taps.cells[begin] * inner,
-                     *const b = plane + taps.cells[begin + 1] * inner;
+      const I *const a = plane + taps.cells[begin] * inner, *const b =
+                                                                plane +
+                                                                taps.cells[begin + 1] * inner;
       const C wa = taps.weights[begin], wb = taps.weights[begin + 1];
       block.map(n, [=](int64_t j) { to[j] = cast<O>(cast<C>(a[j]) * wa + cast<C>(b[j]) * wb); });
       return;

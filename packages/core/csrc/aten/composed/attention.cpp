@@ -33,11 +33,17 @@ double scale_of(const at::Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
-// As the projection before it lies: mostly [N, S, H, D], so that joining the heads copies nothing.
+// In the order of `like`'s dimensions, as torch's description of the operator has it: mostly
+// [N, S, H, D], as the projection before it lies, so that joining the heads copies nothing.
+at::Tensor empty_laid_out_as(const at::Tensor& like, at::IntArrayRef sizes) {
+  const bool same = sizes == like.sizes() && like.is_non_overlapping_and_dense();
+  return empty_strided_on(
+      like.get_device(), sizes,
+      same ? like.strides().vec() : at::infer_dense_strides(sizes, like.strides()),
+      like.scalar_type());
+}
 at::Tensor empty_laid_out_as(const at::Tensor& like) {
-  return like.is_non_overlapping_and_dense()
-             ? empty_strided_on(like.get_device(), like.sizes(), like.strides(), like.scalar_type())
-             : empty_on(like.get_device(), like.sizes(), like.scalar_type());
+  return empty_laid_out_as(like, like.sizes());
 }
 
 bool attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -47,9 +53,7 @@ bool attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& va
   if (index < 0 || forward_site.disabled.load(std::memory_order_relaxed)) return false;
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttention);
   if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
-  out = empty_on(index, {query.size(0), query.size(2), query.size(1), value.size(3)},
-                 query.scalar_type())
-            .transpose(1, 2);
+  out = empty_laid_out_as(query, {query.size(0), query.size(1), query.size(2), value.size(3)});
   lse = empty_on(index, {query.size(0), query.size(1), query.size(2)},
                  at::toOpMathType(query.scalar_type()));
   NativeCall call(forward_site, index);

@@ -14,9 +14,9 @@
 #include <tuple>
 
 #include "aten/composed.h"
+#include "aten/composed_fallback.h"
 #include "aten/grid_taps.h"
 #include "aten/plan_checks.h"
-#include "aten/composed_fallback.h"
 
 namespace dl::core {
 namespace {
@@ -140,7 +140,11 @@ at::Tensor input_gradient(const GridTable& table, const at::Tensor& grad, const 
   std::vector<int64_t> shape(input.sizes().begin(), input.sizes().end());
   shape.erase(shape.begin() + 1);
   shape.push_back(input.size(1));
-  return total.narrow(0, 0, outside).view(shape).movedim(-1, 1).to(input.scalar_type()).contiguous();
+  return total.narrow(0, 0, outside)
+      .view(shape)
+      .movedim(-1, 1)
+      .to(input.scalar_type())
+      .contiguous();
 }
 
 at::Tensor grid_gradient(const GridTable& table, const at::Tensor& grad, const at::Tensor& input,
@@ -163,9 +167,9 @@ template <int64_t Spatial>
 at::Tensor forward(const at::Tensor& input, const at::Tensor& grid, int64_t mode, int64_t padding,
                    bool align_corners) {
   if (samples(input, grid, Spatial, mode, padding)) {
-    return sample(input, grid,
-                  {static_cast<GridInterpolation>(mode), static_cast<GridPadding>(padding),
-                   align_corners});
+    return sample(
+        input, grid,
+        {static_cast<GridInterpolation>(mode), static_cast<GridPadding>(padding), align_corners});
   }
   static const auto op =
       find_operator(Spatial == 2 ? "aten::grid_sampler_2d" : "aten::grid_sampler_3d", "");

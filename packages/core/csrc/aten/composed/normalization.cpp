@@ -19,8 +19,8 @@
 
 #include "aten/composed.h"
 #include "aten/direct_plan.h"
-#include "aten/wrapper.h"
 #include "aten/resize_output.h"
+#include "aten/wrapper.h"
 
 namespace dl::core {
 namespace {

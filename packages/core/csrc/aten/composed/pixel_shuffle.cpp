@@ -42,10 +42,10 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
               "dimension to be divisible by the square of upscale_factor, but input.size(-3)=",
               channels, " is not divisible by ", factor * factor);
   const int64_t left = channels / (factor * factor);
-  const at::Tensor split =
-      self.reshape(leading(self, {left, factor, factor, height, width}));
+  const at::Tensor split = self.reshape(leading(self, {left, factor, factor, height, width}));
   return permute_last(split, {0, 3, 1, 4, 2})
-      .reshape(leading(self, {left, height * factor, width * factor}))
+      .clone(at::MemoryFormat::Contiguous)
+      .view(leading(self, {left, height * factor, width * factor}))
       .contiguous(self.suggest_memory_format());
 }
 
@@ -61,7 +61,8 @@ at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
   const at::Tensor split =
       self.reshape(leading(self, {channels, height / factor, factor, width / factor, factor}));
   return permute_last(split, {0, 2, 4, 1, 3})
-      .reshape(leading(self, {channels * factor * factor, height / factor, width / factor}))
+      .clone(at::MemoryFormat::Contiguous)
+      .view(leading(self, {channels * factor * factor, height / factor, width / factor}))
       .contiguous(self.suggest_memory_format());
 }
 

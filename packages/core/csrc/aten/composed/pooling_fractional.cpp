@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/plan_checks.h"
 #include "aten/composed_fallback.h"
+#include "aten/plan_checks.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {
@@ -55,9 +55,9 @@ Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output
     if (output[i] < 1 || kernel[i] < 1 || output[i] + kernel[i] - 1 > size) return {};
     // The first sample is for the last axis of planes, but for the first one of volumes.
     const int64_t at = spatial == 2 ? 1 - i : i;
-    const at::Tensor begins = starts(
-        samples.narrow(0, 0, shape[0]).narrow(1, 0, shape[1]).select(2, at), size, output[i],
-        kernel[i]);
+    const at::Tensor begins =
+        starts(samples.narrow(0, 0, shape[0]).narrow(1, 0, shape[1]).select(2, at), size, output[i],
+               kernel[i]);
     const at::Tensor axis =
         begins.unsqueeze(-1) + at::arange(kernel[i], at::kLong).to(self.device());
     shape.push_back(output[i]);
@@ -106,9 +106,9 @@ std::tuple<at::Tensor&, at::Tensor&> into(const at::Tensor& self, at::IntArrayRe
   }
   static const auto op = find_operator(
       Spatial == 2 ? "aten::fractional_max_pool2d" : "aten::fractional_max_pool3d", "output");
-  using Signature = std::tuple<at::Tensor&, at::Tensor&>(
-      const at::Tensor&, at::IntArrayRef, at::IntArrayRef, const at::Tensor&, at::Tensor&,
-      at::Tensor&);
+  using Signature =
+      std::tuple<at::Tensor&, at::Tensor&>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef,
+                                           const at::Tensor&, at::Tensor&, at::Tensor&);
   return TypedFallback<Signature>::call(op, self, kernel, output, samples, out, indices);
 }
 

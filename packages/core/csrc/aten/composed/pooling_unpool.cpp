@@ -4,8 +4,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "aten/composed.h"
-#include "aten/plan_checks.h"
 #include "aten/composed_fallback.h"
+#include "aten/plan_checks.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {
@@ -35,9 +35,7 @@ at::Tensor& into(at::Tensor& out, const at::Tensor& made) {
   return out.copy_(made);
 }
 
-bool takes(const at::Tensor& out, const at::Tensor& self) {
-  return plans::alike(self, out);
-}
+bool takes(const at::Tensor& out, const at::Tensor& self) { return plans::alike(self, out); }
 
 at::Tensor max_unpool2d(const at::Tensor& self, const at::Tensor& indices,
                         at::IntArrayRef output_size) {
@@ -56,8 +54,7 @@ at::Tensor& max_unpool2d_out(const at::Tensor& self, const at::Tensor& indices,
       return into(out, made);
   }
   static const auto op = find_operator("aten::max_unpool2d", "out");
-  using Signature =
-      at::Tensor&(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::Tensor&);
+  using Signature = at::Tensor&(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::Tensor&);
   return TypedFallback<Signature>::call(op, self, indices, output_size, out);
 }
 

@@ -61,9 +61,8 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
   TORCH_CHECK(row >= 0, "row must be non-negative, got", row);
   TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
   const at::ScalarType type = dtype.value_or(at::kLong);
-  TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt,
-                              upper ? "\"triu" : "\"tril", "_indices\" not implemented for '",
-                              type, "'");
+  TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt, upper ? "\"triu" : "\"tril",
+                              "_indices\" not implemented for '", type, "'");
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   const Tensor mask = at::ones({row, col}, options);
   const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();

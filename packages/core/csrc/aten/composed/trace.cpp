@@ -15,8 +15,6 @@ at::Tensor trace(const at::Tensor& self) {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("trace", trace);
-}
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { DL_COMPOSED("trace", trace); }
 
 }  // namespace dl::core

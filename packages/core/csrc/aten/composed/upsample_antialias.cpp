@@ -2,9 +2,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten/composed.h"
+#include "aten/composed_fallback.h"
 #include "aten/plan_checks.h"
 #include "aten/plans_upsample.h"
-#include "aten/composed_fallback.h"
 
 namespace dl::core {
 namespace {
@@ -69,31 +69,30 @@ at::Tensor gradient(const char* name, const at::Tensor& grad_output, at::IntArra
 }
 
 // The functions of one operator, which know its name.
-#define DL_ANTIALIASED(operation, kind)                                                           \
-  at::Tensor operation(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,   \
-                       std::optional<double> scales_h, std::optional<double> scales_w) {          \
-    return resized<kind>("aten::" #operation, self, output_size, align_corners, scales_h,         \
-                         scales_w);                                                               \
-  }                                                                                               \
-  at::Tensor& operation##_out(const at::Tensor& self, at::IntArrayRef output_size,                \
-                              bool align_corners, std::optional<double> scales_h,                 \
-                              std::optional<double> scales_w, at::Tensor& out) {                  \
-    return resized_out<kind>("aten::" #operation, self, output_size, align_corners, scales_h,     \
-                             scales_w, out);                                                      \
-  }                                                                                               \
-  at::Tensor operation##_backward(const at::Tensor& grad_output, at::IntArrayRef output_size,     \
-                                  at::IntArrayRef input_size, bool align_corners,                 \
-                                  std::optional<double> scales_h,                                 \
-                                  std::optional<double> scales_w) {                               \
-    return gradient<kind>("aten::" #operation "_backward", grad_output, output_size, input_size,  \
-                          align_corners, scales_h, scales_w);                                     \
-  }                                                                                               \
-  at::Tensor& operation##_backward_out(                                                           \
-      const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,     \
-      bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w,         \
-      at::Tensor& grad_input) {                                                                   \
-    return gradient_out<kind>("aten::" #operation "_backward", grad_output, output_size,          \
-                              input_size, align_corners, scales_h, scales_w, grad_input);         \
+#define DL_ANTIALIASED(operation, kind)                                                            \
+  at::Tensor operation(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,    \
+                       std::optional<double> scales_h, std::optional<double> scales_w) {           \
+    return resized<kind>("aten::" #operation, self, output_size, align_corners, scales_h,          \
+                         scales_w);                                                                \
+  }                                                                                                \
+  at::Tensor& operation##_out(const at::Tensor& self, at::IntArrayRef output_size,                 \
+                              bool align_corners, std::optional<double> scales_h,                  \
+                              std::optional<double> scales_w, at::Tensor& out) {                   \
+    return resized_out<kind>("aten::" #operation, self, output_size, align_corners, scales_h,      \
+                             scales_w, out);                                                       \
+  }                                                                                                \
+  at::Tensor operation##_backward(                                                                 \
+      const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,      \
+      bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) {        \
+    return gradient<kind>("aten::" #operation "_backward", grad_output, output_size, input_size,   \
+                          align_corners, scales_h, scales_w);                                      \
+  }                                                                                                \
+  at::Tensor& operation##_backward_out(const at::Tensor& grad_output, at::IntArrayRef output_size, \
+                                       at::IntArrayRef input_size, bool align_corners,             \
+                                       std::optional<double> scales_h,                             \
+                                       std::optional<double> scales_w, at::Tensor& grad_input) {   \
+    return gradient_out<kind>("aten::" #operation "_backward", grad_output, output_size,           \
+                              input_size, align_corners, scales_h, scales_w, grad_input);          \
   }
 DL_ANTIALIASED(_upsample_bilinear2d_aa, Resampling::aa_linear)
 DL_ANTIALIASED(_upsample_bicubic2d_aa, Resampling::aa_cubic)
