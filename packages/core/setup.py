@@ -29,8 +29,23 @@ class BuildWithRecord(build_py):
         )
 
 
-class BuildWithPrecompiledHeader(BuildExtension):
-    """Has torch's headers parsed once: they take longer than most files that include them."""
+# Files of a kind that are compiled together: a pattern of their paths, and how many such units.
+# Torch's headers and their templates take longer than most files that include them. Names in the
+# anonymous namespaces of one kind have to differ.
+UNITS = (
+    ("aten/wrappers/*.cpp", 4),
+    ("aten/composed/elementwise_*.cpp", 2),
+    ("aten/composed/*.cpp", 4),
+    ("aten/plans_*.cpp", 1),
+    ("aten/fused/*.cpp", 1),
+    ("aten/*.cpp", 3),
+    ("runtime/*.cpp", 1),
+    ("memory/*.cpp", 1),
+)
+
+
+class BuildInUnits(BuildExtension):
+    """Compiles many files at a time, with torch's headers parsed beforehand."""
 
     HEADERS = ("ATen/core/Tensor.h", "ATen/core/dispatch/Dispatcher.h", "torch/library.h")
 
@@ -38,8 +53,31 @@ class BuildWithPrecompiledHeader(BuildExtension):
         header = Path(self.build_temp).resolve() / "precompiled.h"
         ext.extra_compile_args = [*ext.extra_compile_args, "-std=c++20"]
         self.precompile(header, ext)
+        ext.sources = self.units(header.parent)
         ext.extra_compile_args += ["-include", str(header)]
         super().build_extension(ext)
+
+    def units(self, folder: Path) -> list[str]:
+        """Write a file for each unit, which includes its share; return all there is to compile.
+
+        The longest files go to different units.
+        """
+        sources = HERE / "csrc"
+        left = sorted(path.relative_to(sources) for path in sources.rglob("*.cpp"))
+        written: list[str] = []
+        for kind, (pattern, count) in enumerate(UNITS):
+            members = sorted(
+                (path for path in left if path.match(pattern)),
+                key=lambda path: -(sources / path).stat().st_size,
+            )
+            left = [path for path in left if path not in members]
+            for number in range(count):
+                unit = folder / f"unit_{kind}_{number}.cpp"
+                text = "".join(f'#include "{path}"\n' for path in members[number::count])
+                if not unit.exists() or unit.read_text(encoding="utf-8") != text:
+                    unit.write_text(text, encoding="utf-8")
+                written.append(str(unit))
+        return [*written, *(str(Path("csrc") / path) for path in left)]
 
     def precompile(self, header: Path, ext: Extension) -> None:
         """Compile ``header`` with the flags of the sources; without it they are slower to build."""
@@ -80,5 +118,5 @@ setup(
             extra_link_args=["-Wl,--as-needed"],
         )
     ],
-    cmdclass={"build_ext": BuildWithPrecompiledHeader, "build_py": BuildWithRecord},
+    cmdclass={"build_ext": BuildInUnits, "build_py": BuildWithRecord},
 )

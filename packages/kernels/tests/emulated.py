@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from os import environ
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count, environ
 from pathlib import Path
 
 from diopi_proto import include_dir as contract_dir
@@ -42,7 +43,7 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
-    objects = []
+    jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
     for family in families(for_gpu=True):
         source = folder / f"{family.stem}.cpp"
         source.write_text(
@@ -50,11 +51,13 @@ def build_vendor(folder: Path) -> Path:
             f"DL_EMULATED_FAMILY(DL_KERNELS_{family.stem.upper()})\n",
             encoding="utf-8",
         )
-        objects.append(folder / f"{family.stem}.o")
-        compile_object(source, objects[-1])
+        jobs.append((source, folder / f"{family.stem}.o", ()))
     for source in sorted(EMULATION.glob("*.cpp")):
-        objects.append(folder / f"emulation_{source.stem}.o")
-        compile_object(source, objects[-1], "-O1")
+        jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        for done in [pool.submit(compile_object, *job[:2], *job[2]) for job in jobs]:
+            done.result()
+    objects = [to for _, to, _ in jobs]
     library = folder / "libdl_emulated_gpu.so"
     link = [*COMPILER, "-shared", "-Wl,-z,defs", "-o", str(library), *map(str, objects)]
     subprocess.run(link, check=True)

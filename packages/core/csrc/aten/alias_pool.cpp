@@ -11,7 +11,6 @@ namespace dl::core {
 namespace {
 
 constexpr size_t kKept = 16;
-constexpr c10::DispatchKeySet kCpuKeys{c10::DispatchKey::CPU};
 
 // Inference tensors differ from others in their key set, so each mode has its own objects.
 std::vector<at::Tensor>& pool() {

@@ -6,6 +6,9 @@
 
 namespace dl::core {
 
+// Of the CPU tensors that stand for those of the device.
+inline constexpr c10::DispatchKeySet kCpuKeys{c10::DispatchKey::CPU};
+
 // A CPU tensor over `bytes` at `data`, with the geometry of `view`. Its storage is its own and owns
 // nothing.
 at::Tensor take_alias(const at::Tensor& view, void* data, size_t bytes);

@@ -109,7 +109,7 @@ bool forward_native(DirectPlan& plan, GivenOutputs given, const Tensor& input, c
                     const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                     at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
                     int64_t groups) {
-  const int device_index = device_of(input);
+  const int device_index = ::dl::core::device_of(input);
   if (device_index < 0 || forward_site.disabled.load(std::memory_order_relaxed)) return false;
   Geometry geometry;
   DimVector sizes;
@@ -149,7 +149,7 @@ bool backward_native(DirectPlan& plan, GivenOutputs given, const Tensor& grad_ou
                      at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                      bool transposed, at::IntArrayRef output_padding, int64_t groups,
                      std::array<bool, 3> mask) {
-  const int device_index = device_of(grad_output);
+  const int device_index = ::dl::core::device_of(grad_output);
   if (device_index < 0 || backward_site.disabled.load(std::memory_order_relaxed)) return false;
   Geometry geometry;
   DimVector sizes;

@@ -20,7 +20,7 @@ namespace {
 
 Site copy_site{"_copy_from", {"_copy_from"}, {Op::diopiCopyInp}};
 
-bool on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
+bool lies_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
 bool plain(const at::Tensor& tensor) { return !tensor.is_conj() && !tensor.is_neg(); }
 
@@ -47,16 +47,16 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
 
 // Lets torch's CPU kernel do it, on aliases or staged copies of the dl side.
 void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
-  const int index = on_dl(target) ? target.get_device() : source.get_device();
+  const int index = lies_on_dl(target) ? target.get_device() : source.get_device();
   const bool staged = !device_unchecked(index).host_accessible;
   HostArguments host(index, staged, false);
   if (staged) {
-    if (on_dl(source)) host.survey(source);
-    if (on_dl(target)) host.survey(target);
+    if (lies_on_dl(source)) host.survey(source);
+    if (lies_on_dl(target)) host.survey(target);
   }
   host.begin();
-  const at::Tensor from = on_dl(source) ? host.to_host(source, false) : source;
-  at::Tensor to = on_dl(target) ? host.to_host(target, true) : target;
+  const at::Tensor from = lies_on_dl(source) ? host.to_host(source, false) : source;
+  at::Tensor to = lies_on_dl(target) ? host.to_host(target, true) : target;
   at::native::copy_(to, from, false);
   host.finish();
 }
@@ -131,14 +131,14 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_
   if (target.numel() == 0) return target;
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const at::Tensor source = self.sizes() == target.sizes() ? self : self.expand(target.sizes());
-  if (on_dl(source) && on_dl(target)) {
+  if (lies_on_dl(source) && lies_on_dl(target)) {
     if (source.get_device() == target.get_device()) {
       const DeviceScope scope(target.get_device());
       copy_same_device(source, target);
     } else {
       copy_between_devices(source, target);
     }
-  } else if (on_dl(target)) {
+  } else if (lies_on_dl(target)) {
     const DeviceScope scope(target.get_device());
     copy_host_to_device(source, target, non_blocking);
   } else {

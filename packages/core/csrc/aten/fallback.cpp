@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<FallbackMode> process_mode{FallbackMode::allow};
 
-bool on_dl(const at::Tensor& tensor) {
+bool holds_dl(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kDeviceType;
 }
 
@@ -71,7 +71,7 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
   int device = -1;
   bool foreign = false;
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
-    if (on_dl(tensor)) {
+    if (holds_dl(tensor)) {
       if (device < 0) device = tensor.get_device();
       if (C10_UNLIKELY(tensor.get_device() != device)) refuse_mixed(info, op, tensor, i, device);
     } else if (C10_UNLIKELY(tensor.defined() && !may_stay_on_cpu(info, tensor, i))) {
@@ -90,7 +90,7 @@ int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
   }
   if (C10_UNLIKELY(foreign)) {
     visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t i) {
-      if (tensor.defined() && !on_dl(tensor) && !may_stay_on_cpu(info, tensor, i))
+      if (tensor.defined() && !holds_dl(tensor) && !may_stay_on_cpu(info, tensor, i))
         refuse_mixed(info, op, tensor, i, device);
     });
   }
@@ -131,7 +131,7 @@ c10::List<at::Tensor> to_host_list(HostArguments& host, const c10::List<at::Tens
   result.reserve(list.size());
   for (size_t k = 0; k < list.size(); ++k) {
     const at::Tensor tensor = list.get(k);
-    result.push_back(on_dl(tensor) ? host.to_host(tensor, written) : tensor);
+    result.push_back(holds_dl(tensor) ? host.to_host(tensor, written) : tensor);
   }
   return result;
 }
@@ -143,7 +143,7 @@ c10::List<std::optional<at::Tensor>> to_host_list(HostArguments& host,
   result.reserve(list.size());
   for (size_t k = 0; k < list.size(); ++k) {
     std::optional<at::Tensor> tensor = list.get(k);
-    if (tensor && on_dl(*tensor)) tensor = host.to_host(*tensor, written);
+    if (tensor && holds_dl(*tensor)) tensor = host.to_host(*tensor, written);
     result.push_back(std::move(tensor));
   }
   return result;
@@ -155,7 +155,7 @@ void replace_arguments(HostArguments& host, const OperatorInfo& info, torch::jit
     c10::IValue& value = stack[begin + i];
     if (value.isTensor()) {
       const at::Tensor& tensor = value.toTensor();
-      if (on_dl(tensor)) {
+      if (holds_dl(tensor)) {
         value = host.to_host(tensor, info.writes[i]);
       } else if (tensor.defined()) {
         host.note_cpu_input(tensor);
@@ -226,7 +226,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   HostArguments host(index, staged, info.whole_storage);
   if (staged) {
     visit_tensors(*stack, begin, count, [&](const at::Tensor& tensor, size_t) {
-      if (on_dl(tensor)) host.survey(tensor);
+      if (holds_dl(tensor)) host.survey(tensor);
     });
   }
   host.begin();

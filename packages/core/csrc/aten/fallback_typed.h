@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <array>
 #include <optional>
@@ -149,6 +150,11 @@ class Count {
 };
 
 }  // namespace typed
+
+// What the fallback is called with. Looked up once for each overload, by whoever falls back.
+inline c10::OperatorHandle find_operator(const char* name, const char* overload) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+}
 
 template <typename Signature>
 struct TypedFallback;

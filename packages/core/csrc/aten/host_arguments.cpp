@@ -14,7 +14,6 @@
 namespace dl::core {
 namespace {
 
-constexpr c10::DispatchKeySet kCpuKeys{c10::DispatchKey::CPU};
 // Every element size divides it, so offsets stay whole numbers of elements after staging.
 constexpr size_t kAlignment = 16;
 

@@ -31,6 +31,15 @@ inline bool is_index(const Tensor& tensor) {
   return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
 }
 
+// Dimensions as torch counts them: a tensor without any is taken for one of one element.
+inline int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.dim(); }
+inline bool valid_dim(const Tensor& self, int64_t dim) {
+  return dim >= -count_of(self) && dim < count_of(self);
+}
+inline int64_t wrapped(const Tensor& self, int64_t dim) {
+  return dim < 0 ? dim + count_of(self) : dim;
+}
+
 inline bool floating(const Tensor& tensor) { return c10::isFloatingType(tensor.scalar_type()); }
 
 }  // namespace dl::core::plans

@@ -6,14 +6,6 @@
 namespace dl::core::plans {
 namespace {
 
-int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.dim(); }
-
-bool valid_dim(const Tensor& self, int64_t dim) {
-  return dim >= -count_of(self) && dim < count_of(self);
-}
-
-int64_t wrapped(const Tensor& self, int64_t dim) { return dim < 0 ? dim + count_of(self) : dim; }
-
 // torch skips legacy empty tensors of shape (0) in a concatenation.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 

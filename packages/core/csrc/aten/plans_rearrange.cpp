@@ -7,7 +7,7 @@
 namespace dl::core::plans {
 namespace {
 
-bool valid_dim(int64_t dim, int64_t count) { return dim >= -count && dim < count; }
+bool is_dim_of(int64_t dim, int64_t count) { return dim >= -count && dim < count; }
 
 // Windows along one axis of an image.
 std::optional<int64_t> windows(int64_t input, int64_t kernel, int64_t dilation, int64_t padding,
@@ -36,7 +36,7 @@ bool rotation(DirectPlan& plan, const Tensor& self, at::IntArrayRef shifts, at::
   if (dims.empty() ? shifts.size() != 1 || !self.is_contiguous() : shifts.size() != dims.size())
     return false;
   for (const int64_t dim : dims) {
-    if (!valid_dim(dim, self.dim())) return false;
+    if (!is_dim_of(dim, self.dim())) return false;
   }
   plan.start(self);
   plan.output(self.sizes(), self.scalar_type(),
@@ -45,7 +45,7 @@ bool rotation(DirectPlan& plan, const Tensor& self, at::IntArrayRef shifts, at::
 }
 
 bool stacked(DirectPlan& plan, at::TensorList tensors, int64_t dim) {
-  if (tensors.empty() || !alike(tensors[0]) || !valid_dim(dim, tensors[0].dim() + 1)) return false;
+  if (tensors.empty() || !alike(tensors[0]) || !is_dim_of(dim, tensors[0].dim() + 1)) return false;
   c10::ScalarType type = tensors[0].scalar_type();
   for (const Tensor& tensor : tensors) {
     if (!on_same_device(tensors[0], tensor) || tensor.sizes() != tensors[0].sizes()) return false;
@@ -64,7 +64,7 @@ bool stacked(DirectPlan& plan, at::TensorList tensors, int64_t dim) {
 bool windows_added(DirectPlan& plan, const Tensor& grad, at::IntArrayRef input_sizes, int64_t dim,
                    int64_t, int64_t) {
   const auto count = static_cast<int64_t>(input_sizes.size());
-  if (!alike(grad) || !valid_dim(dim, count == 0 ? 1 : count)) return false;
+  if (!alike(grad) || !is_dim_of(dim, count == 0 ? 1 : count)) return false;
   plan.start(grad);
   plan.set_dim(dim < 0 ? dim + (count == 0 ? 1 : count) : dim);
   plan.output(input_sizes, grad.scalar_type());

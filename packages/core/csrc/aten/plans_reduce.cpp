@@ -10,15 +10,6 @@
 namespace dl::core::plans {
 namespace {
 
-bool valid_dim(const Tensor& self, int64_t dim) {
-  const int64_t rank = std::max<int64_t>(self.dim(), 1);
-  return dim >= -rank && dim < rank;
-}
-
-int64_t wrapped(const Tensor& self, int64_t dim) {
-  return dim < 0 ? dim + std::max<int64_t>(self.dim(), 1) : dim;
-}
-
 at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType kind) {
   if (dtype) return *dtype;
   if (kind == ReducedType::sum && c10::isIntegralType(self.scalar_type(), true)) return at::kLong;

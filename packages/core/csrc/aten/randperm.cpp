@@ -34,7 +34,7 @@ bool holds_indices(at::ScalarType type, int64_t n) {
 }
 
 bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) {
-  const int index = device_of(out);
+  const int index = ::dl::core::device_of(out);
   if (index < 0 || randperm_site.disabled.load(std::memory_order_relaxed)) return false;
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), diopiRandperm);
   if (function == nullptr || n < 0 || !holds_indices(out.scalar_type(), n)) return false;

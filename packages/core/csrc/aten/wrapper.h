@@ -14,10 +14,6 @@
 
 namespace dl::core {
 
-inline c10::OperatorHandle find_operator(const char* name, const char* overload) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
-}
-
 // As device_of for one tensor: the first of the list decides.
 template <typename List>
 int device_of_list(const List& tensors) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <utility>
 
@@ -15,8 +14,7 @@ namespace dl::core {
 // the operator's.
 template <typename Function, typename... Args>
 decltype(auto) on_cpu(const char* name, const char* overload, Args&&... args) {
-  return TypedFallback<Function>::call(
-      c10::Dispatcher::singleton().findSchemaOrThrow(name, overload), std::forward<Args>(args)...);
+  return TypedFallback<Function>::call(find_operator(name, overload), std::forward<Args>(args)...);
 }
 
 // Writes a result into what the caller gave: resized as torch does, converted where torch would.

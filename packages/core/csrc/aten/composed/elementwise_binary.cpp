@@ -12,7 +12,6 @@
 namespace dl::core::composed {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLog2 = 0.69314718055994530942;
 
 // Neither overflows where the result does not.

@@ -8,12 +8,15 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "aten/composed.h"
 #include "aten/elementwise.h"
 #include "aten/wrapper.h"
 
 namespace dl::core::composed {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using at::Scalar;
 using at::Tensor;

@@ -13,7 +13,6 @@
 namespace dl::core::composed {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPi = 3.14159265358979323846;
 
 Tensor logical_not(const Tensor& x) { return x.eq(0); }

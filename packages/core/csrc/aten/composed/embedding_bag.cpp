@@ -26,7 +26,7 @@ using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-bool given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
+bool is_given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
 bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
             bool sparse, const OptionalTensor& weights, bool include_last, int64_t padding) {
@@ -37,7 +37,7 @@ bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, 
     return false;
   if (indices.dim() != 1 || offsets.dim() != 1 || offsets.numel() < (include_last ? 1 : 0))
     return false;
-  if (given(weights) &&
+  if (is_given(weights) &&
       (mode != kSum || !plans::alike(weight, *weights) || weights->sizes() != indices.sizes()))
     return false;
   return mode >= kSum && mode <= kMax && padding < weight.size(0);
@@ -69,8 +69,8 @@ std::tuple<Tensor, Tensor> largest(const Tensor& rows, const Tensor& keep, const
   return {result, table.index_select(0, first.reshape({-1})).view(first.sizes())};
 }
 
-Four forward(const Tensor& weight, const Tensor& given_indices, const Tensor& given_offsets,
-             int64_t mode, const OptionalTensor& weights, bool include_last, int64_t padding) {
+Four bag_forward(const Tensor& weight, const Tensor& given_indices, const Tensor& given_offsets,
+                 int64_t mode, const OptionalTensor& weights, bool include_last, int64_t padding) {
   const Tensor indices = given_indices.to(at::kLong), offsets = given_offsets.to(at::kLong);
   if (offsets.numel() > 0) {
     TORCH_CHECK(offsets.select(0, 0).item<int64_t>() == 0,
@@ -91,7 +91,7 @@ Four forward(const Tensor& weight, const Tensor& given_indices, const Tensor& gi
     auto [result, winners] = largest(rows, keep, bags, indices, sizes);
     return {result, bags, sizes, winners};
   }
-  if (given(weights)) rows = rows * weights->unsqueeze(1);
+  if (is_given(weights)) rows = rows * weights->unsqueeze(1);
   if (padding >= 0) rows = rows.masked_fill(keep.logical_not().unsqueeze(1), 0);
   Tensor result = at::zeros({bag_count, weight.size(1)}, weight.options());
   result.index_add_(0, bags, rows);
@@ -107,7 +107,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
                    bool scale_by_frequency, int64_t mode, bool sparse,
                    const OptionalTensor& weights, bool include_last, int64_t padding) {
   if (served(weight, indices, offsets, mode, sparse, weights, include_last, padding))
-    return forward(weight, indices, offsets, mode, weights, include_last, padding);
+    return bag_forward(weight, indices, offsets, mode, weights, include_last, padding);
   static const auto op =
       find_operator(only ? "aten::_embedding_bag_forward_only" : "aten::_embedding_bag", "");
   return TypedFallback<ForwardSignature>::call(op, weight, indices, offsets, scale_by_frequency,
@@ -125,7 +125,7 @@ Tensor dense_backward(const Tensor& grad, const Tensor& given_indices, const Ten
     return result.scatter_add_(0, winners.to(at::kLong), counted);
   }
   Tensor rows = grad.index_select(0, bags);
-  if (given(weights)) rows = rows * weights->unsqueeze(1);
+  if (is_given(weights)) rows = rows * weights->unsqueeze(1);
   if (mode == kMean)
     rows = rows / sizes.clamp_min(1).index_select(0, bags).unsqueeze(1).to(grad.scalar_type());
   if (scale_by_frequency) {
@@ -141,10 +141,10 @@ using BackwardSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, co
                                  const Tensor&, const Tensor&, int64_t, bool, int64_t, bool,
                                  const OptionalTensor&, int64_t);
 
-Tensor backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
-                const Tensor& bags, const Tensor& sizes, const Tensor& winners, int64_t num_weights,
-                bool scale_by_frequency, int64_t mode, bool sparse, const OptionalTensor& weights,
-                int64_t padding) {
+Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
+                    const Tensor& bags, const Tensor& sizes, const Tensor& winners,
+                    int64_t num_weights, bool scale_by_frequency, int64_t mode, bool sparse,
+                    const OptionalTensor& weights, int64_t padding) {
   if (sparse) {
     static const auto op = find_operator("aten::_embedding_bag_backward", "");
     return TypedFallback<BackwardSignature>::call(op, grad, indices, offsets, bags, sizes, winners,
@@ -170,7 +170,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("_embedding_bag", embedding_bag<false>);
   DL_COMPOSED("_embedding_bag_forward_only", embedding_bag<true>);
   DL_COMPOSED("_embedding_bag_dense_backward", dense_backward);
-  DL_COMPOSED("_embedding_bag_backward", backward);
+  DL_COMPOSED("_embedding_bag_backward", bag_backward);
   DL_COMPOSED("_embedding_bag_per_sample_weights_backward", per_sample_backward);
 }
 

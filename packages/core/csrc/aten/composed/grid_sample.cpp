@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/composed_fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/grid_taps.h"
 #include "aten/plan_checks.h"
 
@@ -39,7 +39,7 @@ bool samples(const at::Tensor& input, const at::Tensor& grid, int64_t spatial, i
   return mode >= 0 && mode <= (spatial == 2 ? 2 : 1) && padding >= 0 && padding <= 2;
 }
 
-at::Tensor widened(const at::Tensor& tensor) {
+at::Tensor in_math_type(const at::Tensor& tensor) {
   return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
@@ -54,7 +54,7 @@ class GridTable {
   GridTable(const at::Tensor& input, const at::Tensor& grid, const Sampling& how) {
     const int64_t spatial = input.dim() - 2;
     cells_ = input.numel() / input.size(1);
-    const at::Tensor places = widened(grid);
+    const at::Tensor places = in_math_type(grid);
     for (int64_t axis = 0; axis < spatial; ++axis) {
       // x, the last axis, comes first in the grid.
       taps_.push_back(grid_taps(places.select(-1, spatial - 1 - axis), input.size(2 + axis),
@@ -104,7 +104,7 @@ at::Tensor weight_of(const Corner& corner, int64_t steep) {
 
 // Rows of channels: (N, C, …) as (N · cells, C).
 at::Tensor as_rows(const at::Tensor& image) {
-  return widened(image).movedim(1, -1).reshape({-1, image.size(1)});
+  return in_math_type(image).movedim(1, -1).reshape({-1, image.size(1)});
 }
 
 at::Tensor padded_rows(const at::Tensor& input) {
@@ -164,8 +164,8 @@ at::Tensor grid_gradient(const GridTable& table, const at::Tensor& grad, const a
 }
 
 template <int64_t Spatial>
-at::Tensor forward(const at::Tensor& input, const at::Tensor& grid, int64_t mode, int64_t padding,
-                   bool align_corners) {
+at::Tensor sample_forward(const at::Tensor& input, const at::Tensor& grid, int64_t mode,
+                          int64_t padding, bool align_corners) {
   if (samples(input, grid, Spatial, mode, padding)) {
     return sample(
         input, grid,
@@ -178,8 +178,9 @@ at::Tensor forward(const at::Tensor& input, const at::Tensor& grid, int64_t mode
 }
 
 template <int64_t Spatial>
-Gradients backward(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& grid,
-                   int64_t mode, int64_t padding, bool align_corners, std::array<bool, 2> mask) {
+Gradients sample_backward(const at::Tensor& grad_output, const at::Tensor& input,
+                          const at::Tensor& grid, int64_t mode, int64_t padding, bool align_corners,
+                          std::array<bool, 2> mask) {
   if (samples(input, grid, Spatial, mode, padding) && plans::alike(input, grad_output)) {
     const auto interpolation = static_cast<GridInterpolation>(mode);
     const GridTable table(input, grid,
@@ -202,10 +203,10 @@ Gradients backward(const at::Tensor& grad_output, const at::Tensor& input, const
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("grid_sampler_2d", forward<2>);
-  DL_COMPOSED("grid_sampler_2d_backward", backward<2>);
-  DL_COMPOSED("grid_sampler_3d", forward<3>);
-  DL_COMPOSED("grid_sampler_3d_backward", backward<3>);
+  DL_COMPOSED("grid_sampler_2d", sample_forward<2>);
+  DL_COMPOSED("grid_sampler_2d_backward", sample_backward<2>);
+  DL_COMPOSED("grid_sampler_3d", sample_forward<3>);
+  DL_COMPOSED("grid_sampler_3d_backward", sample_backward<3>);
 }
 
 }  // namespace dl::core

@@ -158,7 +158,7 @@ Pair histogram_even(const at::Tensor& self, int64_t bins, Range range, const Opt
   return counted(self, edges, weight, density);
 }
 
-References write_pair(const Pair& made, at::Tensor& hist, at::Tensor& edges) {
+References write_histogram(const Pair& made, at::Tensor& hist, at::Tensor& edges) {
   write_to(hist, std::get<0>(made), "histogram");
   write_to(edges, std::get<1>(made), "histogram");
   return {hist, edges};
@@ -167,13 +167,13 @@ References write_pair(const Pair& made, at::Tensor& hist, at::Tensor& edges) {
 References histogram_out(const at::Tensor& self, const at::Tensor& bins,
                          const OptionalTensor& weight, bool density, at::Tensor& hist,
                          at::Tensor& edges) {
-  return write_pair(core::histogram(self, bins, weight, density), hist, edges);
+  return write_histogram(core::histogram(self, bins, weight, density), hist, edges);
 }
 
 References histogram_even_out(const at::Tensor& self, int64_t bins, Range range,
                               const OptionalTensor& weight, bool density, at::Tensor& hist,
                               at::Tensor& edges) {
-  return write_pair(histogram_even(self, bins, range, weight, density), hist, edges);
+  return write_histogram(histogram_even(self, bins, range, weight, density), hist, edges);
 }
 
 }  // namespace

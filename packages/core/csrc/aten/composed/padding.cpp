@@ -82,31 +82,31 @@ Tensor pad_backward(const Tensor& grad, const Tensor& self, at::IntArrayRef padd
 }
 
 template <int64_t spatial, Edge edge>
-Tensor backward(const Tensor& grad, const Tensor& self, at::IntArrayRef padding) {
+Tensor padding_backward(const Tensor& grad, const Tensor& self, at::IntArrayRef padding) {
   return pad_backward(grad, self, padding, spatial, edge);
 }
 
 template <int64_t spatial, Edge edge>
-Tensor& backward_out(const Tensor& grad, const Tensor& self, at::IntArrayRef padding,
-                     Tensor& grad_input) {
+Tensor& padding_backward_out(const Tensor& grad, const Tensor& self, at::IntArrayRef padding,
+                             Tensor& grad_input) {
   return finish_out(grad_input, pad_backward(grad, self, padding, spatial, edge));
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("reflection_pad1d_backward", (backward<1, Edge::reflect>));
-  DL_COMPOSED("reflection_pad1d_backward.grad_input", (backward_out<1, Edge::reflect>));
-  DL_COMPOSED("reflection_pad2d_backward", (backward<2, Edge::reflect>));
-  DL_COMPOSED("reflection_pad2d_backward.grad_input", (backward_out<2, Edge::reflect>));
-  DL_COMPOSED("reflection_pad3d_backward", (backward<3, Edge::reflect>));
-  DL_COMPOSED("reflection_pad3d_backward.grad_input", (backward_out<3, Edge::reflect>));
-  DL_COMPOSED("replication_pad1d_backward", (backward<1, Edge::replicate>));
-  DL_COMPOSED("replication_pad1d_backward.grad_input", (backward_out<1, Edge::replicate>));
-  DL_COMPOSED("replication_pad2d_backward", (backward<2, Edge::replicate>));
-  DL_COMPOSED("replication_pad2d_backward.grad_input", (backward_out<2, Edge::replicate>));
-  DL_COMPOSED("replication_pad3d_backward", (backward<3, Edge::replicate>));
-  DL_COMPOSED("replication_pad3d_backward.grad_input", (backward_out<3, Edge::replicate>));
+  DL_COMPOSED("reflection_pad1d_backward", (padding_backward<1, Edge::reflect>));
+  DL_COMPOSED("reflection_pad1d_backward.grad_input", (padding_backward_out<1, Edge::reflect>));
+  DL_COMPOSED("reflection_pad2d_backward", (padding_backward<2, Edge::reflect>));
+  DL_COMPOSED("reflection_pad2d_backward.grad_input", (padding_backward_out<2, Edge::reflect>));
+  DL_COMPOSED("reflection_pad3d_backward", (padding_backward<3, Edge::reflect>));
+  DL_COMPOSED("reflection_pad3d_backward.grad_input", (padding_backward_out<3, Edge::reflect>));
+  DL_COMPOSED("replication_pad1d_backward", (padding_backward<1, Edge::replicate>));
+  DL_COMPOSED("replication_pad1d_backward.grad_input", (padding_backward_out<1, Edge::replicate>));
+  DL_COMPOSED("replication_pad2d_backward", (padding_backward<2, Edge::replicate>));
+  DL_COMPOSED("replication_pad2d_backward.grad_input", (padding_backward_out<2, Edge::replicate>));
+  DL_COMPOSED("replication_pad3d_backward", (padding_backward<3, Edge::replicate>));
+  DL_COMPOSED("replication_pad3d_backward.grad_input", (padding_backward_out<3, Edge::replicate>));
 }
 
 }  // namespace dl::core

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/composed_fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/plan_checks.h"
 #include "aten/resize_output.h"
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "aten/composed.h"
-#include "aten/composed_fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/plan_checks.h"
 #include "aten/resize_output.h"
 
@@ -30,7 +30,7 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
   return at::scatter(flat, -1, indices.flatten(-spatial), self.flatten(-spatial)).view(shape);
 }
 
-at::Tensor& into(at::Tensor& out, const at::Tensor& made) {
+at::Tensor& unpool_into(at::Tensor& out, const at::Tensor& made) {
   at::native::resize_output(out, made.sizes());
   return out.copy_(made);
 }
@@ -51,7 +51,7 @@ at::Tensor& max_unpool2d_out(const at::Tensor& self, const at::Tensor& indices,
                              at::IntArrayRef output_size, at::Tensor& out) {
   if (takes(out, self)) {
     if (const at::Tensor made = unpool(self, indices, output_size, 2); made.defined())
-      return into(out, made);
+      return unpool_into(out, made);
   }
   static const auto op = find_operator("aten::max_unpool2d", "out");
   using Signature = at::Tensor&(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::Tensor&);
@@ -80,7 +80,7 @@ at::Tensor& max_unpool3d_out(const at::Tensor& self, const at::Tensor& indices,
                              at::IntArrayRef padding, at::Tensor& out) {
   if (positive(stride, padding) && takes(out, self)) {
     if (const at::Tensor made = unpool(self, indices, output_size, 3); made.defined())
-      return into(out, made);
+      return unpool_into(out, made);
   }
   static const auto op = find_operator("aten::max_unpool3d", "out");
   using Signature = at::Tensor&(const at::Tensor&, const at::Tensor&, at::IntArrayRef,

@@ -7,7 +7,7 @@
 #include <ATen/ops/relu.h>
 
 #include "aten/composed.h"
-#include "aten/composed_fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {

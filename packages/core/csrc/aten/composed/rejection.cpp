@@ -80,7 +80,7 @@ Tensor gamma_numbers(const Tensor& shape, const OptionalGenerator& generator) {
   return result;
 }
 
-double smallest(at::ScalarType type) {
+double smallest_number(at::ScalarType type) {
   switch (type) {
     case at::kDouble:
       return std::numeric_limits<double>::min();
@@ -94,28 +94,28 @@ double smallest(at::ScalarType type) {
 Tensor standard_gamma(const Tensor& self, OptionalGenerator generator) {
   const double most = std::numeric_limits<double>::max();
   if (!is_on_dl(self) || !self.is_floating_point() ||
-      !all_within(self, smallest(at::kDouble), most)) {
+      !all_within(self, smallest_number(at::kDouble), most)) {
     static const auto op =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_standard_gamma", "");
     return TypedFallback<Tensor(const Tensor&, OptionalGenerator)>::call(op, self, generator);
   }
   return gamma_numbers(self.to(at::kDouble), generator)
-      .clamp_min_(smallest(self.scalar_type()))
+      .clamp_min_(smallest_number(self.scalar_type()))
       .to(self.scalar_type());
 }
 
 Tensor sample_dirichlet(const Tensor& self, OptionalGenerator generator) {
   const double most = std::numeric_limits<double>::max();
   if (!is_on_dl(self) || !self.is_floating_point() || self.dim() == 0 ||
-      !all_within(self, smallest(at::kDouble), most)) {
+      !all_within(self, smallest_number(at::kDouble), most)) {
     static const auto op =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_sample_dirichlet", "");
     return TypedFallback<Tensor(const Tensor&, OptionalGenerator)>::call(op, self, generator);
   }
   const Tensor numbers =
-      gamma_numbers(self.to(at::kDouble), generator).clamp_min_(smallest(at::kDouble));
+      gamma_numbers(self.to(at::kDouble), generator).clamp_min_(smallest_number(at::kDouble));
   return (numbers / numbers.sum(at::IntArrayRef{-1}, true))
-      .clamp_(smallest(self.scalar_type()), 1)
+      .clamp_(smallest_number(self.scalar_type()), 1)
       .to(self.scalar_type());
 }
 

@@ -60,8 +60,8 @@ Tensor& convolve_out(Tensor& out, const Tensor& self, const Tensor& given, IntAr
   return out.copy_(made);
 }
 
-Tensor forward(const Tensor& self, const Tensor& weight, IntArrayRef window,
-               const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding) {
+Tensor slow_forward(const Tensor& self, const Tensor& weight, IntArrayRef window,
+                    const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding) {
   return convolve(self, weight, window, bias, stride, padding, std::nullopt);
 }
 
@@ -90,10 +90,10 @@ Tensor& transposed_out(const Tensor& self, const Tensor& weight, IntArrayRef win
                       output_padding);
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Tensor& self,
-                                            const Tensor& given, IntArrayRef window,
-                                            IntArrayRef stride, IntArrayRef padding,
-                                            std::array<bool, 3> mask) {
+std::tuple<Tensor, Tensor, Tensor> slow_backward(const Tensor& grad_output, const Tensor& self,
+                                                 const Tensor& given, IntArrayRef window,
+                                                 IntArrayRef stride, IntArrayRef padding,
+                                                 std::array<bool, 3> mask) {
   const Tensor weight = with_window(given, window);
   const bool single = self.dim() == weight.dim() - 1;
   const int64_t filters[1] = {weight.size(0)};
@@ -105,14 +105,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Ten
   return {std::move(input), std::move(taps), std::move(bias)};
 }
 
-std::tuple<Tensor&, Tensor&, Tensor&> backward_out(const Tensor& grad_output, const Tensor& self,
-                                                   const Tensor& weight, IntArrayRef window,
-                                                   IntArrayRef stride, IntArrayRef padding,
-                                                   Tensor& grad_input, Tensor& grad_weight,
-                                                   Tensor& grad_bias) {
+std::tuple<Tensor&, Tensor&, Tensor&> slow_backward_out(const Tensor& grad_output,
+                                                        const Tensor& self, const Tensor& weight,
+                                                        IntArrayRef window, IntArrayRef stride,
+                                                        IntArrayRef padding, Tensor& grad_input,
+                                                        Tensor& grad_weight, Tensor& grad_bias) {
   Tensor* const outs[3] = {&grad_input, &grad_weight, &grad_bias};
-  const auto made = backward(grad_output, self, weight, window, stride, padding,
-                             {grad_input.defined(), grad_weight.defined(), grad_bias.defined()});
+  const auto made =
+      slow_backward(grad_output, self, weight, window, stride, padding,
+                    {grad_input.defined(), grad_weight.defined(), grad_bias.defined()});
   const Tensor* const from[3] = {&std::get<0>(made), &std::get<1>(made), &std::get<2>(made)};
   for (int i = 0; i < 3; ++i) {
     if (!outs[i]->defined()) continue;
@@ -125,11 +126,11 @@ std::tuple<Tensor&, Tensor&, Tensor&> backward_out(const Tensor& grad_output, co
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("_slow_conv2d_forward", forward);
+  DL_COMPOSED("_slow_conv2d_forward", slow_forward);
   DL_COMPOSED("_slow_conv2d_forward.output", forward_out);
-  DL_COMPOSED("_slow_conv2d_backward.output_mask", backward);
-  DL_COMPOSED("_slow_conv2d_backward.grad_input", backward_out);
-  DL_COMPOSED("slow_conv3d_forward", forward);
+  DL_COMPOSED("_slow_conv2d_backward.output_mask", slow_backward);
+  DL_COMPOSED("_slow_conv2d_backward.grad_input", slow_backward_out);
+  DL_COMPOSED("slow_conv3d_forward", slow_forward);
   DL_COMPOSED("slow_conv3d_forward.output", forward_out);
   DL_COMPOSED("slow_conv_dilated2d", dilated);
   DL_COMPOSED("slow_conv_dilated3d", dilated);

@@ -2,7 +2,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten/composed.h"
-#include "aten/composed_fallback.h"
+#include "aten/fallback_typed.h"
 #include "aten/plan_checks.h"
 #include "aten/plans_upsample.h"
 

@@ -10,8 +10,8 @@ namespace dl::core {
 namespace {
 
 using at::TensorList;
-using StepSignature = void(TensorList, TensorList, TensorList, TensorList, double, double, double,
-                           double, bool, const OptionalTensor&, const OptionalTensor&);
+using AdagradSignature = void(TensorList, TensorList, TensorList, TensorList, double, double,
+                              double, double, bool, const OptionalTensor&, const OptionalTensor&);
 
 void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
                    TensorList state_steps, double lr, double lr_decay, double weight_decay,
@@ -21,8 +21,8 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
       !steps_match(params, state_steps)) {
     static const auto op =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_fused_adagrad_", "");
-    TypedFallback<StepSignature>::call(op, params, grads, state_sums, state_steps, lr, lr_decay,
-                                       weight_decay, eps, maximize, grad_scale, found_inf);
+    TypedFallback<AdagradSignature>::call(op, params, grads, state_sums, state_steps, lr, lr_decay,
+                                          weight_decay, eps, maximize, grad_scale, found_inf);
     return;
   }
   if (is_skipped(found_inf)) return;

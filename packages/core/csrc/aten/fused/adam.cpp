@@ -7,7 +7,7 @@ namespace dl::core {
 namespace {
 
 using at::TensorList;
-using StepSignature = void(TensorList, TensorList, TensorList, TensorList, TensorList, TensorList,
+using AdamSignature = void(TensorList, TensorList, TensorList, TensorList, TensorList, TensorList,
                            double, double, double, double, double, bool, bool,
                            const OptionalTensor&, const OptionalTensor&);
 
@@ -44,7 +44,7 @@ bool run_native(Site& site, const AdamStep& step) {
 
 void fall_back(const c10::OperatorHandle& op, const AdamStep& s, const OptionalTensor& grad_scale,
                const OptionalTensor& found_inf) {
-  TypedFallback<StepSignature>::call(
+  TypedFallback<AdamSignature>::call(
       op, s.params, s.grads, s.exp_avgs, s.exp_avg_sqs, s.max_exp_avg_sqs, s.state_steps, s.lr,
       s.beta1, s.beta2, s.weight_decay, s.eps, s.amsgrad, s.maximize, grad_scale, found_inf);
 }
