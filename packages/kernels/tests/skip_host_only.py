@@ -1,10 +1,12 @@
 """A pytest plugin: tests of operators that the library is known to lack are skipped, no others.
 
-``DL_TEST_WITHOUT`` lists these operators.
+``DL_TEST_WITHOUT`` lists these operators. An emulated GPU is slow: half of the tests run, always the
+same ones; ``DL_TEST_SAMPLE=1`` runs all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Generator
 
@@ -13,6 +15,14 @@ import pytest
 from diopi_proto import OperatorNotBoundError
 
 WITHOUT = frozenset(filter(None, os.environ.get("DL_TEST_WITHOUT", "").split(",")))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("DL_TEST_SAMPLE") == "1":
+        return
+    left = [item for item in items if hashlib.sha256(item.nodeid.encode()).digest()[0] % 2]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,6 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
             [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
         ),
     }
-    files = sorted(NUMERIC_TESTS.glob("test_*.py"))
     # These are about the CPU vendor's own libraries and its threads.
     own = {
         "test_diopi_impl.py",
@@ -78,17 +78,22 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     }
     command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q"]
     command += ["-p", "skip_host_only"]
-    done = subprocess.run(
-        [*command, *(str(path) for path in files if path.name not in own)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
-    passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed is not None
-    assert int(passed[1]) > 1000
+    files = sorted(str(path) for path in NUMERIC_TESTS.glob("test_*.py") if path.name not in own)
+
+    def run(part: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *part], env=environment, capture_output=True, text=True, check=False
+        )
+
+    processes = os.cpu_count() or 1
+    with ThreadPoolExecutor(processes) as pool:
+        finished = list(pool.map(run, (files[i::processes] for i in range(processes))))
+    passed = 0
+    for done in finished:
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
+        counted = re.search(r"(\d+) passed", done.stdout)
+        passed += int(counted[1]) if counted else 0
+    assert passed > 1000
 
 
 @needs_compiler
