@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nox
@@ -21,6 +23,9 @@ nox.needs_version = ">=2025.2"
 # --reuse-venv=never
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests"]
+
+# A folder of tests, and what the environment says there.
+Suite = tuple[str, Mapping[str, str]]
 
 ROOT = Path(__file__).parent
 CONSTRAINTS = ("--constraint", str(ROOT / "constraints.txt"))
@@ -126,8 +131,9 @@ def torch_free(session: nox.Session) -> None:
     remove_our_packages(session)
     session.install(*CONSTRAINTS, *map(str, ours), *TEST)
     session.run("python", "-c", "import importlib.util as u; assert u.find_spec('torch') is None")
-    failed = run_tests(session, "python", TORCH_FREE, {})
-    if failed:
+    env = {"PATH": os.pathsep.join([session.bin, os.environ["PATH"]])}
+    python = str(Path(session.bin) / "python")
+    if failed := run_tests(session, python, [(folder, env) for folder in TORCH_FREE]):
         session.error(f"failed: {', '.join(failed)}")
     # The rest of the wheels, still without torch: the command line works.
     session.install(*CONSTRAINTS, *map(str, wheels()))
@@ -149,31 +155,52 @@ def tests(session: nox.Session) -> None:
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in TORCH_FREE]
     env = {"PYTHONPATH": str(plugins)}
-    failed = run_tests(session, python, rest, env)
-    # The ecosystem as a whole, on a vendor whose memory the host cannot touch, and on the CPU's,
-    # which also runs the samples.
-    failed += run_tests(
-        session, python, ["tests"], {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}
-    )
-    failed += run_tests(session, python, ["tests"], {**env, "DL_VENDORS": "cpu"})
-    if failed:
+    suites: list[Suite] = [
+        # The ecosystem as a whole, on the CPU's vendor, which also runs the samples, and on one
+        # whose memory the host cannot touch. They take longest.
+        ("tests", {**env, "DL_VENDORS": "cpu"}),
+        ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}),
+        *((folder, env) for folder in rest),
+    ]
+    if failed := run_tests(session, python, suites):
         session.error(f"failed: {', '.join(failed)}")
 
 
-def run_tests(
-    session: nox.Session, python: str, folders: Iterable[str], env: Mapping[str, str]
-) -> list[str]:
-    """Run pytest once a folder, in a process that starts as a user's would; return what failed."""
+def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
+    """Run pytest for each suite, in processes that start as a user's would; return what failed.
+
+    There are as many at a time as processors. What a process writes is shown when it has ended.
+    """
+
+    def run(suite: Suite) -> subprocess.CompletedProcess[str]:
+        folder, env = suite
+        return subprocess.run(
+            [python, "-m", "pytest", folder, *session.posargs],
+            env={**os.environ, **env},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
     failed = []
-    for folder in folders:
-        if not any(ROOT.glob(f"{folder}/**/test_*.py")):
-            continue
-        command = (python, "-m", "pytest", folder, *session.posargs)
-        try:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running: dict[Future[subprocess.CompletedProcess[str]], str] = {}
+        for folder, env in suites:
+            if any(ROOT.glob(f"{folder}/**/test_*.py")):
+                name = " on ".join([folder, *filter(None, [env.get("DL_VENDORS")])])
+                running[pool.submit(run, (folder, env))] = name
+        session.log(f"testing: {', '.join(running.values())}")
+        for future in as_completed(running):
+            done = future.result()
+            sys.stdout.write(done.stdout)
+            sys.stdout.flush()
             # 5: no test matches the options.
-            session.run(*command, env=env, external=True, success_codes=[0, 5])
-        except nox.command.CommandFailed:
-            failed.append(" on ".join([folder, *filter(None, [env.get("DL_VENDORS")])]))
+            verdict = "passed" if done.returncode in (0, 5) else "failed"
+            session.log(f"{running[future]}: {verdict}")
+            if verdict == "failed":
+                failed.append(running[future])
     return failed
 
 
