@@ -14,7 +14,7 @@ TIERS = ("A", "B", "C")
 KINDS = ("native", "composed", "fallback", "unsupported")
 MEANINGS = {
     "native": "the vendor's own operator",
-    "composed": "built by dl-core from the vendor's operators",
+    "composed": "built from the vendor's operators, by dl-core or by torch",
     "fallback": "runs on the CPU, with copies",
     "unsupported": "needs sparse, quantised or nested tensors",
 }
@@ -87,12 +87,22 @@ def measure() -> list[Coverage]:
 
     :raises ImportError: torch is not installed, or dl-core has not registered with it.
     """
-    import torch  # noqa: F401 - loads dl-core's compiled part as a backend
+    import torch
 
     from dl_core import _C
 
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+
     required = required_overloads()
     composed = {_bare(name) for name in _C.composed_operators()}
+    # torch takes these apart itself: lists of tensors, tensor by tensor.
+    composed |= {
+        name
+        for name, tier in required.items()
+        if tier != "C"
+        and has(f"aten::{name}", "CompositeExplicitAutograd")
+        and not has(f"aten::{name}", "PrivateUse1")
+    }
     return [
         sort_out(
             f"dl:{index}",
