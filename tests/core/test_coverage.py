@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+
 from dl_core.coverage import measure
 
 
