@@ -1,0 +1,36 @@
+"""Tools for the operators of a program, on any torch device.
+
+    >>> from dl_optools import OpAutoCompare
+    >>> with OpAutoCompare():
+    ...     loss = model(batch).sum()
+    ...     loss.backward()
+
+Importing it imports no torch; the tools do, when they are first named.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from dl_optools._version import __version__
+
+_HOME = {
+    "Applied": "patching",
+    "OpAutoCompare": "autocompare",
+    "OpCapture": "capture",
+    "OpDtypeCast": "dtype_cast",
+    "OpFallback": "fallback",
+    "OpObserve": "observe",
+    "OpOverflowCheck": "overflow",
+    "OpTimeMeasure": "timing",
+    "apply_feature": "patching",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dl_optools' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"dl_optools.{_HOME[name]}"), name)

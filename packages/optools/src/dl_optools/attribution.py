@@ -1,0 +1,47 @@
+"""Which Python function and which module an overload of the dispatcher belongs to.
+
+Forward calls belong to the function of torch that runs around them. Backward runs later: every node
+of autograd's graph is marked with the call that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dl_optools.backward_graph import next_sequence_number, nodes_since
+from dl_optools.call import OpCall
+from dl_optools.levels import PARENT
+from dl_optools.modules import MODULE_PATH
+from dl_optools.names import Level
+from dl_optools.tensors import tensors_of
+from dl_optools.tool import Tool
+
+
+class Attribution(Tool):
+    """Fills in :attr:`OpCall.parent` and :attr:`OpCall.module` for the tools that run besides.
+
+    Start it before them: the tool that starts last meets calls first.
+    """
+
+    feature = "attribution"
+    variable = "ATTRIBUTION"
+    default_level = Level.API
+
+    def opened(self) -> None:
+        MODULE_PATH.open()
+
+    def closed(self) -> None:
+        MODULE_PATH.close()
+
+    def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        return True
+
+    def handle(self, call: OpCall) -> Any:
+        call.module = MODULE_PATH.current()
+        number = next_sequence_number()
+        result = call.proceed()
+        for node in nodes_since(tensors_of(result, call.args), number):
+            # Functions that call others: the inner one made the node.
+            node.metadata.setdefault(PARENT, call)
+        return result

@@ -1,0 +1,75 @@
+"""Operators that run on the CPU instead of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dl_optools import levels
+from dl_optools.backward_graph import next_sequence_number, nodes_since
+from dl_optools.call import OpCall, own_work
+from dl_optools.names import Level
+from dl_optools.on_host import run_on_host
+from dl_optools.tensors import tensors_of
+from dl_optools.tool import Tool
+
+_MARK = "dl_optools.fallback"
+
+
+class _OnHost(TorchDispatchMode):
+    """Everything that the dispatcher runs inside goes to the CPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with own_work():
+            return run_on_host(func, args, kwargs or {})
+
+
+class _MarkedBackward(Tool):
+    """The backward of Python functions that fell back: their nodes carry a mark."""
+
+    feature = "fallback"
+    variable = "FALLBACK"
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        return True
+
+    def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        node = torch._C._current_autograd_node()
+        return node is not None and _MARK in node.metadata
+
+    def handle(self, call: OpCall) -> Any:
+        return run_on_host(call.function, call.args, call.kwargs)
+
+
+class OpFallback(Tool):
+    """Runs operators on the CPU and gives their results to the device, in forward and backward.
+
+    In-place writes, views, ``out=``, return types and the order of random numbers are kept; only
+    the numbers may differ. ``OP_FALLBACK_LIST`` and ``OP_FALLBACK_DISABLE_LIST`` select operators.
+    """
+
+    feature = "fallback"
+    variable = "FALLBACK"
+
+    def opened(self) -> None:
+        if self.level is Level.API:
+            self._backward = _MarkedBackward(device=self.device)
+            levels.add(self._backward, Level.DISPATCH)
+
+    def closed(self) -> None:
+        if self.level is Level.API:
+            levels.remove(self._backward, Level.DISPATCH)
+
+    def handle(self, call: OpCall) -> Any:
+        if self.level is Level.DISPATCH:
+            return run_on_host(call.function, call.args, call.kwargs)
+        started = next_sequence_number()
+        with _OnHost():
+            result = call.proceed()
+        # In-place functions return nothing new: what they wrote to has the nodes.
+        for node in nodes_since(tensors_of(result, call.args, call.kwargs), started):
+            node.metadata[_MARK] = True
+        return result

@@ -1,0 +1,145 @@
+"""What all tools have in common: how they start and stop, and which calls reach them."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, ParamSpec, TypeVar
+
+import torch
+from typing_extensions import Self
+
+from dl_optools import levels
+from dl_optools.call import OpCall
+from dl_optools.names import Level
+from dl_optools.options import operator_lists
+from dl_optools.selection import Selection
+from dl_optools.tensors import runs_on
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Condition = Callable[..., bool]
+
+
+def device_under_test() -> str:
+    """The type of the device that tools look at: the accelerator, or else the CPU."""
+    accelerator = torch.accelerator.current_accelerator()
+    return "cpu" if accelerator is None else accelerator.type
+
+
+class Tool:
+    """A tool over the operators of a program, in the thread that starts it and in its backward.
+
+    Use it as ``with Tool():``, as a decorator, or by :meth:`start` and :meth:`stop`; the same one
+    may be started again after it was stopped.
+
+    :param level: ``"api"`` for functions of Python's interface, ``"dispatch"`` for the dispatcher's
+        overloads; None: the tool's own choice.
+    :param ops: names or regular expressions of the operators to look at; None: the variable
+        ``OP_<TOOL>_LIST``, else all.
+    :param exclude: names or expressions to leave out; None: ``OP_<TOOL>_DISABLE_LIST``.
+    :param device: type of the device whose operators are looked at; None: the accelerator's, or
+        ``cpu`` where there is none.
+    :param condition: called with the operator's arguments; the tool acts where it returns True.
+    :raises PatternError: a list holds what is no regular expression.
+    """
+
+    feature: ClassVar[str]
+    """The name in :func:`apply_feature` and of ``dl tool NAME``."""
+    variable: ClassVar[str]
+    """``OP_<variable>_LIST`` and ``OP_<variable>_DISABLE_LIST`` select operators."""
+    default_level: ClassVar[Level] = Level.API
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+    ) -> None:
+        self.level = self.default_level if level is None else Level(level)
+        self.device = device
+        self.condition = condition
+        include, leave_out = operator_lists(os.environ, self.variable)
+        self.selection = Selection.of(
+            include if ops is None else ops,
+            leave_out if exclude is None else exclude,
+            f"{type(self).__name__} (OP_{self.variable}_LIST)",
+        )
+        self.running = False
+
+    # Life
+
+    def start(self) -> Self:
+        """Act on this thread's calls from now on.
+
+        :raises RuntimeError: it runs already.
+        """
+        if self.running:
+            raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
+        self.prepare()
+        levels.add(self, self.level)
+        self.running = True
+        return self
+
+    def prepare(self) -> None:
+        """Be ready for calls that come in another way than by :meth:`start`."""
+        if self.device is None:
+            self.device = device_under_test()
+        self.opened()
+
+    def stop(self) -> None:
+        """Leave no trace in torch, and finish what was begun. Does nothing where it does not run.
+
+        :raises RuntimeError: another thread started it.
+        """
+        if not self.running:
+            return
+        levels.remove(self, self.level)
+        self.running = False
+        self.closed()
+
+    def end(self) -> None:
+        """The same as :meth:`stop`."""
+        self.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Make a function run under the tool."""
+
+        @functools.wraps(function)
+        def under_tool(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return function(*args, **kwargs)
+
+        return under_tool
+
+    # What a tool is
+
+    def opened(self) -> None:
+        """Called before the first call arrives."""
+
+    def closed(self) -> None:
+        """Called after the last call has passed."""
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        """Whether calls of an operator reach the tool; asked once for each operator."""
+        return name in self.selection
+
+    def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether one call reaches the tool."""
+        if self.device is not None and not runs_on(self.device, args, kwargs):
+            return False
+        return self.condition is None or bool(self.condition(*args, **kwargs))
+
+    def handle(self, call: OpCall) -> Any:
+        """Act on one call: :meth:`OpCall.proceed` runs it. What is returned, the program gets."""
+        raise NotImplementedError
