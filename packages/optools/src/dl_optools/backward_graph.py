@@ -23,7 +23,7 @@ Gradient = torch.Tensor | None
 Slot = tuple[int, Window | None]
 """A tensor's position, and how its gradient is read out of what passes an edge."""
 
-_IN_PLACE_ON_VIEW = "CopySlices"
+_IN_PLACE_ON_VIEW = "torch::autograd::CopySlices"
 """The node of a base whose view was written to; its first edge is that to the base before."""
 
 
@@ -71,7 +71,10 @@ def nodes_since(
 
 @dataclass
 class Gradients:
-    """What passed one call in one backward; None where nothing did."""
+    """What passed one call in one backward; None where nothing did.
+
+    Autograd goes on with the same memory: who keeps values longer than a report lasts copies them.
+    """
 
     outputs: list[Gradient]
     """Of each output, as it came in."""
@@ -209,9 +212,9 @@ class GradientWatch:
                         continue
                     if window is not None:
                         # All that came by the view, and what came by its base later.
-                        seen.outputs[position] = window.read(gradient.detach())
+                        seen.outputs[position] = window.read(_plain(gradient))
                     else:
-                        seen.outputs.setdefault(position, gradient.detach())
+                        seen.outputs.setdefault(position, _plain(gradient))
 
         return hook
 
@@ -226,7 +229,7 @@ class GradientWatch:
                     if gradient is None:
                         continue
                     for position, window in slots:
-                        part = gradient.detach()
+                        part = _plain(gradient)
                         part = part if window is None else window.read(part)
                         known = seen.inputs.get(position)
                         seen.inputs[position] = part if known is None else known + part
@@ -247,6 +250,12 @@ class GradientWatch:
         )
         with own_work():
             self._report(found)
+
+
+def _plain(gradient: torch.Tensor) -> torch.Tensor:
+    # The same object where it can be: autograd sees then that it is in use, and does not make it
+    # the `grad` of a leaf, which later gradients are added to.
+    return gradient.detach() if gradient.requires_grad else gradient
 
 
 def _ends(
