@@ -161,9 +161,10 @@ class OpCall:
         outer = state.api_call
         if self.level is Level.API:
             state.api_call = self
+            # An overload is the last that tools see of a call; a function has more inside.
+            state.inside = False
         if modes is not None:
             depths = modes.show()
-        state.inside = False
         try:
             return self.function(*self.args, **self.kwargs)
         finally:

@@ -203,8 +203,15 @@ class DispatchMode(TorchDispatchMode):
         if known is None:
             known = chains.look_up(func)
         state = THREAD.state
-        if not known[1] or state.inside:
+        if state.inside:
             return func(*args, **(kwargs or {}))
+        if not known[1]:
+            # The overload that is called here is no function that the program calls.
+            state.inside = True
+            try:
+                return func(*args, **(kwargs or {}))
+            finally:
+                state.inside = False
         node = _current_node()
         parent = state.api_call if node is None else node_metadata(node).get(PARENT)
         backward = node is not None
