@@ -71,6 +71,15 @@ def test_each_level_sees_its_own() -> None:
     assert backward.count("aten.mm.default") == 2
 
 
+def test_overloads_are_functions_only_where_the_program_calls_them() -> None:
+    x = leaf(3)
+    with Seen() as functions, Seen(level="dispatch", ops="aten.mul.Tensor"):
+        torch.mul(torch.exp(x), 2).sum().backward()
+        torch.ops.aten.mul.Tensor(x, x)
+    names = ["torch.exp", "torch.mul", "torch.Tensor.sum", "aten.mul.Tensor"]
+    assert functions.names == names
+
+
 def test_functions_that_functions_call_are_not_seen_twice() -> None:
     with Seen() as tool:
         torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0, 1]))
@@ -131,11 +140,11 @@ def test_modes_of_the_program_do_not_see_tools_at_work(level: Level) -> None:
     with UserFunctions() as functions, UserOperators() as overloads:
         add()
     expected = functions.names, overloads.names
-    with UserFunctions() as below, UserOperators() as operators_below:
-        with Computing(level=level), UserFunctions() as above, UserOperators() as operators_above:
-            add()
-    for found in ((below.names, operators_below.names), (above.names, operators_above.names)):
-        assert found == expected
+    below, above = [(UserFunctions(), UserOperators()) for _ in range(2)]
+    with below[0], below[1], Computing(level=level), above[0], above[1]:
+        add()
+    for functions, overloads in (below, above):
+        assert (functions.names, overloads.names) == expected
 
 
 def test_default_devices_do_not_reach_into_a_tools_work() -> None:

@@ -16,6 +16,7 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OUR_MODES, OpCall, own_work
+from dl_optools.mode_stack import enter, leave
 from dl_optools.names import Level
 from dl_optools.on_host import run_on_host
 from dl_optools.schema import Overload
@@ -30,6 +31,12 @@ class _OnHost(TorchDispatchMode):
 
     def __init__(self) -> None:
         TorchDispatchMode.__init__(self)
+
+    def __enter__(self) -> None:
+        enter(self)
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         with own_work():

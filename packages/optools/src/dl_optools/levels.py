@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.backward_graph import node_metadata
-from dl_optools.call import OUR_MODES, THREAD, OpCall
+from dl_optools.call import OUR_MODES, THREAD, OpCall, State
 from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hidden, leave, on_stack
 from dl_optools.names import Level, api_name, overload_name
 
@@ -140,7 +140,19 @@ def through_tools(
             if modes is not None:
                 modes.show()
             state.inside = False
-    return function(*args, **kwargs)
+    return (
+        function(*args, **kwargs) if level is Level.API else _alone(state, function, args, kwargs)
+    )
+
+
+def _alone(state: State, overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an overload out of a dispatch mode: it is no function that the program calls."""
+    outer = state.inside
+    state.inside = True
+    try:
+        return overload(*args, **kwargs)
+    finally:
+        state.inside = outer
 
 
 class ApiMode(TorchFunctionMode):
@@ -173,8 +185,11 @@ class ApiMode(TorchFunctionMode):
             return func(*args, **kwargs)
 
         def with_mode(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            enter(self)
+            try:
                 return engine(*args, **kwargs)
+            finally:
+                leave(self)
 
         copy = FunctionType(
             home.__code__,
@@ -203,15 +218,8 @@ class DispatchMode(TorchDispatchMode):
         if known is None:
             known = chains.look_up(func)
         state = THREAD.state
-        if state.inside:
-            return func(*args, **(kwargs or {}))
-        if not known[1]:
-            # The overload that is called here is no function that the program calls.
-            state.inside = True
-            try:
-                return func(*args, **(kwargs or {}))
-            finally:
-                state.inside = False
+        if state.inside or not known[1]:
+            return _alone(state, func, args, kwargs or {})
         node = _current_node()
         parent = state.api_call if node is None else node_metadata(node).get(PARENT)
         backward = node is not None

@@ -5,10 +5,12 @@ Modes are met from the top of a stack. Torch takes them off from there only.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import threading
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
+from torch._C._dynamo.guards import set_is_in_mode_without_ignore_compile_internals
 from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -19,12 +21,54 @@ _function_push = torch._C._push_on_torch_function_stack
 dispatch_depth = torch._C._len_torch_dispatch_stack
 _dispatch_at = torch._C._get_dispatch_stack_at
 
-_FLAGS = (
-    "old_dispatch_mode_flags",
-    "old_non_infra_dispatch_mode_flags",
-    "old_without_ignore_compile_internals_dispatch_mode_flags",
-)
-"""What a dispatch mode remembers of torch's state before it was entered."""
+_FLAGS = {
+    "_is_in_torch_dispatch_mode": "old_dispatch_mode_flags",
+    "_is_in_non_infra_torch_dispatch_mode": "old_non_infra_dispatch_mode_flags",
+    "_is_in_any_mode_without_ignore_compile_internals": (
+        "old_without_ignore_compile_internals_dispatch_mode_flags"
+    ),
+}
+"""What torch notes, for all threads, about dispatch modes; and where each mode keeps what was noted
+before it was entered."""
+
+
+class _Noted:
+    """Torch's notes as they are without our modes: threads enter and leave them in any order."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._modes = 0
+        self._before = [False] * len(_FLAGS)
+
+    def entered(self) -> None:
+        with self._lock:
+            if self._modes == 0:
+                self._before = [getattr(_python_dispatch, name) for name in _FLAGS]
+                self._note([True] * len(_FLAGS))
+            self._modes += 1
+
+    def left(self, below: list[Any], above: list[Any]) -> None:
+        """A mode left from between others."""
+        with self._lock:
+            self._modes -= 1
+            if self._modes:
+                return
+            if not above:
+                self._note(self._before)
+                return
+            # The next mode puts back what we noted: now it has to put back what we found.
+            heir = above[0]
+            turn = sum(other is heir for other in below)
+            for kept, value in zip(_FLAGS.values(), self._before, strict=True):
+                getattr(heir, kept)[turn] = value
+
+    def _note(self, values: list[bool]) -> None:
+        for name, value in zip(_FLAGS, values, strict=True):
+            setattr(_python_dispatch, name, value)
+        set_is_in_mode_without_ignore_compile_internals(values[-1])
+
+
+_noted = _Noted()
 
 
 def _stack(mode: Any) -> list[Any]:
@@ -40,32 +84,27 @@ def on_stack(mode: Any) -> bool:
 
 def enter(mode: Any) -> None:
     """Put a mode on top of its stack."""
-    mode.__enter__()
+    if isinstance(mode, TorchDispatchMode):
+        _noted.entered()
+        _python_dispatch._push_mode(mode)
+    else:
+        _function_push(mode)
 
 
 def leave(mode: Any) -> None:
-    """Take a mode off its stack, from below others if need be; those notice nothing."""
+    """Take a mode off that was entered here, from below others if need be; those notice nothing."""
     stack = _stack(mode)
     place = max(at for at, other in enumerate(stack) if other is mode)
-    above = stack[place + 1 :]
-    if not above:
-        mode.__exit__(None, None, None)
-    elif isinstance(mode, TorchDispatchMode):
-        # The next mode puts back what it found when it was entered, which is what we left there:
-        # now it has to put back what we found.
-        heir = above[0]
-        turn = sum(other is heir for other in stack[:place])
-        for flags in _FLAGS:
-            getattr(heir, flags)[turn] = getattr(mode, flags).pop()
-        for _ in (*above, mode):
-            _python_dispatch._pop_mode()
-        for other in above:
-            _python_dispatch._push_mode(other)
-    else:
-        for _ in (*above, mode):
-            _function_pop()
-        for other in above:
-            _function_push(other)
+    below, above = stack[:place], stack[place + 1 :]
+    dispatch = isinstance(mode, TorchDispatchMode)
+    pop: Callable[[], Any] = _python_dispatch._pop_mode if dispatch else _function_pop
+    push: Callable[[Any], None] = _python_dispatch._push_mode if dispatch else _function_push
+    for _ in (*above, mode):
+        pop()
+    for other in above:
+        push(other)
+    if dispatch:
+        _noted.left(below, above)
 
 
 class Hidden:

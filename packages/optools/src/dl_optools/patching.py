@@ -24,6 +24,7 @@ class Applied:
     def __init__(self, tool: Tool, replaced: list[_Replaced]) -> None:
         self.tool = tool
         self._replaced = replaced
+        self._open = True
 
     @property
     def functions(self) -> list[str]:
@@ -38,7 +39,8 @@ class Applied:
         replaced, self._replaced = self._replaced, []
         for one in replaced:
             one.without(self.tool)
-        if replaced:
+        if self._open:
+            self._open = False
             self.tool.closed()
 
     def __enter__(self) -> Applied:
@@ -49,7 +51,10 @@ class Applied:
 
 
 def apply_feature(
-    ops: str | Iterable[str], feature: str, condition_func: Condition | None = None
+    ops: str | Iterable[str],
+    feature: str,
+    condition_func: Condition | None = None,
+    **options: Any,
 ) -> Applied:
     """Make a tool act on single functions, in every thread that calls them.
 
@@ -60,11 +65,14 @@ def apply_feature(
     :param feature: name of a tool: ``op_capture``, ``fallback``, ``autocompare``,
         ``measure_op_time``, ``dump_op_args``, ``cast_dtype``, ``overflow_check``.
     :param condition_func: called with the operator's arguments; the tool acts where it is true.
+    :param options: those of the tool, such as ``device="cpu"``.
     :raises ValueError: no such feature, or a name leads to nothing that can be called or replaced.
     """
     names = [ops] if isinstance(ops, str) else list(ops)
     places = dict.fromkeys(place for name in names for place in _places(name))
-    tool = make_tool(feature, level=Level.API, ops=EVERYTHING, exclude=(), condition=condition_func)
+    tool = make_tool(
+        feature, level=Level.API, ops=EVERYTHING, exclude=(), condition=condition_func, **options
+    )
     tool.prepare()
     applied = Applied(tool, [])
     try:
