@@ -29,6 +29,8 @@ _MARK = "dl_optools.fallback"
 class _OnHost(TorchDispatchMode):
     """Everything that the dispatcher runs inside goes to the CPU."""
 
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         TorchDispatchMode.__init__(self)
 
@@ -39,6 +41,8 @@ class _OnHost(TorchDispatchMode):
         leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not isinstance(func, Overload):
+            return func(*args, **(kwargs or {}))
         with own_work():
             return run_on_host(func, args, kwargs or {})
 

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -106,6 +107,8 @@ class _Chains:
         """The function's name and the tools that want it."""
         name = self._name_of(function)
         wanted = self.tools if is_operator(name) else ()
+        if isinstance(function, HigherOrderOperator):
+            wanted = ()
         found = name, tuple(tool for tool in wanted if tool.wants(name, function))
         self.known[function] = found
         return found
@@ -207,6 +210,9 @@ class ApiMode(TorchFunctionMode):
 
 class DispatchMode(TorchDispatchMode):
     """Sees the overloads that the dispatcher runs, in backward too."""
+
+    # They pass: what they are made of is seen.
+    supports_higher_order_operators = True
 
     def __init__(self) -> None:
         TorchDispatchMode.__init__(self)

@@ -60,7 +60,8 @@ def signature(overload: Overload[Any, Any]) -> Signature:
         is_written = result.alias_info is not None and result.alias_info.is_write
         owners = [name for name, own in writers if own & aliases] if is_written else []
         returned.append(owners[0] if owners else None)
-    shares = any(_set(result) for result in schema.returns)
+    # Lists of views say it at the argument only: `Tensor(a -> *) self`.
+    shares = any(x.alias_info is not None for x in (*schema.arguments, *schema.returns))
     return Signature(
         names=tuple(argument.name for argument in schema.arguments),
         written=frozenset(name for name, _ in writers),
