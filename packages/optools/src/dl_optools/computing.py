@@ -34,7 +34,7 @@ def only_describes(function: Callable[..., Any], name: str) -> bool:
         return False
     overloads = [getattr(packet, overload) for overload in packet.overloads()]
     # TorchScript has some of strings and lists under the same names.
-    ours = [x for x in overloads if str(x._schema.arguments[0].type) == "Tensor"]
+    ours = [x for x in overloads if "Tensor" in (str(y.type) for y in x._schema.arguments[:1])]
     return bool(ours) and all(signature(overload).view for overload in ours)
 
 

@@ -1,0 +1,36 @@
+"""The operator tools under the name that ditorch gave them; see dl_optools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dl_optools
+
+__version__ = "0.1.0"
+
+_NAMES = {
+    "OpAutoCompare": "OpAutoCompare",
+    "OpCapture": "OpCapture",
+    "OpDispatchWatch": "OpObserve",
+    "OpDtypeCast": "OpDtypeCast",
+    "OpFallback": "OpFallback",
+    "OpObserve": "OpObserve",
+    "OpOverflowCheck": "OpOverflowCheck",
+    "OpTimeMeasure": "OpTimeMeasure",
+    "apply_feature": "apply_feature",
+}
+
+__all__ = list(_NAMES)
+
+
+def __getattr__(name: str) -> Any:
+    # Each tool is imported when it is first asked for.
+    if name not in _NAMES:
+        raise AttributeError(
+            f"module 'op_tools' has no attribute {name!r}; there are {', '.join(_NAMES)}"
+        )
+    return getattr(dl_optools, _NAMES[name])
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])
