@@ -418,3 +418,11 @@ def test_a_call_without_its_arguments_keeps_its_name() -> None:
     (call,) = found
     assert (call.name, call.level, call.args, dict(call.kwargs)) == ("torch.add", Level.API, (), {})
     assert call.number > 0 and call.parent is None
+
+
+def test_higher_order_operators_pass_and_what_they_call_is_seen() -> None:
+    wrap: Any = pytest.importorskip("torch._higher_order_ops.wrap").wrap
+    x = torch.ones(2)
+    with Seen(level="dispatch") as tool:
+        assert wrap(lambda y: torch.add(y, 1), x).tolist() == [2, 2]
+    assert not any("wrap" in name for name in tool.names)
