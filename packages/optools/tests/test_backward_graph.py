@@ -225,6 +225,17 @@ def test_one_of_several_outputs_is_used() -> None:
     assert same(gradients.inputs[0], x.grad)
 
 
+def test_what_comes_after_the_inputs_gradients_is_no_backward_of_its_own() -> None:
+    x, own = leaf(3), leaf(3, seed=1)
+    found: list[Gradients] = []
+    watch = GradientWatch([x], found.append)
+    # Autograd runs the node that was made last first.
+    outputs = [own * 3, x * 2]
+    watch.attach(outputs)
+    torch.autograd.backward(outputs, [torch.ones(3), torch.ones(3)])
+    assert len(found) == 1 and same(found[0].inputs[0], torch.full((3,), 2.0))
+
+
 def test_retained_graphs_report_each_time() -> None:
     x = leaf(3)
     with Watching() as tool:
