@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from dl_optools.bundle.document import Piece, TensorRecord
+from dl_optools.bundle.standalone import typed
 from dl_optools.bundle.values import dtype_of
 
 _ITEMS = {
@@ -29,11 +30,6 @@ def assemble(nbytes: int, pieces: Iterable[tuple[Piece, torch.Tensor]]) -> torch
         there = typed(flat, items).as_strided(piece.shape, piece.stride, piece.offset)
         there.copy_(data.view(items).reshape(piece.shape))
     return flat
-
-
-def typed(flat: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Bytes as elements of a dtype; bytes that make no whole element are left out."""
-    return flat[: flat.numel() - flat.numel() % dtype.itemsize].view(dtype)
 
 
 def view_of(flat: torch.Tensor, record: TensorRecord) -> torch.Tensor:
