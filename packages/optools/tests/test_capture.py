@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
-from torch.nn import functional as F
 
 from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import Bundle
@@ -20,6 +20,7 @@ from dl_optools.bundle.placement import Placement
 from dl_optools.capture import OpCapture
 from dl_optools.patching import apply_feature
 from dl_optools.tensors import tensors_of
+from dl_optools.tool import device_under_test
 
 
 def table(bundle: Bundle, index: int | None) -> torch.Tensor:
@@ -124,10 +125,10 @@ def test_gradients_of_all_results_and_inputs_are_captured(tmp_path: Path) -> Non
 def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
     def program() -> None:
         with pytest.raises(RuntimeError):
-            torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+            torch.matmul(torch.ones(2, 3), torch.ones(2, 3))
 
     capture(program, tmp_path)
-    bundle = only(tmp_path, "torch.mm")
+    bundle = only(tmp_path, "torch.matmul")
     assert "RuntimeError" in (bundle.document.error or "")
     assert len(inputs(bundle)) == 2
     assert bundle.document.results == ()
@@ -156,10 +157,10 @@ def test_module_stack_and_software_are_named(tmp_path: Path) -> None:
 def test_autocast_is_part_of_a_call(tmp_path: Path) -> None:
     def program() -> None:
         with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-            torch.mm(torch.ones(2, 2), torch.ones(2, 2))
+            torch.matmul(torch.ones(2, 2), torch.ones(2, 2))
 
     capture(program, tmp_path)
-    document = only(tmp_path, "torch.mm").document
+    document = only(tmp_path, "torch.matmul").document
     assert document.context["autocast"] == {"cpu": "bfloat16"}
     assert document.context["grad"] is False
 
@@ -198,7 +199,7 @@ def test_what_no_bundle_keeps_is_counted(tmp_path: Path) -> None:
 def test_a_feature_on_single_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path))
     with apply_feature("torch.nn.functional.relu", "op_capture"):
-        torch.exp(F.relu(torch.ones(2)))
+        torch.exp(F.relu(torch.ones(2, device=device_under_test())))
     assert [x.document.operator for x in bundles(tmp_path)] == ["torch.nn.functional.relu"]
     assert (tmp_path / "op_capture_results").is_dir()
 
@@ -296,7 +297,7 @@ def no_collector() -> Iterator[None]:
 def test_activations_live_no_longer_than_without(tmp_path: Path) -> None:
     weight = torch.randn(3, 3, requires_grad=True)
     with OpCapture(device="cpu", directory=tmp_path, stream=io.StringIO()) as tool:
-        inner = torch.mm(weight, weight)
+        inner = torch.matmul(weight, weight)
         gone = weakref.ref(inner)
         out = torch.relu(inner)
         tool.flush()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.nn import functional as F
+import torch.nn.functional as F
 
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
 from dl_core.commands import Command
@@ -108,7 +108,7 @@ def test_generators_go_on_where_they_were(tmp_path: Path) -> None:
 def test_autocast_and_default_dtype_hold_in_a_replay(tmp_path: Path) -> None:
     def program() -> None:
         with torch.autocast("cpu", torch.bfloat16):
-            torch.mm(torch.ones(2, 2), torch.ones(2, 2))
+            torch.matmul(torch.ones(2, 2), torch.ones(2, 2))
         torch.set_default_dtype(torch.float64)
         try:
             torch.add(torch.tensor([1, 2]), 0.5)
@@ -116,7 +116,7 @@ def test_autocast_and_default_dtype_hold_in_a_replay(tmp_path: Path) -> None:
             torch.set_default_dtype(torch.float32)
 
     capture(program, tmp_path)
-    assert run(only(tmp_path, "torch.mm")).results[0].dtype == torch.bfloat16
+    assert run(only(tmp_path, "torch.matmul")).results[0].dtype == torch.bfloat16
     assert run(only(tmp_path, "torch.add")).results[0].dtype == torch.float64
     assert torch.get_default_dtype() == torch.float32
 
@@ -163,10 +163,10 @@ def test_a_wrong_device_is_found(capture_directory: Path, monkeypatch: pytest.Mo
 def test_a_call_that_raised_has_nothing_to_compare(tmp_path: Path) -> None:
     def program() -> None:
         with pytest.raises(RuntimeError):
-            torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+            torch.matmul(torch.ones(2, 3), torch.ones(2, 3))
 
     capture(program, tmp_path)
-    bundle = only(tmp_path, "torch.mm")
+    bundle = only(tmp_path, "torch.matmul")
     with pytest.raises(BundleError, match="raised"):
         check(bundle)
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
