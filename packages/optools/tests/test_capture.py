@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import nn
+from torch.nn import functional
 
 from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import Bundle
@@ -58,7 +58,7 @@ def test_writes_that_nothing_returns_are_captured(tmp_path: Path) -> None:
     def program() -> None:
         x[0] = 7
         torch.add(torch.ones(2), 1, out=out)
-        F.batch_norm(torch.ones(4, 2), mean, torch.ones(2), training=True)
+        functional.batch_norm(torch.ones(4, 2), mean, torch.ones(2), training=True)
 
     capture(program, tmp_path)
     bundle = only(tmp_path, "torch.Tensor.__setitem__")
@@ -100,7 +100,7 @@ def test_gradients_of_all_results_and_inputs_are_captured(tmp_path: Path) -> Non
     bias = torch.randn(5, requires_grad=True)
 
     def program() -> None:
-        y = F.linear(x, weight, bias)
+        y = functional.linear(x, weight, bias)
         one, two = y.split([2, 3], -1)
         (one.sum() * 2 + (two * two).sum()).backward()
 
@@ -136,7 +136,7 @@ def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
 
 def test_random_states_are_kept_where_numbers_are_drawn(tmp_path: Path) -> None:
     x = torch.ones(1000)
-    capture(lambda: (F.dropout(x, 0.5), F.relu(x)), tmp_path)
+    capture(lambda: (functional.dropout(x, 0.5), functional.relu(x)), tmp_path)
     assert only(tmp_path, "torch.nn.functional.relu").document.rng == {}
     bundle = only(tmp_path, "torch.nn.functional.dropout")
     assert list(bundle.document.rng) == ["cpu"]
@@ -199,7 +199,7 @@ def test_what_no_bundle_keeps_is_counted(tmp_path: Path) -> None:
 def test_a_feature_on_single_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path))
     with apply_feature("torch.nn.functional.relu", "op_capture"):
-        torch.exp(F.relu(torch.ones(2, device=device_under_test())))
+        torch.exp(functional.relu(torch.ones(2, device=device_under_test())))
     assert [x.document.operator for x in bundles(tmp_path)] == ["torch.nn.functional.relu"]
     assert (tmp_path / "op_capture_results").is_dir()
 
@@ -224,8 +224,8 @@ class Block(nn.Module):
         self.norm_two = nn.BatchNorm2d(width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        inner = F.relu(self.norm(self.one(x)), inplace=True)
-        return F.relu(self.norm_two(self.two(inner)) + x, inplace=True)
+        inner = functional.relu(self.norm(self.one(x)), inplace=True)
+        return functional.relu(self.norm_two(self.two(inner)) + x, inplace=True)
 
 
 class ResNet(nn.Module):
@@ -237,8 +237,8 @@ class ResNet(nn.Module):
         self.head = nn.Linear(32, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = F.max_pool2d(F.relu(self.norm(self.stem(x))), 3, 2, 1)
-        return self.head(torch.flatten(F.adaptive_avg_pool2d(self.blocks(x), 1), 1))
+        x = functional.max_pool2d(functional.relu(self.norm(self.stem(x))), 3, 2, 1)
+        return self.head(torch.flatten(functional.adaptive_avg_pool2d(self.blocks(x), 1), 1))
 
 
 def step() -> dict[str, torch.Tensor]:
@@ -247,7 +247,7 @@ def step() -> dict[str, torch.Tensor]:
     model = ResNet()
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     x, target = torch.randn(4, 3, 64, 64), torch.randint(10, (4,))
-    loss = F.cross_entropy(F.dropout(model(x), 0.1), target)
+    loss = functional.cross_entropy(functional.dropout(model(x), 0.1), target)
     loss.backward()
     gradients = {
         f"grad {name}": p.grad.clone() for name, p in model.named_parameters() if p.grad is not None

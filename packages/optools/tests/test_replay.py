@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
 from dl_core.commands import Command
@@ -30,14 +30,14 @@ def program(device: str = "cpu") -> None:
     x = torch.randn(4, 6, device=device, requires_grad=True)
     weight = torch.randn(5, 6, device=device, requires_grad=True)
     norm = torch.ones(5, device=device, requires_grad=True)
-    y = F.layer_norm(F.linear(x, weight), (5,), norm)
-    y = F.relu(y, inplace=True)
+    y = functional.layer_norm(functional.linear(x, weight), (5,), norm)
+    y = functional.relu(y, inplace=True)
     one, two = y.split([2, 3], -1)
     std, mean = torch.std_mean(two, -1, keepdim=True)
     z = torch.cat([one * 2, (two - mean) / std], -1)
-    z = F.dropout(z, 0.25)
+    z = functional.dropout(z, 0.25)
     z[0] = 0.5
-    loss = F.cross_entropy(z, torch.tensor([0, 1, 2, 3], device=device))
+    loss = functional.cross_entropy(z, torch.tensor([0, 1, 2, 3], device=device))
     loss.backward()
     with torch.no_grad():
         weight.add_(weight.grad, alpha=-0.1)
@@ -326,7 +326,7 @@ def test_dl_bundle_show_names_what_a_bundle_holds(
     assert command(BUNDLE, "show", str(path)) == 0
     said = capsys.readouterr().out
     assert "torch.nn.functional.linear (level api), captured on cpu" in said
-    assert "y = F.layer_norm(F.linear(x, weight)" in said
+    assert "y = functional.layer_norm(functional.linear(x, weight)" in said
     assert "gradient of input 1" in said
 
 
