@@ -62,7 +62,10 @@ def sparse(layout: str, parts: list[torch.Tensor], shape: Any, coalesced: bool) 
             parts[0], parts[1], shape, check_invariants=True, is_coalesced=coalesced
         )
     kind = getattr(torch, layout)
-    return torch.sparse_compressed_tensor(*parts, shape, layout=kind, check_invariants=True)
+    compressed, plain, values = parts
+    return torch.sparse_compressed_tensor(
+        compressed, plain, values, shape, layout=kind, check_invariants=True
+    )
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
