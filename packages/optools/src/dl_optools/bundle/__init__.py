@@ -1,4 +1,4 @@
-"""One captured call of an operator as files: see the package's README for the format."""
+"""One captured call of an operator as files; docs/bundle.md has the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bundle's JSON says, field by field; README.md of the package has the format.
+"""What a bundle's JSON says, field by field; docs/bundle.md has the format.
 
 Reading checks every field, and that every tensor lies inside its storage. It imports nothing by
 name and makes no tensor.
