@@ -12,7 +12,7 @@ from dl_optools.operators import UnknownOperatorError, is_known, operator
 def test_functions_and_overloads_are_found_by_name() -> None:
     found = operator("torch.nn.functional.linear", Level.API)
     assert found is torch.nn.functional.linear
-    assert operator("torch.mm", Level.API) is torch.mm
+    assert operator("torch.mm", Level.API) == torch.mm
     assert operator("torch.Tensor.add", Level.API) is torch.Tensor.add
     assert operator("aten.add.Tensor", Level.DISPATCH) is torch.ops.aten.add.Tensor
     assert operator("aten.relu.default", Level.DISPATCH) is torch.ops.aten.relu.default

@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,16 +24,14 @@ from dl_optools.bundle.errors import NotStorableError
 from dl_optools.bundle.snapshot import Snapshot
 from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
+from dl_optools.limits import Limits, limits_of
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
-from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.stacks import program_stack
 from dl_optools.tool import Condition, Tool
-from dl_optools.writer import BundleWriter, Limits, Written
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+from dl_optools.writer import BundleWriter, Written
 
 
 class OpCapture(Tool):
@@ -305,33 +303,3 @@ def _software() -> dict[str, str]:
         "torch": str(torch.__version__),
         **dict(sorted(ours.items())),
     }
-
-
-def limits_of(environ: Mapping[str, str]) -> Limits:
-    """``OP_CAPTURE_MEMORY``, ``OP_CAPTURE_DISK`` and ``OP_CAPTURE_WHEN_FULL``.
-
-    :raises OptionError: a value does not fit.
-    """
-    usual = Limits()
-    sizes = "a number of bytes such as 500000, 500M or 2G"
-    return Limits(
-        memory=read(environ, "OP_CAPTURE_MEMORY", _nbytes, usual.memory, sizes),
-        disk=read(environ, "OP_CAPTURE_DISK", _nbytes, usual.disk, sizes),
-        wait=read(environ, "OP_CAPTURE_WHEN_FULL", _waits, usual.wait, "wait, drop"),
-    )
-
-
-def _nbytes(text: str) -> int:
-    unit = text[-1].upper() if text[-1].isalpha() else ""
-    if unit not in _UNITS:
-        raise ValueError(text)
-    value = float(text.removesuffix(text[-1]) if unit else text) * _UNITS[unit]
-    if not 0 < value < 1 << 62:
-        raise ValueError(text)
-    return int(value)
-
-
-def _waits(text: str) -> bool:
-    if text not in ("wait", "drop"):
-        raise ValueError(text)
-    return text == "wait"

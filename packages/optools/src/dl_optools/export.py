@@ -11,9 +11,10 @@ import torch
 from safetensors.torch import save_file
 
 from dl_optools.bundle import payload, standalone
-from dl_optools.bundle.document import Document, TensorRecord
+from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import FILE, Bundle
+from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
 from dl_optools.names import Level
 

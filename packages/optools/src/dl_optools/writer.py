@@ -15,27 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dl_optools.bundle import payload
-from dl_optools.bundle.document import StorageRecord
 from dl_optools.bundle.draft import Addition
 from dl_optools.bundle.reader import FILE
+from dl_optools.bundle.records import StorageRecord
+from dl_optools.limits import Limits
 
 SUMMARY = "capture.json"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much a writer may hold and write.
-
-    :ivar queue: calls that wait.
-    :ivar memory: bytes of tensors that wait; a single larger call waits alone.
-    :ivar disk: bytes of all files together.
-    :ivar wait: let the program wait where queue or memory are full; else calls are dropped.
-    """
-
-    queue: int = 256
-    memory: int = 2 << 30
-    disk: int = 50 << 30
-    wait: bool = True
 
 
 @dataclass

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dl_optools.bundle.document import Document, StorageRecord, TensorRecord
+from dl_optools.bundle.document import Document
+from dl_optools.bundle.records import StorageRecord, TensorRecord
 from dl_optools.bundle.snapshot import HostStorage, Snapshot
 
 

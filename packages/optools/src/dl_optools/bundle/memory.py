@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import torch
 
-from dl_optools.bundle.document import Piece, TensorRecord
+from dl_optools.bundle.records import Piece, TensorRecord
 from dl_optools.bundle.standalone import typed
 from dl_optools.bundle.values import dtype_of
 

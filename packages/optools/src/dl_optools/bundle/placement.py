@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from dl_optools.bundle.document import TensorRecord
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle
+from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.standalone import generator, marked, sparse, typed, with_gradient
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, dtype_of, substitute
 

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 
 from dl_optools.bundle import payload
-from dl_optools.bundle.document import Document, StorageRecord, read_document
+from dl_optools.bundle.document import Document, read_document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.memory import assemble
+from dl_optools.bundle.records import StorageRecord
 from dl_optools.bundle.values import dtype_of
 from dl_optools.operators import UnknownOperatorError, operator
 

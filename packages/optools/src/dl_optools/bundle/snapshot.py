@@ -12,15 +12,9 @@ from typing import Any
 
 import torch
 
-from dl_optools.bundle.document import (
-    DIMENSIONS,
-    Piece,
-    StorageRecord,
-    TensorRecord,
-    span,
-)
 from dl_optools.bundle.errors import NotStorableError
 from dl_optools.bundle.memory import assemble, view_of
+from dl_optools.bundle.records import DIMENSIONS, Piece, StorageRecord, TensorRecord, span
 from dl_optools.relocation import _plain
 
 ALIGNMENT = 16
