@@ -189,6 +189,21 @@ def remove(tool: Tool, level: Level) -> None:
         _leave(mode)
 
 
+def changeable() -> bool:
+    """Whether tools of this thread may be added and removed now.
+
+    Not within backward, nor within a call that one of the modes sees: torch puts back the stack of
+    modes that was there before.
+    """
+    if torch._C._current_graph_task_id() != -1:
+        return False
+    stacks = (
+        *overrides._get_current_function_mode_stack(),
+        *_python_dispatch._get_current_dispatch_mode_stack(),
+    )
+    return all(any(mode is other for other in stacks) for mode in _thread.modes.values())
+
+
 def _leave(mode: ApiMode | DispatchMode) -> None:
     """Take a mode off torch's stack, from below others if need be; those notice nothing."""
     if isinstance(mode, ApiMode):
