@@ -118,7 +118,11 @@ class Argument:
             return self.value
         marks = ", ".join(
             [
-                *([] if self.strides in (None, _dense(self.shape)) else [f"strides {self.strides}"]),
+                *(
+                    []
+                    if self.strides in (None, _dense(self.shape))
+                    else [f"strides {self.strides}"]
+                ),
                 *(["requires grad"] if self.requires_grad else []),
             ]
         )
@@ -172,3 +176,19 @@ def readable(positional: Facts, named: Facts = (), prefix: str = "args") -> list
 def facts_of_result(result: Any) -> Facts:
     """The same for what a function returned: one value, or several in a list or tuple."""
     return facts_of(result if isinstance(result, (list, tuple)) else (result,))
+
+
+def shapes_in(positional: Facts, named: Facts) -> Facts:
+    """Shape and dtype of each tensor behind facts, those in lists too."""
+    found: list[tuple[Any, torch.dtype]] = []
+
+    def visit(facts: Any) -> None:
+        if _is_tensor(facts):
+            found.append((facts[0], facts[1]))
+        elif type(facts) is tuple:
+            for entry in facts:
+                visit(entry)
+
+    visit(positional)
+    visit(named)
+    return tuple(found)

@@ -20,7 +20,7 @@ _RECENT = 31
 class Spending:
     """What a tool has cost so far.
 
-    :ivar steps: that the program made, the one that runs included.
+    :ivar steps: that ended; 1 where none did, which stands for the whole program.
     :ivar measured: of these.
     :ivar program_seconds: what the program took, without the tool.
     :ivar tool_seconds: what the tool added.
@@ -123,8 +123,8 @@ class Budget:
         now = self.clock() if self._paused is None else self._paused
         spent = self._spent() + self._charged
         return Spending(
-            steps=self._index + 1,
-            measured=self._measured + self.measuring,
+            steps=max(self._index, 1),
+            measured=self._measured if self._index else int(self.measuring),
             program_seconds=max(now - self._begun - spent, 0.0),
             tool_seconds=spent,
             percent=self.percent,

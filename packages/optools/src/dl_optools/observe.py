@@ -135,7 +135,7 @@ def _lines(observed: Observed, at: int) -> Iterator[tuple[Any, ...]]:
 
 
 class OpObserve(SampledTool):
-    """Counts calls by operator and signature: shapes, dtypes, devices, strides, who needs gradients.
+    """Counts calls by signature: shapes, dtypes, devices, strides, and who needs gradients.
 
     At its end it writes ``op_tools_results/op_observe_result/op_observe_info_<run>.csv`` and shows
     the signatures called most. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
@@ -240,5 +240,7 @@ class OpObserve(SampledTool):
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         if results.left_out:
-            stream.write(f"[OpObserve] {results.left_out} calls left out: more than {self._limit}\n")
+            stream.write(
+                f"[OpObserve] {results.left_out} calls left out: more than {self._limit}\n"
+            )
         stream.write(f"[OpObserve] {results.calls} calls, {path}\n")

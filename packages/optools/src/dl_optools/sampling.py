@@ -123,8 +123,15 @@ class SampledTool(Tool):
         """Take them off."""
         levels.remove(self, self.level)
 
+    def spent(self) -> float:
+        """Seconds that the tool worked since this was asked last."""
+        return 0.0
+
     def step_ended(self) -> None:
-        """Called at the end of a measured step, outside of the time that steps take."""
+        """Called at the end of a measured step; what it takes is no part of any step."""
+
+    def step_begins(self) -> None:
+        """Called before a step that will be measured; likewise."""
 
     def _enter(self) -> None:
         if not self._entered:
@@ -140,9 +147,12 @@ class SampledTool(Tool):
         if threading.get_ident() != self._thread:
             return
         was_measured = self.measuring
+        self.budget.charge(self.spent())
         self.measuring = self.budget.end_step()
         if was_measured:
             self.step_ended()
+        if self.measuring:
+            self.step_begins()
         # Optimizers that step within backward: there what runs may not be changed, only ignored.
         if self.running and levels.changeable():
             if self.measuring:
