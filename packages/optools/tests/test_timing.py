@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from timing_doubles import Device, Nanoseconds, Work, working
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
@@ -22,6 +21,7 @@ from dl_optools.clocks import HostStopwatch, stopwatch_for
 from dl_optools.levels import through_tools
 from dl_optools.names import Level
 from dl_optools.spans import Row
+from timing_doubles import Device, Nanoseconds, Work, working
 
 LINEAR = "torch.nn.functional.linear"
 
