@@ -6,8 +6,15 @@ import threading
 from collections import deque
 from typing import Any
 
+from torch.autograd.graph import Node
+
 from dl_optools.arguments import facts_of, facts_of_result, named_facts, shapes_in
-from dl_optools.backward_graph import next_sequence_number, nodes_since
+from dl_optools.backward_graph import (
+    next_sequence_number,
+    node_metadata,
+    nodes_behind,
+    nodes_since,
+)
 from dl_optools.call import OpCall
 from dl_optools.clocks import Stopwatch
 from dl_optools.communication import communicates, when_done
@@ -76,10 +83,9 @@ class Recorder:
         entry = self._entry("function", call, "")
         timed = TimedCall(entry, call.number)
         span = Span(entry, timed, stack[-1] if stack else None)
-        given, versions = [], []
-        if not entry.looked:
-            given = tensors_of(call.args, call.kwargs)
-            versions = [version(tensor) for tensor in given]
+        given = tensors_of(call.args, call.kwargs)
+        versions = [] if entry.looked else [version(tensor) for tensor in given]
+        older = nodes_behind(given)
         number = next_sequence_number()
         stack.append(span)
         span.start = watch.start(begun)
@@ -91,7 +97,8 @@ class Recorder:
                 entry.looked = True
                 entry.moved = function_bytes(call.name, given, versions, result)
             timed.result = facts_of_result(result)
-            self._watch_backward(call, result, number, timed)
+            made = nodes_since(tensors_of(result, given), number, older)
+            self._watch_backward(made, timed)
             return result
         finally:
             if span.stop is None:
@@ -171,9 +178,8 @@ class Recorder:
 
     # Backward
 
-    def _watch_backward(self, call: OpCall, result: Any, number: int, timed: TimedCall) -> None:
-        graph: list[Any] = list(nodes_since(tensors_of(result, call.args), number))
-        nodes = [node for node in graph if _MARK not in node.metadata]
+    def _watch_backward(self, made: list[Node], timed: TimedCall) -> None:
+        nodes = [node for node in made if _MARK not in node_metadata(node)]
         if not nodes:
             return
         row = timed.entry.row
@@ -184,12 +190,12 @@ class Recorder:
         step = self._step
         for at, node in enumerate(nodes):
             # Functions that call others: the inner one times the node.
-            node.metadata[_MARK] = True
+            node_metadata(node)[_MARK] = True
             self._watch_node(node, at, entry, timed, step)
         if len(self._handles) > _MANY_SPANS:
             self._handles = [x for x in self._handles if x.hooks_dict_ref() is not None]
 
-    def _watch_node(self, node: Any, at: int, entry: Entry, timed: TimedCall, step: int) -> None:
+    def _watch_node(self, node: Node, at: int, entry: Entry, timed: TimedCall, step: int) -> None:
         watch = self.watch
 
         def before(_: Any) -> None:
