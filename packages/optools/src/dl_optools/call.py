@@ -23,13 +23,16 @@ class State:
     """What tools do in one thread.
 
     :ivar inside: a tool's own code runs: what it computes is nobody's operator.
+    :ivar below: the dispatcher called our mode: overloads that this one calls are no functions of
+        the program.
     :ivar api_call: the call at the level of the Python interface that runs now.
     """
 
-    __slots__ = ("api_call", "inside")
+    __slots__ = ("api_call", "below", "inside")
 
     def __init__(self) -> None:
         self.inside = False
+        self.below = False
         self.api_call: OpCall | None = None
 
 

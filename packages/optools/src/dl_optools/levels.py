@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import OpOverload
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -155,7 +156,7 @@ class ApiMode(TorchFunctionMode):
         known = chains.known.get(func)
         if known is None:
             known = chains.look_up(func)
-        if known[1]:
+        if known[1] and not (isinstance(func, OpOverload) and THREAD.state.below):
             return through_tools(known[0], Level.API, func, args, kwargs or {}, known[1])
         if func in _BACKWARD:
             return self._backward(func, args, kwargs or {})
@@ -203,14 +204,18 @@ class DispatchMode(TorchDispatchMode):
         if known is None:
             known = chains.look_up(func)
         state = THREAD.state
-        if not known[1] or state.inside:
-            return func(*args, **(kwargs or {}))
-        node = _current_node()
-        parent = state.api_call if node is None else node_metadata(node).get(PARENT)
-        backward = node is not None
-        return through_tools(
-            known[0], Level.DISPATCH, func, args, kwargs or {}, known[1], parent, backward
-        )
+        outer, state.below = state.below, True
+        try:
+            if not known[1] or state.inside:
+                return func(*args, **(kwargs or {}))
+            node = _current_node()
+            parent = state.api_call if node is None else node_metadata(node).get(PARENT)
+            backward = node is not None
+            return through_tools(
+                known[0], Level.DISPATCH, func, args, kwargs or {}, known[1], parent, backward
+            )
+        finally:
+            state.below = outer
 
 
 OUR_MODES.append(DispatchMode)
