@@ -14,7 +14,7 @@ import torch
 
 Facts = tuple[Any, ...]
 
-_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
 _VALUES = frozenset(
     {int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size}
 )
@@ -78,7 +78,7 @@ def facts_of(values: Any) -> Facts:
     found: list[Any] = []
     for value in values:
         kind = type(value)
-        if kind in _TENSORS:
+        if kind is _Tensor or kind is _Parameter:
             try:
                 found.append(
                     (value.shape, value.dtype, value.device, value.stride(), value.requires_grad)

@@ -80,9 +80,10 @@ class Recorder:
         watch = self.watch
         begun = watch.begin()
         stack = self._stack()
-        entry = self._entry("function", call, "")
+        outer = stack[-1] if stack else None
+        entry = self._entry("function", call, outer)
         timed = TimedCall(entry, call.number)
-        span = Span(entry, timed, stack[-1] if stack else None)
+        span = Span(entry, timed, outer)
         given = tensors_of(call.args, call.kwargs)
         versions = [] if entry.looked else [version(tensor) for tensor in given]
         older = nodes_behind(given)
@@ -118,8 +119,7 @@ class Recorder:
         watch = self.watch
         begun = watch.begin()
         outer = stack[-1] if stack else None
-        function = outer.entry.row.operator if outer is not None and outer.entry else ""
-        entry = self._entry("overload", call, function)
+        entry = self._entry("overload", call, outer)
         span = Span(entry, None, outer)
         record = self._record
         span.start = watch.start(begun)
@@ -152,8 +152,9 @@ class Recorder:
             chosen = self._chosen[name] = (name in self._selection, left_out)
         return chosen[0] or (inside and not chosen[1])
 
-    def _entry(self, level: str, call: OpCall, function: str) -> Entry:
+    def _entry(self, level: str, call: OpCall, outer: Span | None) -> Entry:
         profile = self._record.profile
+        function = "" if outer is None else outer.entry.row.operator
         facts = facts_of(call.args)
         named = named_facts(call.kwargs) if call.kwargs else ()
         key = (level, call.name, call.backward, function, facts, named)
@@ -288,7 +289,6 @@ class Recorder:
 
     def _add_span(self, span: Span, profile: Profile) -> None:
         watch, entry = self.watch, span.entry
-        assert entry is not None
         seconds = watch.seconds(span.start, span.stop)
         until_done = seconds if span.finish is None else watch.seconds(span.start, span.finish)
         row = entry.row

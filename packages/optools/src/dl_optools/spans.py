@@ -18,7 +18,7 @@ class Row:
     """Calls of one operator with the same shapes and dtypes, in one direction.
 
     :ivar level: ``function`` of Python's interface, or ``overload`` of the dispatcher.
-    :ivar function: for overloads, the function that they ran for; empty where none is known.
+    :ivar function: the function that it ran in or for; empty where none is known.
     :ivar shapes: of the tensors among the arguments; ``dtypes`` likewise.
     :ivar seconds: all calls together, what ran inside included.
     :ivar own: the same without the calls timed inside.
@@ -127,7 +127,7 @@ class Span:
     )
 
     def __init__(
-        self, entry: Entry | None, call: TimedCall | None, outer: Span | None, node: int = -1
+        self, entry: Entry, call: TimedCall | None, outer: Span | None, node: int = -1
     ) -> None:
         self.entry = entry
         self.call = call

@@ -70,8 +70,8 @@ class TimeResults:
         return least / row.seconds if least else None
 
     def outermost(self) -> list[Row]:
-        """Rows that run inside no other: functions, and overloads that ran for none of them."""
-        return [row for row in self.rows if row.level == "function" or not row.function]
+        """Rows that run inside no other: most functions, and overloads that ran for none."""
+        return [row for row in self.rows if not row.function]
 
     def notes(self) -> list[str]:
         """What a reader has to know of the numbers."""
@@ -128,7 +128,7 @@ class TimeResults:
         if len(ranked) > rows:
             text += f"\n... and {len(ranked) - rows} rows more"
         if len(self.rows) > len(ranked):
-            text += f"\n{len(self.rows) - len(ranked)} rows of overloads within them: in the files"
+            text += f"\n{len(self.rows) - len(ranked)} rows within them: in the files"
         text += (
             f"\na step takes {self.seconds / steps * 1e3:.3f} ms, "
             f"{self.share(self.elsewhere):.1%} of it in no operator"
