@@ -26,7 +26,7 @@ ul.notes { margin: 4px 0 0; padding-left: 18px; color: var(--quiet); }
   padding: 10px 14px; }
 .tile b { display: block; font-size: 21px; font-weight: 600; }
 .tile span { color: var(--quiet); font-size: 13px; }
-svg { max-width: 100%; height: auto; display: block; }
+svg { width: 100%; height: auto; display: block; }
 svg text { font-size: 12.5px; fill: var(--text); }
 svg .value, svg .tick, svg .axis { fill: var(--quiet); } svg .on { fill: var(--on); }
 svg .grid { stroke: var(--line); fill: none; stroke-width: 1; }
@@ -41,11 +41,11 @@ path.first { stroke: var(--forward); } path.second { stroke: var(--backward); }
   vertical-align: -1px; }
 .scroll { overflow: auto; max-height: 620px; border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: 12.5px; }
-th, td { padding: 5px 8px; text-align: right; white-space: nowrap;
+th, td { padding: 5px 7px; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: var(--panel); cursor: pointer; user-select: none; }
 th.text, td.text { text-align: left; } tbody tr:hover { background: var(--panel); }
-td.text { max-width: 270px; overflow: hidden; text-overflow: ellipsis; }
+td.text { max-width: 235px; overflow: hidden; text-overflow: ellipsis; }
 th[data-order="down"]::after { content: " ↓"; } th[data-order="up"]::after { content: " ↑"; }
 input { font: inherit; font-size: 13px; padding: 5px 10px; margin: 0 0 8px; width: 280px;
   color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }

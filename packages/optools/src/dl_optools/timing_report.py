@@ -209,12 +209,12 @@ def _table(results: TimeResults, level: str) -> str:
         ]
         cells.append(line)
     headers = ["operator", "direction", "arguments", *([] if is_function else ["function"])]
-    headers += ["calls/step", "ms/step", "median ms", "self ms/step", "share"]
+    headers += ["calls/step", "ms/step", "median ms", "self ms", "share"]
     headers += ["bandwidth", "rate", "of roofline"]
     more = len(rows) - _MOST_ROWS
     return page.section(
         "Functions" if is_function else "Overloads",
-        "By operator, shapes and dtypes. Self is the time without the calls timed inside"
+        "By operator, shapes and dtypes. Self is the time of a step without the calls timed inside"
         + (f"; {more} rows more are in the CSV file." if more > 0 else "."),
         page.sortable(headers, cells),
     )
