@@ -14,13 +14,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from typing_extensions import Self
 
-from dl_optools import page, svg
+from dl_optools.memory_report import report
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, unused
 
@@ -180,7 +180,7 @@ class ProcessMonitor:
             self._thread = None
         self.sample()
         self._flush()
-        self.path.with_suffix(".html").write_text(plot(self.samples, self.pid), encoding="utf-8")
+        self.path.with_suffix(".html").write_text(report(self.samples, self.pid), encoding="utf-8")
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the process ends, or for so many seconds."""
@@ -230,52 +230,6 @@ class ProcessMonitor:
 
 def _safe(label: str) -> str:
     return "".join(x if x.isalnum() or x in "-." else "_" for x in label)
-
-
-def plot(samples: Sequence[Sample], pid: int) -> str:
-    """A page with the host's and the device's memory over time."""
-    host = [(x.seconds, x.host_rss) for x in samples]
-    sections = [
-        page.heading(f"Memory of process {pid}", [f"{len(samples)} samples"]),
-        page.tiles(
-            [
-                (f"{max((y for _, y in host), default=0):,.0f} MiB", "host memory at most"),
-                *(
-                    [(f"{max(used):,.0f} MiB", "device memory at most")]
-                    if (used := [x for s in samples if (x := _device(s)) is not None])
-                    else []
-                ),
-            ]
-        ),
-        page.section(
-            "Host",
-            "Resident memory.",
-            svg.over_time([svg.Line(host, "host", "first")], ("seconds", "MiB")),
-        ),
-    ]
-    if used:
-        own = [(x.seconds, y) for x in samples if (y := x.device_allocated) is not None]
-        kept = [(x.seconds, y) for x in samples if (y := x.device_reserved) is not None]
-        every = [(x.seconds, y) for x in samples if (y := x.device_used) is not None]
-        lines = [svg.Line(own, "in tensors", "first"), svg.Line(kept, "reserved", "second")]
-        words = [("forward", "in tensors of the process"), ("backward", "reserved by it")]
-        if not own:
-            lines, words = [svg.Line(every, "in use", "first")], [("forward", "of all processes")]
-        sections.append(
-            page.section(
-                samples[0].device,
-                "The device's memory.",
-                page.key(words),
-                svg.over_time(lines, ("seconds", "MiB")),
-            )
-        )
-    return page.page(f"Memory of process {pid}", sections)
-
-
-def _device(sample: Sample) -> float | None:
-    if sample.device_reserved is not None:
-        return sample.device_reserved
-    return sample.device_used
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
