@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,6 @@ from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, nam
 from dl_optools.budget import Clock, Spending
 from dl_optools.call import OpCall
 from dl_optools.names import Level
-from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.sampling import SampledTool
 from dl_optools.tool import Condition
@@ -139,12 +137,11 @@ class OpObserve(SampledTool):
 
     At its end it writes ``op_tools_results/op_observe_result/op_observe_info_<run>.csv`` and shows
     the signatures called most. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
-    ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`), and
-    ``OP_TOOLS_MAX_CACHE_SIZE``.
+    ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`).
 
     :param each_call: note the order of calls, too.
     :param limit: signatures, and calls in order, to keep at most; what comes after is counted as
-        left out. None: ``OP_TOOLS_MAX_CACHE_SIZE``, else 100000.
+        left out.
     :param directory: where to write instead.
     :param stream: where to show the table; None: stderr.
     """
@@ -164,7 +161,7 @@ class OpObserve(SampledTool):
         budget: float | str | None = None,
         clock: Clock = time.perf_counter,
         each_call: bool = False,
-        limit: int | None = None,
+        limit: int = 100_000,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
     ) -> None:
@@ -179,11 +176,7 @@ class OpObserve(SampledTool):
             clock=clock,
         )
         self.each_call = each_call
-        self._limit = (
-            read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100_000, "a count of rows")
-            if limit is None
-            else limit
-        )
+        self._limit = limit
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self.results = Observations()
