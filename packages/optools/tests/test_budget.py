@@ -102,3 +102,19 @@ def test_a_program_without_steps_is_one() -> None:
 def test_wrong_values_are_named(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Budget(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_slow_start_lends_the_tool_no_time() -> None:
+    clock = Clock()
+    budget = Budget(percent=2.0, clock=clock)
+    measured = 0
+    for index in range(500):
+        # The second step is slow, too: caches fill, memory is taken.
+        clock.now += 50.0 if index < 2 else 1.0
+        if budget.measuring:
+            measured += 1
+            clock.now += 0.5
+        budget.end_step()
+        budget.begin_step()
+    # 2 % of some 600 seconds, at half a second each.
+    assert measured <= 26

@@ -52,7 +52,7 @@ class Budget:
     The first step is measured, because a program may have no other; it is cold, so its length says
     nothing of the tool's cost. The next one shows what steps take without the tool, and the one
     after that is measured on credit, so that short programs see a warm step. From then on a step
-    is measured when it fits the budget.
+    is measured when it fits the budget, every other one at most.
 
     :param every: look only at every n-th step.
     :param percent: of the program's own time that the tool may take; None: no limit.
@@ -77,7 +77,7 @@ class Budget:
         self._plain: deque[float] = deque(maxlen=_RECENT)
         self._charged = 0.0
         self._cold = 0.0
-        self._warm = self._warm_length = 0.0
+        self._warm = 0.0
         self._warm_count = 0
         self._between = 0.0
         self._paused: float | None = None
@@ -102,13 +102,14 @@ class Budget:
             if self._index == 0:
                 self._cold = self._charged
             else:
-                self._warm += self._charged
-                self._warm_length += length
+                # Against the steps just before it: programs and machines get faster and slower.
+                usual = statistics.median(self._plain) if self._plain else length
+                self._warm += max(self._charged, length - usual)
                 self._warm_count += 1
         self._charged = 0.0
         self._index += 1
         self._paused = now
-        self.measuring = self._next(now)
+        self.measuring = self._next(now, self.measuring)
         return self.measuring
 
     def begin_step(self) -> None:
@@ -130,24 +131,20 @@ class Budget:
             percent=self.percent,
         )
 
-    def _warm_cost(self) -> float:
-        usual = statistics.median(self._plain) if self._plain else None
-        longer = 0.0 if usual is None else self._warm_length - self._warm_count * usual
-        return max(self._warm, longer)
-
     def _spent(self) -> float:
-        return self._cold + self._warm_cost() + self._between
+        return self._cold + self._warm + self._between
 
-    def _next(self, now: float) -> bool:
+    def _next(self, now: float, after_measured: bool) -> bool:
         if self._index % self.every:
             return False
         if self.percent is None:
             return True
-        if not self._plain:
+        # Never two in a row: what steps take without the tool has to stay known.
+        if after_measured:
             return False
         if not self._warm_count:
             return True
         spent = self._spent()
         program = now - self._begun - spent + statistics.median(self._plain)
-        cost = (self._warm_cost() + self._between) / self._warm_count
+        cost = (self._warm + self._between) / self._warm_count
         return spent + cost <= self.percent / 100 * program
