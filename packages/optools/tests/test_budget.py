@@ -116,5 +116,6 @@ def test_a_slow_start_lends_the_tool_no_time() -> None:
             clock.now += 0.5
         budget.end_step()
         budget.begin_step()
-    # 2 % of some 600 seconds, at half a second each.
-    assert measured <= 26
+    # 2 % of some 600 seconds, at half a second each, and three whose cost could not be known: the
+    # cold one, and two before the median of other steps is that of warm ones.
+    assert measured <= 24 + 3
