@@ -24,7 +24,9 @@ _HOME = {
     "OpObserve": "observe",
     "OpOverflowCheck": "overflow",
     "OpTimeMeasure": "timing",
+    "ProcessMonitor": "process_monitor",
     "apply_feature": "patching",
+    "step": "steps",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -1,0 +1,200 @@
+"""What looking costs: OpObserve for each operator, OpTimeMeasure in percent of a training step.
+
+Observing is compared with bare ``torch.add`` on small CPU tensors and includes torch's own mode,
+whose share is shown, too; thread CPU time, gradients off, bursts of the three interleaved.
+
+Timing runs a small CNN and a small transformer on the device under test, at the tool's default
+budget: how much longer measured steps are than those around them, in percent of the whole run,
+beside what the tool says of itself. Steps that are not measured are compared with a run without
+the tool.
+
+    python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from dl_optools import OpObserve, OpTimeMeasure
+from dl_optools.tool import device_under_test
+
+CALLS = 2000
+NEIGHBOURS = 8
+Step = Callable[[], None]
+
+
+class Empty(TorchFunctionMode):
+    """The least that any tool at the level of Python's interface costs."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def burst(call: Callable[[], object]) -> float:
+    """Microseconds of thread CPU time of one call."""
+    start = time.thread_time_ns()
+    for _ in range(CALLS):
+        call()
+    return (time.thread_time_ns() - start) / CALLS / 1e3
+
+
+def observing(repeats: int, directory: str) -> dict[str, float]:
+    """Microseconds of one ``torch.add``: bare, under an empty mode, observed."""
+    a, b = torch.ones(4), torch.ones(4)
+
+    def call() -> object:
+        return torch.add(a, b)
+
+    times: dict[str, list[float]] = {"bare": [], "empty_mode": [], "observed": []}
+    with torch.no_grad():
+        for _ in range(repeats):
+            times["bare"].append(burst(call))
+            with Empty():
+                times["empty_mode"].append(burst(call))
+            with OpObserve(device="cpu", directory=directory, stream=io.StringIO()):
+                times["observed"].append(burst(call))
+    median = {name: statistics.median(values) for name, values in times.items()}
+    return {**median, "overhead_us": median["observed"] - median["bare"]}
+
+
+def cnn(device: str) -> Step:
+    """A step of a small convolutional network on 16 images of 3 x 32 x 32."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3, stride=2, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 3, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    ).to(device)
+    inputs = torch.randn(16, 3, 32, 32).to(device)
+    labels = torch.randint(10, (16,)).to(device)
+    return training(model, lambda: nn.functional.cross_entropy(model(inputs), labels))
+
+
+def transformer(device: str) -> Step:
+    """A step of a two-layer encoder of width 128 on 8 sequences of 64 tokens."""
+    nn = torch.nn
+    layer = nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    model = nn.Sequential(nn.Embedding(256, 128), encoder, nn.Linear(128, 256)).to(device)
+    tokens = torch.randint(256, (8, 64)).to(device)
+    return training(
+        model, lambda: nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+    )
+
+
+def training(model: torch.nn.Module, loss_of: Callable[[], torch.Tensor]) -> Step:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        loss.item()
+
+    return step
+
+
+def timing(step: Step, device: str, steps: int, directory: str) -> dict[str, Any]:
+    """Overhead of the tool at its default budget, measured from outside and by itself.
+
+    What a measured step costs is its length less the median of the steps around it that were not
+    measured, so that other users of the machine do not matter much.
+    """
+    for _ in range(10):
+        step()
+    plain = lengths(step, steps)[0]
+    tool = OpTimeMeasure(device=device, directory=directory, stream=io.StringIO(), roofline=False)
+    with tool:
+        times, measured = lengths(step, steps, tool)
+    usual = {at: x for at, x in enumerate(times) if at not in measured}
+    added = 0.0
+    for at in measured:
+        around = sorted(usual, key=lambda other: abs(other - at))[:NEIGHBOURS]
+        added += times[at] - statistics.median(usual[other] for other in around)
+    spending = tool.results.spending
+    assert spending is not None
+    return {
+        "step_ms": statistics.median(plain) * 1e3,
+        "other_steps_ms": statistics.median(usual.values()) * 1e3,
+        "measured_steps": len(measured),
+        "overhead_percent": 100 * added / (sum(times) - added),
+        "told_percent": spending.overhead,
+        "steps": steps,
+    }
+
+
+def lengths(
+    step: Step, steps: int, tool: OpTimeMeasure | None = None
+) -> tuple[list[float], list[int]]:
+    """Seconds of each step, and which of them the tool measured."""
+    times, measured = [], []
+    for at in range(steps):
+        if tool is not None and tool.measuring:
+            measured.append(at)
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return times, measured
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, default=Path("build/bench/optools.json"))
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=500, help="of each run")
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    device = device_under_test()
+    with tempfile.TemporaryDirectory() as directory:
+        observed = observing(arguments.repeats, directory)
+        print("torch.add, us      bare  empty mode  observed  observing costs")
+        print(
+            f"            {observed['bare']:10.2f} {observed['empty_mode']:11.2f} "
+            f"{observed['observed']:9.2f} {observed['overhead_us']:16.2f}  (at most 5)"
+        )
+        print(f"\ntiming at the default budget on {device}, {arguments.steps} steps")
+        print("              step ms  other steps ms  measured  overhead %  the tool says %")
+        rows = {}
+        for name, make in (("cnn", cnn), ("transformer", transformer)):
+            row = timing(make(device), device, arguments.steps, directory)
+            rows[name] = row
+            print(
+                f"{name:12} {row['step_ms']:8.2f} {row['other_steps_ms']:15.2f} "
+                f"{row['measured_steps']:9} {row['overhead_percent']:11.2f} "
+                f"{row['told_percent']:16.2f}  (at most 2 %)",
+                flush=True,
+            )
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    report = {
+        "torch": torch.__version__,
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "observe": observed,
+        "timing": rows,
+    }
+    arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

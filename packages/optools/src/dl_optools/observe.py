@@ -1,0 +1,239 @@
+"""Which operators a program calls, and with what: counted by signature, or call by call."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from dl_core.tables import table
+from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, named_facts, readable
+from dl_optools.budget import Clock, Spending
+from dl_optools.call import OpCall
+from dl_optools.names import Level
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.sampling import SampledTool
+from dl_optools.tool import Condition
+
+_COLUMNS = (
+    "name",
+    "signature",
+    "calls",
+    "place",
+    "shape",
+    "dtype",
+    "device",
+    "strides",
+    "requires_grad",
+    "value",
+)
+_SHOWN = 40
+
+
+@dataclass(slots=True)
+class Observed:
+    """One signature of one operator.
+
+    :ivar calls: with this signature, those that raised an error included.
+    """
+
+    name: str
+    calls: int
+    _args: Facts
+    _kwargs: Facts
+    _result: Facts | None = None
+
+    @property
+    def inputs(self) -> list[Argument]:
+        """What it was called with."""
+        return readable(self._args, self._kwargs)
+
+    @property
+    def outputs(self) -> list[Argument]:
+        """What the first call with this signature returned; empty if it raised an error."""
+        return [] if self._result is None else readable(self._result, prefix="result")
+
+
+@dataclass
+class Observations:
+    """What :class:`OpObserve` saw.
+
+    :ivar signatures: in the order in which they came.
+    :ivar order: the signature of each call, as a place in ``signatures``, where every call was
+        asked for.
+    :ivar left_out: calls whose signatures came when there were too many already, or that were not
+        noted one by one any more.
+    """
+
+    signatures: list[Observed] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    left_out: int = 0
+    spending: Spending | None = None
+
+    @property
+    def calls(self) -> int:
+        """All calls seen, those left out not counted."""
+        return sum(observed.calls for observed in self.signatures)
+
+    def table(self, rows: int = _SHOWN) -> str:
+        """The signatures called most, as text."""
+        ranked = sorted(self.signatures, key=lambda observed: -observed.calls)
+        lines = [
+            (
+                observed.name,
+                str(observed.calls),
+                ", ".join(_brief(x) for x in observed.inputs),
+                ", ".join(map(str, observed.outputs)),
+            )
+            for observed in ranked[:rows]
+        ]
+        text = table(("operator", "calls", "arguments", "results"), lines)
+        if len(ranked) > rows:
+            text += f"\n... and {len(ranked) - rows} signatures more"
+        return text
+
+    def write_csv(self, path: Path) -> None:
+        """One line for each argument and result of each signature, or of each call."""
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            if self.order:
+                writer.writerow(("call", *_COLUMNS))
+                for number, at in enumerate(self.order):
+                    for line in _lines(self.signatures[at], at):
+                        writer.writerow((number, *line))
+            else:
+                writer.writerow(_COLUMNS)
+                for at, observed in enumerate(self.signatures):
+                    writer.writerows(_lines(observed, at))
+
+
+def _brief(argument: Argument) -> str:
+    return str(argument) if "[" in argument.place else f"{argument.place}={argument}"
+
+
+def _lines(observed: Observed, at: int) -> Iterator[tuple[Any, ...]]:
+    for argument in (*observed.inputs, *observed.outputs):
+        is_tensor = argument.shape is not None
+        yield (
+            observed.name,
+            at,
+            observed.calls,
+            argument.place,
+            "" if argument.shape is None else list(argument.shape),
+            argument.dtype,
+            argument.device,
+            "" if argument.strides is None else list(argument.strides),
+            argument.requires_grad if is_tensor else "",
+            argument.value,
+        )
+
+
+class OpObserve(SampledTool):
+    """Counts calls by signature: shapes, dtypes, devices, strides, and who needs gradients.
+
+    At its end it writes ``op_tools_results/op_observe_result/op_observe_info_<run>.csv`` and shows
+    the signatures called most. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
+    ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`).
+
+    :param each_call: note the order of calls, too.
+    :param limit: signatures, and calls in order, to keep at most; what comes after is counted as
+        left out.
+    :param directory: where to write instead.
+    :param stream: where to show the table; None: stderr.
+    """
+
+    feature = "dump_op_args"
+    variable = "OBSERVE"
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+        every: int | None = None,
+        budget: float | str | None = None,
+        clock: Clock = time.perf_counter,
+        each_call: bool = False,
+        limit: int = 100_000,
+        directory: Path | str | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        super().__init__(
+            level=level,
+            ops=ops,
+            exclude=exclude,
+            device=device,
+            condition=condition,
+            every=every,
+            budget=budget,
+            clock=clock,
+        )
+        self.each_call = each_call
+        self._limit = limit
+        self._directory = None if directory is None else Path(directory)
+        self._stream = stream
+        self.results = Observations()
+        self._known: dict[Facts, Observed] = {}
+        self._places: dict[int, int] = {}
+
+    def opened(self) -> None:
+        self.results = Observations()
+        self._known = {}
+        self._places = {}
+
+    def handle(self, call: OpCall) -> Any:
+        if not self.measuring:
+            return call.proceed()
+        named = named_facts(call.kwargs) if call.kwargs else ()
+        facts = (call.name, facts_of(call.args), named)
+        observed = self._known.get(facts)
+        if observed is None:
+            return self._first(call, facts)
+        observed.calls += 1
+        if self.each_call:
+            self._note(observed)
+        return call.proceed()
+
+    def _first(self, call: OpCall, facts: Facts) -> Any:
+        results = self.results
+        if len(results.signatures) >= self._limit:
+            results.left_out += 1
+            return call.proceed()
+        observed = Observed(call.name, 1, facts[1], facts[2])
+        self._known[facts] = observed
+        self._places[id(observed)] = len(results.signatures)
+        results.signatures.append(observed)
+        if self.each_call:
+            self._note(observed)
+        result = call.proceed()
+        observed._result = facts_of_result(result)
+        return result
+
+    def _note(self, observed: Observed) -> None:
+        if len(self.results.order) < self._limit:
+            self.results.order.append(self._places[id(observed)])
+        else:
+            self.results.left_out += 1
+
+    def closed(self) -> None:
+        super().closed()
+        results = self.results
+        results.spending = self.budget.spending()
+        directory = self._directory or results_directory("op_observe_result")
+        directory.mkdir(parents=True, exist_ok=True)
+        path = unused(directory / f"op_observe_info_{run_stamp()}.csv")
+        results.write_csv(path)
+        stream = sys.stderr if self._stream is None else self._stream
+        stream.write(results.table() + "\n")
+        if results.left_out:
+            stream.write(
+                f"[OpObserve] {results.left_out} calls left out: more than {self._limit}\n"
+            )
+        stream.write(f"[OpObserve] {results.calls} calls, {path}\n")

@@ -1,0 +1,162 @@
+"""Tools that look at some steps only, and leave torch alone in the others."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+
+from typing_extensions import Self
+
+from dl_optools import levels
+from dl_optools.budget import Budget, Clock
+from dl_optools.names import Level
+from dl_optools.options import read
+from dl_optools.steps import STEPS
+from dl_optools.tool import Condition, Tool
+
+
+def _every(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _percent(text: str) -> float | None:
+    if text.lower() in ("none", "off"):
+        return None
+    value = float(text)
+    if not value > 0:
+        raise ValueError(text)
+    return value
+
+
+class SampledTool(Tool):
+    """A tool whose modes are on torch's stack in measured steps only.
+
+    Steps are those of :mod:`.steps`. Programs without any are measured as a whole.
+
+    :param every: look only at every n-th step; None: the variable ``OP_<TOOL>_EVERY``, else 1.
+    :param budget: percent of the program's time that the tool may take, or ``"off"``; None: the
+        variable ``OP_<TOOL>_BUDGET``, else the tool's default.
+    :param clock: seconds, never going back.
+    """
+
+    default_budget: float | None = None
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+        every: int | None = None,
+        budget: float | str | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        prefix = f"OP_{self.variable}_"
+        if every is None:
+            every = read(os.environ, prefix + "EVERY", _every, 1, "a count of steps, at least 1")
+        if isinstance(budget, str):
+            percent = read(
+                {"budget": budget}, "budget", _percent, None, "percent of step time, or off"
+            )
+        elif budget is None:
+            percent = read(
+                os.environ,
+                prefix + "BUDGET",
+                _percent,
+                self.default_budget,
+                "percent of step time, or off",
+            )
+        else:
+            percent = budget
+        self._clock = clock
+        self._sampling = (every, percent)
+        self.budget = Budget(every, percent, clock)
+        self.measuring = False
+        self._entered = False
+        self._thread = 0
+
+    def start(self) -> Self:
+        if self.running:
+            raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
+        self.prepare()
+        self.running = True
+        self._enter()
+        return self
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._thread = threading.get_ident()
+        self.budget = Budget(*self._sampling, self._clock)
+        self.measuring = True
+        STEPS.add(self._on_step)
+
+    def stop(self) -> None:
+        if not self.running:
+            return
+        if threading.get_ident() != self._thread:
+            raise RuntimeError(
+                f"[{type(self).__name__}] it was started in another thread; stop it there"
+            )
+        self._leave()
+        self.running = False
+        self.closed()
+
+    def closed(self) -> None:
+        STEPS.remove(self._on_step)
+        self.measuring = False
+
+    # What tools change
+
+    def enter(self) -> None:
+        """Put the tool's modes on torch's stack."""
+        levels.add(self, self.level)
+
+    def leave(self) -> None:
+        """Take them off."""
+        levels.remove(self, self.level)
+
+    def spent(self) -> float:
+        """Seconds that the tool worked since this was asked last."""
+        return 0.0
+
+    def step_ended(self) -> None:
+        """Called at the end of a measured step; what it takes is no part of any step."""
+
+    def step_begins(self) -> None:
+        """Called before a step that will be measured; likewise."""
+
+    def _enter(self) -> None:
+        if not self._entered:
+            self._entered = True
+            self.enter()
+
+    def _leave(self) -> None:
+        if self._entered:
+            self._entered = False
+            self.leave()
+
+    def _on_step(self, number: int) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        was_measured = self.measuring
+        self.budget.charge(self.spent())
+        self.measuring = self.budget.end_step()
+        if was_measured:
+            self.step_ended()
+        if self.measuring:
+            self.step_begins()
+        # Optimizers that step within backward: there what runs may not be changed, only ignored.
+        if self.running and levels.changeable():
+            if self.measuring:
+                self._enter()
+            else:
+                self._leave()
+        self.budget.begin_step()

@@ -1,0 +1,192 @@
+"""What was timed: spans of operators that nest, and the rows that they add up to."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from dataclasses import dataclass, field
+from typing import Any
+
+from dl_optools.arguments import Argument, Facts, readable
+
+_SAMPLES = 1000
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Row:
+    """Calls of one operator with the same shapes and dtypes, in one direction.
+
+    :ivar level: ``function`` of Python's interface, or ``overload`` of the dispatcher.
+    :ivar function: the function that it ran in or for; empty where none is known.
+    :ivar shapes: of the tensors among the arguments; ``dtypes`` likewise.
+    :ivar seconds: all calls together, what ran inside included.
+    :ivar own: the same without the calls timed inside.
+    :ivar bytes: moved at least, all calls together; 0 where not known.
+    :ivar flops: floating-point operations by dtype, all calls together; empty where not known.
+    """
+
+    operator: str
+    level: str
+    backward: bool
+    function: str
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[str, ...]
+    calls: int = 0
+    seconds: float = 0.0
+    own: float = 0.0
+    bytes: float = 0.0
+    flops: dict[str, float] = field(default_factory=dict)
+    samples: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """Of the calls' seconds; of a sample where there were more than 1000."""
+        return statistics.median(self.samples) if self.samples else 0.0
+
+    @property
+    def direction(self) -> str:
+        return "backward" if self.backward else "forward"
+
+    def add(self, seconds: float, chance: random.Random) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.seconds += seconds
+        if len(self.samples) < _SAMPLES:
+            self.samples.append(seconds)
+        else:
+            at = chance.randrange(self.calls)
+            if at < _SAMPLES:
+                self.samples[at] = seconds
+
+    def add_work(self, moved: float, flops: dict[str, float]) -> None:
+        """Count what one call moved and computed."""
+        self.bytes += moved
+        for dtype, count in flops.items():
+            self.flops[dtype] = self.flops.get(dtype, 0.0) + count
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is known of calls with equal arguments.
+
+    :ivar moved: bytes of one call; None: not looked at yet, or nothing to say.
+    """
+
+    row: Row
+    facts: Facts
+    named: Facts
+    moved: int | None = None
+    flops: dict[str, float] = field(default_factory=dict)
+    looked: bool = False
+
+
+@dataclass(slots=True)
+class TimedCall:
+    """One call of a function, with the runs of its part of backward."""
+
+    entry: Entry
+    number: int
+    result: Facts = ()
+    forward: float = 0.0
+    backward: float = 0.0
+    backward_row: Row | None = None
+    runs: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def backwards(self) -> int:
+        """How often backward came by."""
+        return max(self.runs.values(), default=0)
+
+    def inputs(self) -> list[Argument]:
+        return readable(self.entry.facts, self.entry.named)
+
+    def outputs(self) -> list[Argument]:
+        return readable(self.result, prefix="result")
+
+
+class Span:
+    """Something timed, from one mark of a stopwatch to another.
+
+    :ivar finish: for communication, the mark when it was done: after ``stop``, where it goes on
+        while the program does.
+    :ivar node: which node of autograd's graph, in backward of a function.
+    """
+
+    __slots__ = (
+        "call",
+        "entry",
+        "finish",
+        "flops",
+        "inner",
+        "moved",
+        "node",
+        "outer",
+        "start",
+        "stop",
+    )
+
+    def __init__(
+        self, entry: Entry, call: TimedCall | None, outer: Span | None, node: int = -1
+    ) -> None:
+        self.entry = entry
+        self.call = call
+        self.outer = outer
+        self.node = node
+        self.start: Any = None
+        self.stop: Any = None
+        self.finish: Any = None
+        self.inner = 0.0
+        self.moved = 0.0
+        self.flops: dict[str, float] = {}
+
+    def pass_on(self, seconds: float, moved: float, flops: dict[str, float]) -> None:
+        """Tell the span around this one."""
+        outer = self.outer
+        if outer is None:
+            return
+        outer.inner += seconds
+        outer.moved += moved
+        for dtype, count in flops.items():
+            outer.flops[dtype] = outer.flops.get(dtype, 0.0) + count
+
+
+@dataclass
+class Profile:
+    """What steps of one kind added up to.
+
+    :ivar steps: how many ended; a program without steps counts as one.
+    :ivar seconds: of these steps, without the tool's own work.
+    """
+
+    rows: dict[Key, Row] = field(default_factory=dict)
+    entries: dict[Key, Entry] = field(default_factory=dict)
+    steps: int = 0
+    seconds: float = 0.0
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def row(self, level: str, name: str, backward: bool, function: str, shapes: Facts) -> Row:
+        """The row of these calls; a new one if need be."""
+        key = (level, name, backward, function, shapes)
+        found = self.rows.get(key)
+        if found is None:
+            found = self.rows[key] = Row(
+                name,
+                level,
+                backward,
+                function,
+                tuple(tuple(shape) for shape, _ in shapes),
+                tuple(str(dtype).removeprefix("torch.") for _, dtype in shapes),
+            )
+        return found
+
+
+class StepRecord:
+    """The spans of one step, until the device has come to its end."""
+
+    def __init__(self, profile: Profile, start: Any) -> None:
+        self.profile = profile
+        self.start = start
+        self.stop: Any = None
+        self.spans: list[Span] = []
+        self.calls: list[TimedCall] = []
