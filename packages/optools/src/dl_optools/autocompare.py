@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import torch
 from torch.utils._pytree import tree_map
@@ -15,9 +15,9 @@ from torch.utils._pytree import tree_map
 from dl_optools import levels
 from dl_optools.attribution import Attribution
 from dl_optools.autocompare_results import AutoCompareResults, CsvFile, describe
-from dl_optools.backward_graph import Gradients, GradientWatch
 from dl_optools.background import Background
-from dl_optools.call import OpCall, own_work
+from dl_optools.backward_graph import Gradients, GradientWatch
+from dl_optools.call import OpCall
 from dl_optools.comparison import to_host
 from dl_optools.judging import CallComparison, CheckedCall, judge
 from dl_optools.modules import MODULE_PATH
@@ -27,7 +27,7 @@ from dl_optools.operators import is_known
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.relocation import Relocation
-from dl_optools.schema import signature
+from dl_optools.schema import Overload, signature
 from dl_optools.selection import Selection
 from dl_optools.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.stacks import program_stack
@@ -97,9 +97,7 @@ class OpAutoCompare(Tool):
         device: str | None = None,
         condition: Condition | None = None,
     ) -> None:
-        super().__init__(
-            level=level, ops=ops, exclude=exclude, device=device, condition=condition
-        )
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
         environ = os.environ
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
@@ -125,7 +123,9 @@ class OpAutoCompare(Tool):
         self._file = None
         if self.csv:
             name = f"op_autocompare_info_{run_stamp()}.csv"
-            self._file = CsvFile(unused(results_directory("op_autocompare_result") / name), self.batch)
+            self._file = CsvFile(
+                unused(results_directory("op_autocompare_result") / name), self.batch
+            )
         self._background: Background[CheckedCall] = Background(
             self._judge, threads=self.threads, places=self.places, memory=self.memory
         )
@@ -174,7 +174,7 @@ class OpAutoCompare(Tool):
     def handle(self, call: OpCall) -> Any:
         overload = call.level is Level.DISPATCH
         if overload and (
-            not self._is_selected(call) or draws(call.function, call.args, call.kwargs)
+            not self._is_selected(call) or draws(_overload(call), call.args, call.kwargs)
         ):
             return call.proceed()
         self.results.calls += 1
@@ -206,8 +206,8 @@ class OpAutoCompare(Tool):
     ) -> tuple[Any, CheckedCall | None]:
         tree = self._snapshot(call)
         result = call.proceed()
-        found = answers_of(signature(call.function), result, call.args, call.kwargs)
-        subject = OverloadSubject(call.function)
+        found = answers_of(signature(_overload(call)), result, call.args, call.kwargs)
+        subject = OverloadSubject(_overload(call))
         return result, self._checked(call, subject, tree, found)
 
     def _check_function(
@@ -282,9 +282,7 @@ class OpAutoCompare(Tool):
         }
         return tree_map(leaf, (args, kwargs))
 
-    def _checked(
-        self, call: OpCall, subject: Any, tree: Any, answers: Answers
-    ) -> CheckedCall:
+    def _checked(self, call: OpCall, subject: Any, tree: Any, answers: Answers) -> CheckedCall:
         return CheckedCall(
             call.number,
             call.name,
@@ -312,7 +310,18 @@ class OpAutoCompare(Tool):
             if first and self.stream is not None:
                 self.stream.write(describe(found) + "\n")
             if self.on_failure is not None:
-                self.on_failure(checked, found)
+                self._tell(self.on_failure, checked, found)
+
+    def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
+        try:
+            listener(checked, found)
+        except Exception as error:  # noqa: BLE001 - as above
+            reason = f"on_failure raised {type(error).__name__}: {error}"
+            self.results.count_not_comparable(checked.name, reason)
+
+
+def _overload(call: OpCall) -> Overload[Any, Any]:
+    return cast("Overload[Any, Any]", call.function)
 
 
 class Allowance:

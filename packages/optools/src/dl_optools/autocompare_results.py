@@ -63,7 +63,7 @@ class AutoCompareResults:
     """Filled by several threads; read it after the tool has stopped, or any time for an overview.
 
     :ivar calls: calls of operators that have a reference.
-    :ivar checked: of these, how many were compared.
+    :ivar checked: comparisons: of a call, or of the gradients of one.
     :ivar signatures: different operators, shapes, strides, dtypes and flags among the calls.
     :ivar dropped: calls whose turn had come, but for which there was no room.
     :ivar not_comparable: ``(operator, reason)`` and how often.
@@ -113,8 +113,8 @@ class AutoCompareResults:
     def text(self) -> str:
         """The overview: counts, operators with failures first, the first failure of each."""
         lines = [
-            f"autocompare: {self.failed} of {self.checked} checked calls differ from the reference; "
-            f"{self.calls} calls of {self.signatures} signatures"
+            f"autocompare: {self.failed} of {self.checked} comparisons found a wrong result "
+            f"({self.calls} calls of {self.signatures} signatures)"
         ]
         if self.dropped:
             lines.append(f"  {self.dropped.total()} calls were not checked for want of room")

@@ -239,9 +239,7 @@ def compare_tensors(
         verdict = judged(settled, peer)
     if rough and not verdict.ok and verdict.ratio <= 2:
         verdict = replace(verdict, ok=True, ratio=verdict.ratio / 2)
-    honest = replace(
-        verdict, max_abs=found.max_abs, max_rel=found.max_rel, cosine=found.cosine
-    )
+    honest = replace(verdict, max_abs=found.max_abs, max_rel=found.max_rel, cosine=found.cosine)
     return OutputComparison.of(output, honest)
 
 

@@ -77,7 +77,9 @@ def attention_backward(
         for gradient, wanted in zip(gradients, grad_input_mask, strict=False)
     ]
     bias = attn_bias is not None and grad_input_mask[3]
-    found.append(grad_scores.sum_to_size(attn_bias.shape) if bias and attn_bias is not None else None)
+    found.append(
+        grad_scores.sum_to_size(attn_bias.shape) if bias and attn_bias is not None else None
+    )
     return tuple(found)
 
 

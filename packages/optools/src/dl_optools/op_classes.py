@@ -16,72 +16,19 @@ from typing import Any
 import torch
 
 from diopi_proto.tolerance import OpClass
+from dl_optools.op_names import (
+    ATTENTION,
+    DEFINED_OUTPUTS,
+    EXACT,
+    LINEAR_SUMS,
+    PICKS,
+    POINTWISE,
+    POOLS,
+    PRODUCTS,
+    ROUNDED_ONCE,
+)
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
-
-_EXACT = frozenset(
-    """
-    _local_scalar_dense _to_copy _unique2 abs adaptive_max_pool2d adaptive_max_pool3d all amax amin
-    aminmax any argmax argmin argsort bincount bucketize cat ceil clamp clamp_max clamp_min clone
-    conj_physical constant_pad_nd copy copysign count_nonzero cummax cummin diag_embed embedding eq
-    equal eye fill flip floor fmax fmin frac full full_like gather ge gt hardtanh hardtanh_backward
-    heaviside index index_copy index_fill index_put index_select isfinite isin isinf isnan kthvalue
-    le logical_and logical_not logical_or logical_xor lt masked_fill
-    masked_scatter masked_select max max_pool2d_with_indices max_pool3d_with_indices maximum median
-    min minimum mode nan_to_num nanmedian ne neg new_full new_ones new_zeros nextafter nonzero ones
-    ones_like pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d relu
-    repeat repeat_interleave replication_pad1d replication_pad2d replication_pad3d roll round
-    scalar_tensor scatter searchsorted select_backward select_scatter sgn sign signbit
-    slice_backward slice_scatter sort stack take threshold threshold_backward topk tril
-    tril_indices triu triu_indices trunc unfold unique_consecutive unique_dim where zero zeros
-    zeros_like
-    """.split()
-)
-"""They move, select, compare or convert."""
-
-_ROUNDED_ONCE = frozenset({"add", "div", "mul", "reciprocal", "rsub", "sqrt", "sub"})
-
-_PRODUCTS = frozenset(
-    """
-    _convolution addbmm addmm addmv addr baddbmm bmm convolution convolution_backward
-    convolution_overrideable convolution_backward_overrideable dot linear matmul mm mv
-    slow_conv3d_forward slow_conv_dilated2d slow_conv_transpose2d _slow_conv2d_forward
-    _slow_conv2d_backward vdot
-    """.split()
-)
-"""Sums of products, linear in each factor."""
-
-_POINTWISE = frozenset({"native_dropout_backward"})
-"""Elementwise, though torch does not mark them so."""
-
-_LINEAR_SUMS = frozenset(
-    """
-    _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d
-    _adaptive_avg_pool3d_backward avg_pool2d avg_pool2d_backward avg_pool3d avg_pool3d_backward
-    col2im cumsum embedding_dense_backward im2col index_add index_put
-    max_pool2d_with_indices_backward max_pool3d_with_indices_backward mean nansum scatter_add sum trace
-    unfold_backward
-    """.split()
-)
-"""Sums that are linear in their arguments."""
-
-_PICKS = {"topk": "dim", "sort": "dim", "kthvalue": "dim", "median": "dim", "nanmedian": "dim"}
-"""They say where they found a value; among equal ones torch leaves the choice open."""
-
-_POOLS = {"max_pool2d_with_indices": 2, "max_pool3d_with_indices": 3}
-"""The same over the last dimensions together."""
-
-_OWN_OUTPUTS = {
-    "_linalg_eigh": {0},
-    "_linalg_svd": {1},
-    "linalg_eig": {0},
-    "_embedding_bag": {0},
-    "_embedding_bag_forward_only": {0},
-    "mkldnn_rnn_layer": {0, 1, 2},
-}
-"""Outputs that have one right value, where others have a sign, an order or a format of their own."""
-
-_ATTENTION = "_scaled_dot_product"
 
 
 @dataclass(frozen=True)
@@ -160,28 +107,28 @@ def rule_for(
     :param position: which of the overload's results it is; -1 for a written argument.
     """
     name, facts = base_name(overload), signature(overload)
-    own = _OWN_OUTPUTS.get(name)
+    own = DEFINED_OUTPUTS.get(name)
     if own is not None and position not in own:
         return Rule(OpClass.EXACT, judged=False)
     bound = facts.bind(args, kwargs)
     if not isinstance(result, torch.Tensor) or _is_exact(overload, name, bound):
         return Rule(OpClass.EXACT)
-    if name in _PRODUCTS:
+    if name in PRODUCTS:
         terms = _product_length(name, bound, position)
         return Rule(OpClass.MATMUL, terms, linear=True)
-    if name in _ROUNDED_ONCE and bound.get("alpha", 1) == 1 and not bound.get("rounding_mode"):
+    if name in ROUNDED_ONCE and bound.get("alpha", 1) == 1 and not bound.get("rounding_mode"):
         return Rule(OpClass.ROUNDING)
     if name.startswith("_fused_"):
         # An optimizer's step: a few operations an element, however many elements there are.
         return Rule(OpClass.REDUCTION, 8)
-    if torch.Tag.pointwise in overload.tags or name in _POINTWISE or _is_list_form(overload):
+    if torch.Tag.pointwise in overload.tags or name in POINTWISE or _is_list_form(overload):
         return Rule(OpClass.ELEMENTARY)
     terms = _sum_length(overload, bound, result)
-    if name.startswith(_ATTENTION):
+    if name.startswith(ATTENTION):
         # The probabilities, and in backward what is multiplied with them, are rounded on the way.
         terms += _size(bound.get("query"), -1)
         return Rule(OpClass.REDUCTION, terms, roundings=4 if "backward" in name else 2)
-    return Rule(OpClass.REDUCTION, terms, linear=name in _LINEAR_SUMS)
+    return Rule(OpClass.REDUCTION, terms, linear=name in LINEAR_SUMS)
 
 
 def combined(rules: Iterable[Rule], casts: int = 0) -> Rule:
@@ -215,11 +162,11 @@ def picked(
     source = bound.get("self")
     if not isinstance(source, torch.Tensor) or values.shape != indices.shape:
         return False
-    if name in _POOLS:
-        flat = source.flatten(-_POOLS[name])
-        places = indices.flatten(-_POOLS[name])
-        return _leads_to(flat, -1, places, values.flatten(-_POOLS[name]))
-    if name not in _PICKS or bound.get("stable") or source.dim() == 0:
+    if name in POOLS:
+        flat = source.flatten(-POOLS[name])
+        places = indices.flatten(-POOLS[name])
+        return _leads_to(flat, -1, places, values.flatten(-POOLS[name]))
+    if name not in PICKS or bound.get("stable") or source.dim() == 0:
         return False
     dim = bound.get("dim", -1)
     if not isinstance(dim, int):
@@ -233,9 +180,7 @@ def picked(
     return _leads_to(source, dim, indices, values)
 
 
-def _leads_to(
-    source: torch.Tensor, dim: int, places: torch.Tensor, values: torch.Tensor
-) -> bool:
+def _leads_to(source: torch.Tensor, dim: int, places: torch.Tensor, values: torch.Tensor) -> bool:
     size = source.size(dim)
     if places.numel() and (int(places.min()) < 0 or int(places.max()) >= size):
         return False
@@ -251,7 +196,7 @@ def _is_exact(overload: Overload[Any, Any], name: str, bound: Mapping[str, Any])
     if name in ("abs", "sgn") and bound["self"].is_complex():
         return False
     return (
-        name in _EXACT
+        name in EXACT
         or torch.Tag.view_copy in overload.tags
         or name.startswith(("bitwise_", "__and", "__or", "__xor"))
     )

@@ -41,7 +41,7 @@ def _numbers(function: Any) -> frozenset[int | str]:
     return frozenset(found)
 
 
-def _of(value: Any) -> Hashable:
+def _of(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided:
             return (value.layout, value.shape, value.dtype)
@@ -61,7 +61,7 @@ _PLAIN = (int, str, torch.dtype, torch.device, torch.memory_format, torch.layout
 def signature_of(call: OpCall) -> Hashable:
     """The call's signature."""
     numbers = _numbers(call.function)
-    parts: list[Hashable] = [call.function]
+    parts: list[Any] = [call.function]
     for at, value in enumerate(call.args):
         parts.append(type(value) if at in numbers else _of(value))
     for name, value in call.kwargs.items():

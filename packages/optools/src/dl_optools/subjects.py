@@ -7,10 +7,12 @@ was written. The same list is taken from the device's call.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
+from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -73,13 +75,29 @@ def answers_of(
     return found
 
 
+_CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
+
+@functools.cache
+def _substitute(overload: Overload[Any, Any]) -> Callable[..., Any] | None:
+    """What the CPU runs in place of an overload that only devices have; None: the overload."""
+    own = EQUIVALENTS.get(base_name(overload))
+    if own is not None:
+        return own
+    name = overload.name()
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    if any(has(name, key) for key in _CPU_KEYS):
+        return None
+    return decomposition_table.get(overload)
+
+
 class OverloadSubject:
     """An overload of the dispatcher."""
 
     def __init__(self, overload: Overload[Any, Any]) -> None:
         self.overload = overload
         self.facts = signature(overload)
-        self._own_function = EQUIVALENTS.get(base_name(overload))
+        self._own_function = _substitute(overload)
         self._made: list[Rule] | None = None
 
     @property
@@ -123,7 +141,7 @@ class Trace(TorchDispatchMode):
     """What the dispatcher computes inside: the rule of each overload, and whether it is random."""
 
     def __init__(self) -> None:
-        super().__init__()
+        TorchDispatchMode.__init__(self)
         self.rules: list[Rule] = []
         self.random = False
         self.uninitialised = False

@@ -68,9 +68,7 @@ class ComparisonOptions:
                 continue
             if name.startswith(_TOLERANCE) or f"_{_TOLERANCE}" in name:
                 allowed = "two numbers >= 0: atol,rtol"
-                self._tolerances[name] = read(
-                    environ, name, parse_tolerance, (0.0, 0.0), allowed
-                )
+                self._tolerances[name] = read(environ, name, parse_tolerance, (0.0, 0.0), allowed)
             elif name == _CAST or name.endswith(f"_{_CAST}"):
                 allowed = "dtypes such as torch.float16->torch.float32, separated by commas"
                 self._casts[name] = read(environ, name, parse_casts, {}, allowed)
