@@ -188,14 +188,14 @@ def test_operators_are_named_with_module_function_and_stack() -> None:
 
 
 def test_lists_of_operators_may_name_the_function_around(monkeypatch: Any) -> None:
-    x, w = torch.ones(2, 3), torch.ones(4, 3)
+    x, w, b = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4)
     with kept(ops="torch.nn.functional.linear") as found:
-        F.linear(x, w, torch.ones(4))
+        F.linear(x, w, b)
         torch.exp(x)
     assert {name for name, _ in compared(found)} == {"aten.addmm.default"}
     monkeypatch.setenv("OP_AUTOCOMPARE_DISABLE_LIST", "torch.nn.functional.linear,aten.exp.default")
     with kept() as found:
-        F.linear(x, w, torch.ones(4))
+        F.linear(x, w, b)
         torch.exp(x)
         torch.sin(x)
     assert {name for name, _ in compared(found)} == {"aten.sin.default"}

@@ -87,7 +87,7 @@ def test_sums_that_an_index_collects_may_all_meet_in_one_element() -> None:
         aten.view.default,
         aten.transpose.int,
         aten.detach.default,
-        aten.bernoulli_.float,
+        aten.uniform_.default,
         aten.randn.default,
         aten.multinomial.default,
         aten.resize_.default,
