@@ -13,10 +13,10 @@ from dl_optools.comparison import (
     compare_values,
     equal_to_peer,
     same_values,
-    within_bound,
     within_tolerance,
 )
 from dl_optools.op_classes import Rule
+from dl_optools.screening import screen, within_bound
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 CLASSES = [OpClass.ROUNDING, OpClass.ELEMENTARY, OpClass.REDUCTION, OpClass.MATMUL]
@@ -66,7 +66,8 @@ def test_a_magnitude_widens_the_bound_of_a_sum() -> None:
     got = (want + 1e-6).float()
     rule = Rule(OpClass.MATMUL, terms=10)
     assert within_bound("output 0", got, want, rule) is None
-    assert within_bound("output 0", got, want, rule, torch.tensor([10.0]).double()) is not None
+    screening = screen("output 0", got, want, rule)
+    assert screening is not None and screening.clear(torch.tensor([10.0]).double()) is not None
     assert compare_tensors("output 0", got, want, rule, torch.tensor([10.0]).double()).ok
 
 
@@ -82,13 +83,36 @@ def test_nan_and_infinity_have_to_be_met(got: float, want: float) -> None:
     assert not within_tolerance("output 0", *values, (1.0, 1.0)).ok
 
 
+@pytest.mark.parametrize("rule", [Rule(OpClass.ELEMENTARY), Rule(OpClass.MATMUL, 9, 1)])
+def test_screening_clears_nothing_that_the_comparison_does_not(rule: Rule) -> None:
+    want, sizes = reference(400), reference(400).abs() * 3
+    steps = torch.arange(400).double()
+    got = (want * (1 + steps * 2.0**-26)).float()
+    peer = (want * (1 + steps.flip(0) * 2.0**-28)).float()
+    got[5], peer[6] = math.inf, math.nan
+    for magnitude, other in ((None, None), (sizes, None), (None, peer), (sizes, peer)):
+        screening = screen("output 0", got, want, rule)
+        assert screening is not None
+        screening.clear(magnitude, other)
+        cleared = torch.ones(400, dtype=torch.bool)
+        cleared[screening.suspects] = False
+        assert 0 < int(cleared.sum()) < 400
+        right = torch.where(cleared, got.double(), want).float()
+        assert compare_tensors("output 0", right, want, rule, magnitude, other).ok
+        for at in (int(screening.suspects[0]), int(screening.suspects[-1])):
+            wrong = want.float()
+            wrong[at] = got[at] if at == 5 else got[at] + (got[at] - want[at].float())
+            assert not compare_tensors("output 0", wrong, want, rule, magnitude, other).ok
+
+
 def test_nan_and_infinity_where_the_reference_has_them() -> None:
     got = torch.tensor([math.nan, math.inf, -math.inf, 1.0])
     for found in (
+        within_bound("output 0", got, got.double(), Rule(OpClass.ELEMENTARY)),
         compare_tensors("output 0", got, got.double(), Rule(OpClass.ELEMENTARY)),
         within_tolerance("output 0", got, got.double(), (0.0, 0.0)),
     ):
-        assert found.ok and found.units <= 1
+        assert found is not None and found.ok and found.units <= 1
 
 
 def test_uint8_differences_do_not_wrap() -> None:

@@ -1,7 +1,7 @@
 """How one result compares with its reference: in units of the rounding bound, or of a tolerance.
 
-The bound is that of :mod:`diopi_proto.tolerance`. :func:`within_bound` is a quick way to see that
-a result obeys it; whatever it does not see to be right goes through :func:`compare_tensors`.
+The bound is that of :mod:`diopi_proto.tolerance`. :mod:`.screening` is the quick way to see that a
+result obeys it; whatever it does not see to be right goes through :func:`compare_tensors`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from diopi_proto.tolerance import Bound, Comparison, OpClass, compare
-from diopi_proto.tolerance.bound import FINAL_ULPS
+from diopi_proto.tolerance import Comparison, OpClass, compare
 from diopi_proto.tolerance.formats import format_of
 from dl_optools.op_classes import Rule
-
-PIECE = 1 << 15
-"""Elements looked at together: they stay in the cache, and torch starts no threads for them."""
-
-_EXPONENT = 0x7FF0000000000000
-"""Bits of a float64 that hold its exponent: with the others 0 it is a power of two."""
 
 
 @dataclass(frozen=True)
@@ -110,83 +103,6 @@ def equal_to_peer(output: str, got: torch.Tensor, peer: torch.Tensor) -> OutputC
     return OutputComparison(output, True, 0.0, 0.0, 0.0, cosine)
 
 
-def within_bound(
-    output: str,
-    got: torch.Tensor,
-    reference: torch.Tensor,
-    rule: Rule,
-    magnitude: torch.Tensor | None = None,
-) -> OutputComparison | None:
-    """A right result's comparison; None where the bound is not obeyed, or it takes more to tell.
-
-    Never more generous than :func:`compare_tensors`: the spacing of numbers is taken at the lower
-    power of two.
-    """
-    wide = reference.dtype == torch.float64 and got.shape == reference.shape
-    if not wide or got.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        return None
-    if got.numel() == 0:
-        return OutputComparison(output, True, 0.0)
-    if rule.op_class is OpClass.EXACT:
-        rounded = reference.to(got.dtype)
-        return equal_to_peer(output, got, rounded)
-    limit = _Limit(got.dtype, rule)
-    flat = [x.reshape(-1) for x in (got, reference)]
-    sizes = None if magnitude is None else magnitude.reshape(-1)
-    worst = torch.zeros(3, dtype=torch.float64)
-    sums = torch.zeros(3, dtype=torch.float64)
-    for start in range(0, got.numel(), PIECE):
-        stop = start + PIECE
-        have, want = flat[0][start:stop].double(), flat[1][start:stop]
-        size = want.abs()
-        scale = size if sizes is None else torch.maximum(size, sizes[start:stop])
-        error = (have - want).abs_()
-        found = torch.stack(
-            [
-                (error / limit.at(size, scale)).amax(),
-                error.amax(),
-                # 0 / 0, where both are 0, is no error.
-                (error / size).nan_to_num_(0.0, math.inf).amax(),
-            ]
-        )
-        if not bool(found[0] <= 1):
-            return None
-        worst = torch.maximum(worst, found)
-        sums += torch.stack([have.dot(want), have.dot(have), want.dot(want)])
-    units, largest, relative = worst.tolist()
-    product, left, right = sums.tolist()
-    norm = math.sqrt(left) * math.sqrt(right)
-    cosine = max(-1.0, min(1.0, product / norm)) if 0 < norm < math.inf else math.nan
-    return OutputComparison(output, True, units, largest, relative, cosine)
-
-
-class _Limit:
-    """The allowed error, a little too small."""
-
-    def __init__(self, dtype: torch.dtype, rule: Rule) -> None:
-        bound = Bound.of(dtype_name(dtype), rule.op_class, roundings=rule.roundings)
-        own, sums = bound.dtype, bound.accumulate
-        self.final = FINAL_ULPS * 2.0 ** (1 - own.precision)
-        self.least = FINAL_ULPS * own.smallest_subnormal
-        self.spacings = self.share = 0.0
-        if rule.op_class is OpClass.ELEMENTARY:
-            self.spacings = bound.multiple * 2.0 ** (1 - sums.precision)
-        elif rule.op_class in (OpClass.REDUCTION, OpClass.MATMUL):
-            self.share = bound.multiple * float(bound.gamma(np.asarray(rule.terms), sums))
-        self.share += rule.roundings * own.unit_roundoff
-
-    def at(self, size: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-        power = (size.view(torch.int64) & _EXPONENT).view(torch.float64)
-        allowed = power.mul(self.final).clamp_min_(self.least)
-        if self.spacings:
-            if scale is not size:
-                power = (scale.view(torch.int64) & _EXPONENT).view(torch.float64)
-            allowed.add_(power, alpha=self.spacings)
-        if self.share:
-            allowed.add_(scale, alpha=self.share)
-        return allowed
-
-
 def compare_tensors(
     output: str,
     got: torch.Tensor,
@@ -216,9 +132,7 @@ def compare_tensors(
     want = reference.to(like_wide)
     sizes = None
     if magnitude is not None:
-        if rule.normwise and magnitude.numel():
-            magnitude = torch.full_like(magnitude, float(magnitude.nan_to_num(0, 0, 0).max()))
-        sizes = np.nan_to_num(magnitude.double().numpy(), nan=0.0, posinf=0.0)
+        sizes = scale_of(magnitude, rule).numpy()
 
     def judged(values: torch.Tensor, with_peer: torch.Tensor | None) -> Comparison:
         return compare(
@@ -241,6 +155,14 @@ def compare_tensors(
         verdict = replace(verdict, ok=True, ratio=verdict.ratio / 2)
     honest = replace(verdict, max_abs=found.max_abs, max_rel=found.max_rel, cosine=found.cosine)
     return OutputComparison.of(output, honest)
+
+
+def scale_of(magnitude: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """The magnitude as the rule uses it: float64, 0 where it says nothing."""
+    finite = magnitude.double().nan_to_num(0.0, 0.0, 0.0)
+    if rule.normwise and finite.numel():
+        return torch.full_like(finite, float(finite.max()))
+    return finite
 
 
 def _rounded(want: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -24,13 +24,14 @@ from dl_optools.comparison import (
     compare_values,
     equal_to_peer,
     is_exact_dtype,
-    within_bound,
+    to_host,
     within_tolerance,
 )
 from dl_optools.conditioning import Slopes, linear_magnitudes, magnitudes
 from dl_optools.names import Level
 from dl_optools.op_classes import Rule
 from dl_optools.relocation import WIDER, Relocation
+from dl_optools.screening import Screening, screen, within_bound
 from dl_optools.subjects import Answers, NotComparableError, OverloadSubject, Subject, Tree
 from dl_optools.tolerance_options import ComparisonOptions
 
@@ -195,7 +196,7 @@ class _Judgement:
             )
         except Exception:  # noqa: BLE001 - then the reference's modulus has to do
             return [None] * len(self.values)
-        return [None if x is None else x.double().mul_(SHORT).nan_to_num_(0, 0, 0) for x in found]
+        return [None if x is None else x.double().mul_(SHORT) for x in found]
 
     @functools.cached_property
     def perturbed(self) -> Slopes:
@@ -257,27 +258,73 @@ class _Judgement:
     def _within_bound(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> OutputComparison:
-        quick = within_bound(label, got, want, rule)
-        if quick is not None:
-            return quick
-        sums = self.linear[at] if rule.linear else None
-        if sums is not None:
-            quick = within_bound(label, got, want, rule, sums)
-            if quick is not None:
-                return quick
-        found = compare_tensors(label, got, want, rule, sums)
-        if found.ok:
+        if rule.op_class is OpClass.EXACT:
+            return within_bound(label, got, want, rule) or self._slowly(at, label, got, want, rule)
+        screening = screen(label, got, want, rule)
+        if screening is None:
+            return self._slowly(at, label, got, want, rule)
+        return (
+            screening.outcome
+            or self._by_magnitude(at, screening)
+            or self._by_peer(at, screening, got, want, rule)
+            or self._by_change(at, screening)
+            or self._slowly(at, label, got, want, rule)
+        )
+
+    # The quick ways to see that a result is right
+
+    def _by_magnitude(self, at: int, screening: Screening) -> OutputComparison | None:
+        sums = self._sums(at)
+        return None if sums is None else screening.clear(sums)
+
+    def _by_peer(
+        self, at: int, screening: Screening, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison | None:
+        peer = self._peer_of(at, got)
+        if peer is None:
+            return None
+        found = screening.clear_equal(peer)
+        if found is not None or self._has_own_bound(at, peer, want, rule):
             return found
+        return screening.clear(self._sums(at), peer)
+
+    def _by_change(self, at: int, screening: Screening) -> OutputComparison | None:
+        if self._sums(at) is not None:
+            return None
+        scale = self._changed(at)
+        return None if scale is None else screening.clear(scale, self._peer_of(at, self.values[at]))
+
+    # What they go by
+
+    def _sums(self, at: int) -> torch.Tensor | None:
+        return self.linear[at] if self.rules[at].linear and at < len(self.linear) else None
+
+    def _changed(self, at: int) -> torch.Tensor | None:
+        return self.perturbed[at] if at < len(self.perturbed) else None
+
+    def _peer_of(self, at: int, got: torch.Tensor) -> torch.Tensor | None:
         peer = self.peer[at] if self.peer is not None and at < len(self.peer) else None
-        peer = peer.detach() if isinstance(peer, torch.Tensor) else None
-        # Where the magnitude is exact and the CPU obeys the bound, nobody needs more.
-        exact = sums is not None and peer is not None
-        if exact and peer is not None and compare_tensors(label, peer, want, rule, sums).ok:
+        if not isinstance(peer, torch.Tensor) or (peer.dtype, peer.shape) != (got.dtype, got.shape):
+            return None
+        return to_host(peer)
+
+    def _has_own_bound(self, at: int, peer: torch.Tensor, want: torch.Tensor, rule: Rule) -> bool:
+        """Where the magnitude is exact and the CPU obeys the bound, nobody needs more."""
+        sums = self._sums(at)
+        return sums is not None and compare_tensors("", peer, want, rule, sums).ok
+
+    def _slowly(
+        self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison:
+        """The whole comparison, which decides."""
+        sums, peer = self._sums(at), self._peer_of(at, got)
+        found = compare_tensors(label, got, want, rule, sums)
+        if found.ok or (peer is not None and self._has_own_bound(at, peer, want, rule)):
             return found
         found = compare_tensors(label, got, want, rule, sums, peer)
-        if found.ok or rule.op_class is OpClass.EXACT:
-            settled = not found.ok and self.subject.settles(self.call.tree, self.values, at)
-            return OutputComparison(label, True, 0.0) if settled else found
-        if sums is None and at < len(self.perturbed) and self.perturbed[at] is not None:
-            found = compare_tensors(label, got, want, rule, self.perturbed[at], peer)
-        return found
+        if not found.ok and self.subject.settles(self.call.tree, self.values, at):
+            return OutputComparison(label, True, 0.0)
+        if found.ok or rule.op_class is OpClass.EXACT or sums is not None:
+            return found
+        scale = self._changed(at)
+        return found if scale is None else compare_tensors(label, got, want, rule, scale, peer)
