@@ -22,6 +22,8 @@ STEADY = 4.0
 """A smooth result changes in proportion to the step. One that does not, within this factor, jumps
 (floor at an integer), and then gets no allowance."""
 
+SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+
 NUMBERS = -1
 """Stands for the Python numbers among the arguments, as the others for memory."""
 
@@ -30,7 +32,7 @@ Run = Callable[[Any], Sequence[Any]]
 Copy = Callable[[], tuple[Any, list[torch.Tensor]]]
 
 
-def magnitudes(run: Run, copy: Copy, references: Sequence[Any]) -> Slopes:
+def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TRIALS) -> Slopes:
     """For each result, what its arguments contribute together, elementwise, at least its modulus.
 
     Arguments are changed one at a time: where one makes the results jump, the others still count.
@@ -38,10 +40,11 @@ def magnitudes(run: Run, copy: Copy, references: Sequence[Any]) -> Slopes:
     :param run: ``run(arguments)`` gives the results; it may write to the arguments.
     :param copy: gives a fresh float64 copy of the arguments, and all of its memory as flat tensors.
     :param references: the results for the unchanged arguments.
+    :param trials: patterns of changes; with more of them, magnitudes are the same or larger.
     """
     total: Slopes = [torch.zeros_like(_modulus(x)) if _is_wide(x) else None for x in references]
     for argument in [NUMBERS, *range(len(copy()[1]))]:
-        for at, slope in enumerate(_steady_slopes(run, copy, references, argument)):
+        for at, slope in enumerate(_steady_slopes(run, copy, references, argument, trials)):
             known = total[at]
             if slope is not None and known is not None:
                 total[at] = known + slope
@@ -54,14 +57,16 @@ def magnitudes(run: Run, copy: Copy, references: Sequence[Any]) -> Slopes:
 def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
     """The same for sums that are linear in each argument: the operator on absolute values.
 
-    :param arguments: a copy of the arguments in a dtype whose own rounding does not matter; it is
-        overwritten.
+    :param arguments: in any dtype; 16-bit ones are widened. They are not written to.
     """
 
     def positive(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            numbers = value.is_floating_point() or value.is_complex()
-            return value.detach().abs() if numbers else value
+            if not (value.is_floating_point() or value.is_complex()):
+                return value.clone()
+            return value.detach().abs().to(SINGLE.get(value.dtype))
+        if isinstance(value, torch.dtype):
+            return SINGLE.get(value, value)
         return abs(value) if type(value) is float else value
 
     return [
@@ -70,10 +75,12 @@ def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
     ]
 
 
-def _steady_slopes(run: Run, copy: Copy, references: Sequence[Any], argument: int) -> Slopes:
+def _steady_slopes(
+    run: Run, copy: Copy, references: Sequence[Any], argument: int, trials: int
+) -> Slopes:
     """The largest slope of all trials, where it does not depend on the step; elsewhere 0."""
     largest: Slopes = [None] * len(references)
-    for trial in range(TRIALS):
+    for trial in range(trials):
         steps = (STEP, STEP / SMALLER)
         pairs = [_slopes(run, copy, references, argument, step, trial) for step in steps]
         for at, (large, small) in enumerate(zip(*pairs, strict=True)):

@@ -39,7 +39,12 @@ class NotComparableError(Exception):
 
 
 class Subject(Protocol):
-    """Something with a reference."""
+    """Something with a reference.
+
+    :ivar writes: :meth:`run` may write to the arguments.
+    """
+
+    writes: bool
 
     def run(self, tree: Tree) -> list[Any]:
         """The answers for these arguments, which it may write to.
@@ -97,6 +102,7 @@ class OverloadSubject:
     def __init__(self, overload: Overload[Any, Any]) -> None:
         self.overload = overload
         self.facts = signature(overload)
+        self.writes = bool(self.facts.written)
         self._own_function = _substitute(overload)
         self._made: list[Rule] | None = None
 
@@ -177,6 +183,7 @@ class FunctionSubject:
         self, function: Callable[..., Any], written: Sequence[int], autocast: torch.dtype | None
     ) -> None:
         self.function = function
+        self.writes = True
         self.written = written
         self.autocast = autocast
         self._rule = Rule(OpClass.EXACT)
