@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.overrides import get_overridable_functions, resolve_name
+from torch.overrides import get_overridable_functions
 
 from dl_optools.levels import is_operator
-from dl_optools.names import Level
+from dl_optools.names import Level, api_name
 
 _OVERLOAD = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)\.([A-Za-z_]\w*)", re.ASCII)
 _NOT_COMPUTING = frozenset(
@@ -69,10 +69,9 @@ def _functions() -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for functions in get_overridable_functions().values():
         for function in functions:
-            name = resolve_name(function)
+            name = api_name(function)
             if (
-                name is not None
-                and name.startswith("torch.")
+                name.startswith("torch.")
                 and is_operator(name)
                 and name not in _NO_OPERATORS
                 and not isinstance(function, type)
