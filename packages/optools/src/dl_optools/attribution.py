@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dl_optools.backward_graph import next_sequence_number, nodes_since
+from dl_optools.backward_graph import (
+    next_sequence_number,
+    node_metadata,
+    nodes_behind,
+    nodes_since,
+)
 from dl_optools.call import OpCall
 from dl_optools.levels import PARENT
 from dl_optools.modules import MODULE_PATH
@@ -39,9 +44,15 @@ class Attribution(Tool):
 
     def handle(self, call: OpCall) -> Any:
         call.module = MODULE_PATH.current()
+        given = tensors_of(call.args, call.kwargs)
+        older = nodes_behind(given)
         number = next_sequence_number()
         result = call.proceed()
-        for node in nodes_since(tensors_of(result, call.args), number):
-            # Functions that call others: the inner one made the node.
-            node.metadata.setdefault(PARENT, call)
+        made = nodes_since(tensors_of(result, given), number, older)
+        if made:
+            # A graph that held the arguments would keep them, and through them itself, alive.
+            identity = call.identity()
+            for node in made:
+                # Functions that call others: the inner one made the node.
+                node_metadata(node).setdefault(PARENT, identity)
         return result

@@ -7,16 +7,29 @@ the input's gradient for this call; other uses of the same tensor add theirs els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import weakref
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import torch
-from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
+from torch.autograd.graph import Node
 
 from dl_optools.call import own_work
+from dl_optools.windows import Window
 
-Edge = tuple[Node, int]
+Gradient = torch.Tensor | None
+Slot = tuple[int, Window | None]
+"""A tensor's position, and how its gradient is read out of what passes an edge."""
+
+_IN_PLACE_ON_VIEW = "torch::autograd::CopySlices"
+"""The node of a base whose view was written to; its first edge is that to the base before."""
+
+
+def node_metadata(node: Node) -> dict[str, Any]:
+    """What is written down at a node; it stays as long as the node does."""
+    return cast(dict[str, Any], node.metadata)
 
 
 def next_sequence_number() -> int:
@@ -24,32 +37,48 @@ def next_sequence_number() -> int:
     return int(torch._C._autograd._get_sequence_nr())
 
 
-def _edge(tensor: torch.Tensor) -> Edge:
-    edge: GradientEdge = get_gradient_edge(tensor)
-    return edge.node, edge.output_nr
+def nodes_behind(tensors: Iterable[torch.Tensor]) -> set[Node]:
+    """The nodes that made tensors, and those that made the bases of views."""
+    found = set()
+    for tensor in tensors:
+        base = tensor._base
+        for made in (tensor.grad_fn, None if base is None else base.grad_fn):
+            if made is not None:
+                found.add(made)
+    return found
 
 
-def nodes_since(outputs: Iterable[torch.Tensor], number: int) -> list[Node]:
-    """The nodes behind ``outputs`` that are not older than :func:`next_sequence_number` gave."""
+def nodes_since(
+    outputs: Iterable[torch.Tensor], number: int, older: Collection[Node] = ()
+) -> list[Node]:
+    """The nodes behind ``outputs`` that are not older than :func:`next_sequence_number` gave.
+
+    :param older: nodes that are known not to be new; other threads count for themselves.
+    """
     found: dict[Node, None] = {}
-    waiting = [x.grad_fn for x in outputs if x.grad_fn is not None]
+    waiting: list[Node | None] = [x.grad_fn for x in outputs]
     while waiting:
         node = waiting.pop()
+        if node is None or node in found or node in older:
+            continue
         # Accumulators count as younger than everything, and nothing is behind them.
-        if node in found or not node.next_functions or node._sequence_nr() < number:
+        if not node.next_functions or node._sequence_nr() < number:
             continue
         found[node] = None
-        waiting.extend(next_node for next_node, _ in node.next_functions if next_node is not None)
+        waiting.extend(next_node for next_node, _ in node.next_functions)
     return list(found)
 
 
 @dataclass
 class Gradients:
-    """What passed one call in one backward; None where nothing did."""
+    """What passed one call in one backward; None where nothing did.
 
-    outputs: list[torch.Tensor | None]
-    """Of each differentiable output, as it came in."""
-    inputs: list[torch.Tensor | None]
+    Autograd goes on with the same memory: who keeps values longer than a report lasts copies them.
+    """
+
+    outputs: list[Gradient]
+    """Of each output, as it came in."""
+    inputs: list[Gradient]
     """Of each input, as this call adds to it."""
 
 
@@ -57,55 +86,98 @@ class Gradients:
 class _Pass:
     """One run of backward through the call's nodes."""
 
-    outputs: dict[Edge, torch.Tensor] = field(default_factory=dict)
-    inputs: dict[Edge, torch.Tensor] = field(default_factory=dict)
-    waiting: set[Node] = field(default_factory=set)
+    waiting: set[int]
+    outputs: dict[int, torch.Tensor] = field(default_factory=dict)
+    inputs: dict[int, torch.Tensor] = field(default_factory=dict)
+
+
+class _Before:
+    """Where the inputs' gradients go, as long as the call runs."""
+
+    def __init__(self, inputs: Sequence[torch.Tensor]) -> None:
+        self.edges: dict[tuple[Node, int], list[Slot]] = {}
+        self.leaves: dict[int, list[Slot]] = {}
+        self.bases: dict[tuple[Node, int], list[Slot]] = {}
+        self.nodes = nodes_behind(inputs)
+        self.number = next_sequence_number()
+        for position, tensor in enumerate(inputs):
+            if not tensor.requires_grad:
+                continue
+            slot = (position, None)
+            node = tensor.grad_fn
+            if node is None:
+                self.leaves.setdefault(id(tensor), []).append(slot)
+                continue
+            self.edges.setdefault((node, tensor.output_nr), []).append(slot)
+            base = tensor._base
+            window = Window.of(tensor)
+            if base is not None and window is not None and base.grad_fn is not None:
+                edge = base.grad_fn, base.output_nr
+                self.bases.setdefault(edge, []).append((position, window))
+
+    def slots(self, node: Node) -> list[tuple[int, list[Slot]]]:
+        """Which of the gradients that a node sends belong to inputs."""
+        found = []
+        for at, (target, number) in enumerate(node.next_functions):
+            if target is None:
+                continue
+            slots = self.edges.get((target, number), [])
+            if not target.next_functions:
+                variable = getattr(target, "variable", None)
+                slots = slots or self.leaves.get(id(variable), [])
+            if at == 0 and node.name() == _IN_PLACE_ON_VIEW:
+                # The view that was written to, or the whole that a function wrote a part of: the
+                # one that comes first among the arguments.
+                slots = sorted([*slots, *self.bases.get((target, number), [])], key=lambda x: x[0])
+                slots = slots[:1]
+            if slots:
+                found.append((at, slots))
+        return found
 
 
 class GradientWatch:
     """Reports the gradients of one call's outputs and inputs, once for each backward.
 
-    Make it before the call, with its tensors; :meth:`attach` it after, to the outputs.
+    Make it before the call, with its tensors; :meth:`attach` it after, to the outputs. It keeps no
+    tensor and no node alive.
 
     :param inputs: tensors among the arguments.
     :param report: called in the thread of backward, as soon as all of the call's nodes have run, or
-        at the end of a backward that needs only some of them.
+        at the end of a backward that needs only some of them. It must not keep tensors alive of
+        which the graph is made: those of the call.
     """
 
     def __init__(self, inputs: Sequence[torch.Tensor], report: Callable[[Gradients], None]) -> None:
-        # No tensor is kept: memory is freed as without tools.
-        self.positions = [
-            at for at, x in enumerate(inputs) if torch.is_grad_enabled() and x.requires_grad
-        ]
-        self._edges = [_edge(inputs[at]) for at in self.positions]
-        self._count = len(inputs)
-        self._started = next_sequence_number()
+        self._inputs = len(inputs)
+        self._outputs = 0
+        with own_work():
+            self._before: _Before | None = _Before(inputs) if torch.is_grad_enabled() else None
         self._report = report
         self._handles: list[Any] = []
-        self._output_edges: list[Edge | None] = []
-        self._senders: set[Node] = set()
-        self._pass: _Pass | None = None
+        self._senders: frozenset[int] = frozenset()
+        self._passes: dict[int, _Pass] = {}
+        self._done = -1
 
     def attach(self, outputs: Sequence[torch.Tensor]) -> bool:
-        """Begin to watch; False if no gradient can pass."""
-        nodes = nodes_since(outputs, self._started)
-        ours = set(nodes)
-        wanted = set(self._edges)
-        self._output_edges = [
-            (x.grad_fn, x.output_nr) if x.grad_fn is not None and x.grad_fn in ours else None
-            for x in outputs
-        ]
-        ends: dict[Node, list[int]] = {}
-        for edge in self._output_edges:
-            if edge is not None:
-                ends.setdefault(edge[0], []).append(edge[1])
-        for node, numbers in ends.items():
-            self._handles.append(node.register_prehook(self._on_outputs(node, numbers)))
-        for node in nodes:
-            hits = [i for i, edge in enumerate(node.next_functions) if edge in wanted]
-            if hits:
-                self._senders.add(node)
-                self._handles.append(node.register_hook(self._on_inputs(node, hits)))
+        """Begin to watch; False if no gradient can pass.
+
+        :param outputs: what the call returned, and the arguments that it wrote to.
+        """
+        before, self._before = self._before, None
+        self._outputs = len(outputs)
+        if before is None:
+            return False
+        with own_work():
+            nodes = nodes_since(outputs, before.number, before.nodes)
+            for node, ends in _ends(outputs, set(nodes)).items():
+                self._handles.append(node.register_prehook(self._on_outputs(ends)))
+            senders = []
+            for sender, node in enumerate(nodes):
+                slots = before.slots(node)
+                if slots:
+                    senders.append(sender)
+                    self._handles.append(node.register_hook(self._on_inputs(sender, slots)))
+            self._senders = frozenset(senders)
         return bool(self._handles)
 
     def detach(self) -> None:
@@ -113,48 +185,108 @@ class GradientWatch:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        self._passes.clear()
 
-    def _current(self) -> _Pass:
-        if self._pass is None:
-            begun = self._pass = _Pass(waiting=set(self._senders))
+    def _current(self) -> _Pass | None:
+        task = torch._C._current_graph_task_id()
+        if task == self._done:
+            return None
+        known = self._passes.get(task)
+        if known is None:
+            known = self._passes[task] = _Pass(waiting=set(self._senders))
             # Where backward does not come to all nodes, its end tells.
-            torch.autograd.Variable._execution_engine.queue_callback(lambda: self._finish(begun))
-        return self._pass
+            torch.autograd.Variable._execution_engine.queue_callback(partial(self._finish, task))
+        return known
 
-    def _on_outputs(self, node: Node, numbers: list[int]) -> Callable[..., None]:
-        def hook(gradients: tuple[torch.Tensor | None, ...]) -> None:
+    # The hooks below hold positions only: with a node in them, the graph would hold itself.
+
+    def _on_outputs(self, ends: list[tuple[int, Slot]]) -> Callable[..., None]:
+        def hook(gradients: tuple[Gradient, ...]) -> None:
             seen = self._current()
-            for number in numbers:
-                gradient = gradients[number]
-                if gradient is not None:
-                    seen.outputs[node, number] = gradient
+            if seen is None:
+                return
+            with own_work():
+                for number, (position, window) in ends:
+                    gradient = gradients[number]
+                    if gradient is None:
+                        continue
+                    if window is not None:
+                        # All that came by the view, and what came by its base later.
+                        seen.outputs[position] = window.read(_plain(gradient))
+                    else:
+                        seen.outputs.setdefault(position, _plain(gradient))
 
         return hook
 
-    def _on_inputs(self, node: Node, hits: list[int]) -> Callable[..., None]:
-        def hook(sent: tuple[torch.Tensor | None, ...], _: tuple[torch.Tensor | None, ...]) -> None:
+    def _on_inputs(self, sender: int, sent: list[tuple[int, list[Slot]]]) -> Callable[..., None]:
+        def hook(gradients: tuple[Gradient, ...], _: tuple[Gradient, ...]) -> None:
             seen = self._current()
-            for at in hits:
-                gradient = sent[at]
-                if gradient is None:
-                    continue
-                edge = node.next_functions[at]
-                known = seen.inputs.get(edge)
-                with own_work():
-                    seen.inputs[edge] = gradient if known is None else known + gradient
-            seen.waiting.discard(node)
+            if seen is None:
+                return
+            with own_work():
+                for at, slots in sent:
+                    gradient = gradients[at]
+                    if gradient is None:
+                        continue
+                    for position, window in slots:
+                        part = _plain(gradient)
+                        part = part if window is None else window.read(part)
+                        known = seen.inputs.get(position)
+                        seen.inputs[position] = part if known is None else known + part
+            seen.waiting.discard(sender)
             if not seen.waiting:
-                self._finish(seen)
+                self._finish(torch._C._current_graph_task_id())
 
         return hook
 
-    def _finish(self, seen: _Pass) -> None:
-        if self._pass is not seen:
+    def _finish(self, task: int) -> None:
+        seen = self._passes.pop(task, None)
+        if seen is None:
             return
-        self._pass = None
-        inputs: list[torch.Tensor | None] = [None] * self._count
-        for at, edge in zip(self.positions, self._edges, strict=True):
-            inputs[at] = seen.inputs.get(edge)
-        outputs = [None if edge is None else seen.outputs.get(edge) for edge in self._output_edges]
+        self._done = task
+        found = Gradients(
+            [seen.outputs.get(position) for position in range(self._outputs)],
+            [seen.inputs.get(position) for position in range(self._inputs)],
+        )
         with own_work():
-            self._report(Gradients(outputs, inputs))
+            self._report(found)
+
+
+def _plain(gradient: torch.Tensor) -> torch.Tensor:
+    # The same object where it can be: autograd sees then that it is in use, and does not make it
+    # the `grad` of a leaf, which later gradients are added to.
+    return gradient.detach() if gradient.requires_grad else gradient
+
+
+def _ends(
+    outputs: Sequence[torch.Tensor], ours: Collection[Node]
+) -> dict[Node, list[tuple[int, Slot]]]:
+    """Where the outputs' gradients come in: the node, which of its outputs, and whose it is."""
+    found: dict[Node, list[tuple[int, Slot]]] = {}
+    for position, tensor in enumerate(outputs):
+        if tensor.grad_fn in ours:
+            slot: tuple[int, Slot] = (tensor.output_nr, (position, None))
+            found.setdefault(cast(Node, tensor.grad_fn), []).append(slot)
+        base = tensor._base
+        if base is not None and base.grad_fn in ours:
+            window = Window.of(tensor)
+            if window is not None:
+                slot = (base.output_nr, (position, window))
+                found.setdefault(cast(Node, base.grad_fn), []).append(slot)
+    return found
+
+
+class Watches:
+    """The watches of one tool that are still on graphs."""
+
+    def __init__(self) -> None:
+        self._alive: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
+
+    def add(self, watch: GradientWatch) -> None:
+        self._alive.add(watch)
+
+    def detach(self) -> None:
+        """Take all hooks off; graphs that live on are as if there had been no tool."""
+        for watch in list(self._alive):
+            watch.detach()
+        self._alive.clear()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dl_optools.mode_stack import Hidden, hidden
 from dl_optools.names import Level
 
 if TYPE_CHECKING:
@@ -15,45 +15,85 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count(1)
 
+OUR_MODES: list[type] = []
+"""Types of modes that let a tool's own work pass by themselves."""
+
+
+class State:
+    """What tools do in one thread.
+
+    :ivar inside: a tool's own code runs: what it computes is nobody's operator.
+    :ivar api_call: the call at the level of the Python interface that runs now.
+    """
+
+    __slots__ = ("api_call", "inside")
+
+    def __init__(self) -> None:
+        self.inside = False
+        self.api_call: OpCall | None = None
+
 
 class _Thread(threading.local):
-    """What tools do in this thread."""
+    """The state of the thread that asks."""
 
-    inside: bool = False
-    """A tool's own code runs: what it computes is nobody's operator."""
-    api_call: OpCall | None = None
-    """The call at the level of the Python interface that runs now."""
+    def __init__(self) -> None:
+        self.state = State()
+
+    @property
+    def inside(self) -> bool:
+        return self.state.inside
+
+    @property
+    def api_call(self) -> OpCall | None:
+        return self.state.api_call
 
 
 THREAD = _Thread()
 
 
-@contextlib.contextmanager
-def own_work() -> Iterator[None]:
-    """What runs inside is a tool's, not the program's: no tool sees it."""
-    outer = THREAD.inside
-    THREAD.inside = True
-    try:
-        yield
-    finally:
-        THREAD.inside = outer
+class OwnWork:
+    """See :func:`own_work`."""
+
+    __slots__ = ("_hidden", "_outer")
+
+    def __enter__(self) -> None:
+        state = THREAD.state
+        self._outer = state.inside
+        state.inside = True
+        self._hidden = hidden(OUR_MODES)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._hidden is not None:
+            self._hidden.show()
+        THREAD.state.inside = self._outer
+
+
+def own_work() -> OwnWork:
+    """What runs inside ``with own_work():`` is a tool's, not the program's.
+
+    No tool sees it, nor does a mode of the program: neither one that counts operators nor
+    ``torch.set_default_device``.
+    """
+    return OwnWork()
 
 
 class OpCall:
-    """A call that tools see. Each hands it on to the next by :meth:`proceed`.
+    """A call that tools see. The first one handles it; each hands it on by :meth:`proceed`.
 
     :ivar name: of the operator; see :mod:`.names`.
     :ivar function: what is called: a function, or an overload of the dispatcher.
     :ivar number: counts the calls of the process that tools saw, from 1.
-    :ivar parent: at the dispatcher's level the Python function that it belongs to, in backward too;
-        None where it is not known.
+    :ivar parent: at the dispatcher's level the Python function that it belongs to, in backward too
+        (there without its arguments, which may be freed); None where it is not known.
     :ivar backward: autograd's backward runs it.
     :ivar module: path of the module that called it; empty where nobody asked (see
         :class:`.attribution.Attribution`).
     """
 
     __slots__ = (
+        "_hidden",
         "_next",
+        "_state",
         "_tools",
         "args",
         "backward",
@@ -74,6 +114,8 @@ class OpCall:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         tools: Sequence[Tool],
+        state: State,
+        modes: Hidden | None,
         parent: OpCall | None = None,
         backward: bool = False,
     ) -> None:
@@ -85,38 +127,48 @@ class OpCall:
         self.number = next(_numbers)
         self.parent = parent
         self.backward = backward
-        self.module = "" if parent is None else parent.module
+        self.module: str = "" if parent is None else parent.module
         self._tools = tools
-        self._next = 0
+        self._next = 1
+        self._state = state
+        self._hidden = modes
 
-    def run(self) -> Any:
-        """Send the call through its tools and return what the program gets."""
-        thread = THREAD
-        thread.inside = True
-        try:
-            return self._step()
-        finally:
-            thread.inside = False
+    def identity(self) -> OpCall:
+        """The call without its arguments: it keeps no tensor alive."""
+        call = OpCall.__new__(OpCall)
+        call.name, call.level, call.function = self.name, self.level, self.function
+        call.number, call.module, call.backward = self.number, self.module, self.backward
+        call.parent = self.parent and self.parent.identity()
+        call.args, call.kwargs, call._tools = (), {}, ()
+        return call
 
     def proceed(self) -> Any:
         """Run the rest: the tools behind this one, then the operator.
 
-        Called once by each tool that does not answer the call itself. Exceptions pass through.
+        Each tool that does not answer the call itself calls it, usually once; ``args`` and
+        ``kwargs`` may have changed. Exceptions pass through.
         """
-        return self._step()
-
-    def _step(self) -> Any:
         at = self._next
-        if at < len(self._tools):
+        tools = self._tools
+        if at < len(tools):
             self._next = at + 1
-            return self._tools[at].handle(self)
-        thread = THREAD
-        thread.inside = False
-        outer = thread.api_call
+            try:
+                return tools[at].handle(self)
+            finally:
+                self._next = at
+        state = self._state
+        modes = self._hidden
+        outer = state.api_call
         if self.level is Level.API:
-            thread.api_call = self
+            state.api_call = self
+            # An overload is the last that tools see of a call; a function has more inside.
+            state.inside = False
+        if modes is not None:
+            depths = modes.show()
         try:
             return self.function(*self.args, **self.kwargs)
         finally:
-            thread.api_call = outer
-            thread.inside = True
+            state.inside = True
+            state.api_call = outer
+            if modes is not None:
+                modes.hide(*depths)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import levels
-from dl_optools.backward_graph import next_sequence_number, nodes_since
-from dl_optools.call import OpCall, own_work
+from dl_optools.backward_graph import (
+    next_sequence_number,
+    node_metadata,
+    nodes_behind,
+    nodes_since,
+)
+from dl_optools.call import OUR_MODES, OpCall, own_work
+from dl_optools.mode_stack import enter, leave
 from dl_optools.names import Level
 from dl_optools.on_host import run_on_host
+from dl_optools.schema import Overload
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
@@ -22,9 +29,25 @@ _MARK = "dl_optools.fallback"
 class _OnHost(TorchDispatchMode):
     """Everything that the dispatcher runs inside goes to the CPU."""
 
+    supports_higher_order_operators = True
+
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)
+
+    def __enter__(self) -> None:
+        enter(self)
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not isinstance(func, Overload):
+            return func(*args, **(kwargs or {}))
         with own_work():
             return run_on_host(func, args, kwargs or {})
+
+
+OUR_MODES.append(_OnHost)
 
 
 class _MarkedBackward(Tool):
@@ -38,10 +61,10 @@ class _MarkedBackward(Tool):
 
     def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         node = torch._C._current_autograd_node()
-        return node is not None and _MARK in node.metadata
+        return node is not None and _MARK in node_metadata(node)
 
     def handle(self, call: OpCall) -> Any:
-        return run_on_host(call.function, call.args, call.kwargs)
+        return run_on_host(cast(Overload[Any, Any], call.function), call.args, call.kwargs)
 
 
 class OpFallback(Tool):
@@ -65,11 +88,13 @@ class OpFallback(Tool):
 
     def handle(self, call: OpCall) -> Any:
         if self.level is Level.DISPATCH:
-            return run_on_host(call.function, call.args, call.kwargs)
+            return run_on_host(cast(Overload[Any, Any], call.function), call.args, call.kwargs)
+        given = tensors_of(call.args, call.kwargs)
+        older = nodes_behind(given)
         started = next_sequence_number()
         with _OnHost():
             result = call.proceed()
         # In-place functions return nothing new: what they wrote to has the nodes.
-        for node in nodes_since(tensors_of(result, call.args, call.kwargs), started):
-            node.metadata[_MARK] = True
+        for node in nodes_since(tensors_of(result, given), started, older):
+            node_metadata(node)[_MARK] = True
         return result

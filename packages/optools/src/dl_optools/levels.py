@@ -7,16 +7,18 @@ order. It is on torch's stack only while a tool of its level runs in that thread
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import overrides
+from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
-from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dl_optools.call import THREAD, OpCall
+from dl_optools.backward_graph import node_metadata
+from dl_optools.call import OUR_MODES, THREAD, OpCall, State
+from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hidden, leave, on_stack
 from dl_optools.names import Level, api_name, overload_name
 
 if TYPE_CHECKING:
@@ -72,37 +74,44 @@ METADATA = frozenset(
     ]
 )
 _ACCESSORS = (".__get__", ".__set__", ".__delete__")
+_BACKWARD: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    torch.Tensor.backward: torch.autograd.backward,
+    torch.autograd.backward: torch.autograd.backward,
+    torch.autograd.grad: torch.autograd.grad,
+}
+"""Functions that run autograd's engine, and where they do it."""
+_ENGINE = "_engine_run_backward"
+_current_node = torch._C._current_autograd_node
 PARENT = "dl_optools.call"
 """Key of an autograd node's metadata: the call that made the node."""
 
 
 def is_operator(name: str) -> bool:
     """False for functions that read metadata, and for attributes."""
-    return name not in METADATA and not name.endswith(_ACCESSORS)
+    return not (name in METADATA or name.startswith("torch.autograd.") or name.endswith(_ACCESSORS))
 
 
 class _Chains:
     """The tools of one level in one thread, and which of them want a function."""
 
-    def __init__(self) -> None:
+    def __init__(self, name_of: Callable[[Any], str]) -> None:
         self.tools: tuple[Tool, ...] = ()
-        self._known: dict[Any, tuple[str, tuple[Tool, ...]]] = {}
+        self.known: dict[Any, tuple[str, tuple[Tool, ...]]] = {}
+        self._name_of = name_of
 
     def change(self, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
-        self._known = {}
+        self.known = {}
 
-    def of(
-        self, function: Callable[..., Any], name_of: Callable[[Any], str]
-    ) -> tuple[str, tuple[Tool, ...]]:
+    def look_up(self, function: Callable[..., Any]) -> tuple[str, tuple[Tool, ...]]:
         """The function's name and the tools that want it."""
-        known = self._known.get(function)
-        if known is None:
-            name = name_of(function)
-            wanted = self.tools if is_operator(name) else ()
-            known = (name, tuple(tool for tool in wanted if tool.wants(name, function)))
-            self._known[function] = known
-        return known
+        name = self._name_of(function)
+        wanted = self.tools if is_operator(name) else ()
+        if isinstance(function, HigherOrderOperator):
+            wanted = ()
+        found = name, tuple(tool for tool in wanted if tool.wants(name, function))
+        self.known[function] = found
+        return found
 
 
 def through_tools(
@@ -116,10 +125,37 @@ def through_tools(
     backward: bool = False,
 ) -> Any:
     """Call a function through those of its tools whose device and condition fit."""
-    fitting = tuple(tool for tool in tools if tool.applies(args, kwargs))
-    if not fitting or THREAD.inside:
-        return function(*args, **kwargs)
-    return OpCall(name, level, function, args, kwargs, fitting, parent, backward).run()
+    state = THREAD.state
+    if not state.inside:
+        state.inside = True
+        modes = hidden(OUR_MODES) if function_depth() or dispatch_depth() else None
+        try:
+            if len(tools) != 1:
+                tools = tuple([tool for tool in tools if tool.applies(args, kwargs)])
+            elif not tools[0].applies(args, kwargs):
+                tools = ()
+            if tools:
+                call = OpCall(
+                    name, level, function, args, kwargs, tools, state, modes, parent, backward
+                )
+                return tools[0].handle(call)
+        finally:
+            if modes is not None:
+                modes.show()
+            state.inside = False
+    return (
+        function(*args, **kwargs) if level is Level.API else _alone(state, function, args, kwargs)
+    )
+
+
+def _alone(state: State, overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an overload out of a dispatch mode: it is no function that the program calls."""
+    outer = state.inside
+    state.inside = True
+    try:
+        return overload(*args, **kwargs)
+    finally:
+        state.inside = outer
 
 
 class ApiMode(TorchFunctionMode):
@@ -127,32 +163,78 @@ class ApiMode(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.chains = _Chains()
+        self.chains = _Chains(api_name)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name, tools = self.chains.of(func, api_name)
-        if not tools or THREAD.inside:
-            return func(*args, **(kwargs or {}))
-        return through_tools(name, Level.API, func, args, kwargs or {}, tools)
+        chains = self.chains
+        known = chains.known.get(func)
+        if known is None:
+            known = chains.look_up(func)
+        if known[1]:
+            return through_tools(known[0], Level.API, func, args, kwargs or {}, known[1])
+        if func in _BACKWARD:
+            return self._backward(func, args, kwargs or {})
+        return func(*args, **(kwargs or {}))
+
+    def _backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run autograd's engine with this mode on, as torch itself would not.
+
+        Backward recomputes what was checkpointed, and runs functions that users wrote. Where modes
+        of the program are below this one, these get the call as it is.
+        """
+        home = _BACKWARD[func]
+        engine = home.__globals__.get(_ENGINE)
+        if engine is None or function_depth():
+            return func(*args, **kwargs)
+
+        def with_mode(*args: Any, **kwargs: Any) -> Any:
+            enter(self)
+            try:
+                return engine(*args, **kwargs)
+            finally:
+                leave(self)
+
+        copy = FunctionType(
+            home.__code__,
+            {**home.__globals__, _ENGINE: with_mode},
+            home.__name__,
+            home.__defaults__,
+            home.__closure__,
+        )
+        copy.__kwdefaults__ = home.__kwdefaults__
+        if func is torch.Tensor.backward and "gradient" in kwargs:
+            kwargs = {**kwargs, "grad_tensors": kwargs["gradient"]}
+            del kwargs["gradient"]
+        return copy(*args, **kwargs)
 
 
 class DispatchMode(TorchDispatchMode):
     """Sees the overloads that the dispatcher runs, in backward too."""
 
+    # They pass: what they are made of is seen.
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
-        super().__init__()
-        self.chains = _Chains()
+        TorchDispatchMode.__init__(self)
+        self.chains = _Chains(overload_name)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name, tools = self.chains.of(func, overload_name)
-        if not tools or THREAD.inside:
-            return func(*args, **(kwargs or {}))
-        node = torch._C._current_autograd_node()
-        parent = THREAD.api_call if node is None else node.metadata.get(PARENT)
+        chains = self.chains
+        known = chains.known.get(func)
+        if known is None:
+            known = chains.look_up(func)
+        state = THREAD.state
+        if state.inside or not known[1]:
+            return _alone(state, func, args, kwargs or {})
+        node = _current_node()
+        parent = state.api_call if node is None else node_metadata(node).get(PARENT)
         backward = node is not None
         return through_tools(
-            name, Level.DISPATCH, func, args, kwargs or {}, tools, parent, backward
+            known[0], Level.DISPATCH, func, args, kwargs or {}, known[1], parent, backward
         )
+
+
+OUR_MODES.append(DispatchMode)
 
 
 class _Thread(threading.local):
@@ -172,34 +254,43 @@ def add(tool: Tool, level: Level) -> None:
     mode = _thread.modes.get(level)
     if mode is None:
         mode = _thread.modes[level] = _MODES[level]()
-        mode.__enter__()
+        enter(mode)
     mode.chains.change((tool, *mode.chains.tools))
 
 
+def has(tool: Tool, level: Level) -> bool:
+    """Whether the calls of this thread go through a tool."""
+    mode = _thread.modes.get(level)
+    return mode is not None and tool in mode.chains.tools
+
+
+def changeable() -> bool:
+    """Whether torch lets the modes of this thread go now.
+
+    Not within backward, nor within a call that one of them sees: torch puts back the stack of modes
+    that was there before.
+    """
+    if torch._C._current_graph_task_id() != -1:
+        return False
+    return all(on_stack(mode) for mode in _thread.modes.values())
+
+
 def remove(tool: Tool, level: Level) -> None:
-    """Undo :func:`add`, in the thread that called it."""
+    """Undo :func:`add`, in the thread that called it.
+
+    Where it is not :func:`changeable`, an idle mode stays on torch's stack until the next tool of
+    the thread starts and stops.
+
+    :raises RuntimeError: another thread called it.
+    """
     mode = _thread.modes.get(level)
     if mode is None or tool not in mode.chains.tools:
         raise RuntimeError(
             f"[{type(tool).__name__}] it was started in another thread; stop it there"
         )
     mode.chains.change(other for other in mode.chains.tools if other is not tool)
-    if not mode.chains.tools:
-        del _thread.modes[level]
-        _leave(mode)
-
-
-def _leave(mode: ApiMode | DispatchMode) -> None:
-    """Take a mode off torch's stack, from below others if need be; those notice nothing."""
-    if isinstance(mode, ApiMode):
-        pop: Callable[[], Any] = overrides._pop_mode
-        push: Callable[[Any], Any] = overrides._push_mode
-        stack: list[Any] = overrides._get_current_function_mode_stack()
-    else:
-        pop, push = _python_dispatch._pop_mode, _python_dispatch._push_mode
-        stack = _python_dispatch._get_current_dispatch_mode_stack()
-    at = max(index for index, other in enumerate(stack) if other is mode)
-    above = [pop() for _ in stack[at + 1 :]]
-    mode.__exit__(None, None, None)
-    for other in reversed(above):
-        push(other)
+    if changeable():
+        for place, idle in list(_thread.modes.items()):
+            if not idle.chains.tools:
+                del _thread.modes[place]
+                leave(idle)

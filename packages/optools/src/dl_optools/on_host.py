@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
 from dl_optools.relocation import Relocation
 from dl_optools.schema import Overload, signature
-from dl_optools.tensors import tensors_of
+from dl_optools.tensors import map_leaves, tensors_of
 
 
 def run_on_host(
@@ -24,16 +23,21 @@ def run_on_host(
 ) -> Any:
     """Call an overload with the arguments' copies on the CPU and carry its effects back.
 
-    Views and overloads without tensors (factories) run on the device: they compute nothing.
+    What computes nothing runs where it always does: views, factories, and moves between devices.
     """
     facts = signature(overload)
     given = tensors_of(args, kwargs)
-    if facts.view or not given:
+    if facts.view or not given or _moves(given, kwargs):
         return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
     moved = Relocation((args, dict(kwargs)))
     host_args, host_kwargs = moved.tree
-    with _device_stream(device) if facts.random else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if facts.random:
+            generator = next((x for x in kwargs.values() if isinstance(x, torch.Generator)), None)
+            host = stack.enter_context(_stream(device, generator))
+            if generator is not None:
+                host_kwargs["generator"] = host
         result = overload(*host_args, **host_kwargs)
     bound = facts.bind(args, kwargs)
     host_bound = facts.bind(host_args, host_kwargs)
@@ -43,17 +47,24 @@ def run_on_host(
         return _carry(result, facts.returned[0], bound, moved, device)
     if not isinstance(result, tuple):
         return result
-    parts = [
+    return tuple(
         _carry(part, owner, bound, moved, device)
         for part, owner in zip(result, facts.returned, strict=True)
-    ]
-    return type(result)(parts) if type(result) is not tuple else tuple(parts)
+    )
+
+
+def _moves(given: list[torch.Tensor], kwargs: Mapping[str, Any]) -> bool:
+    """Whether ``device=`` asks for the result elsewhere than the arguments are."""
+    wanted = kwargs.get("device")
+    return wanted is not None and any(x.device.type != torch.device(wanted).type for x in given)
 
 
 def _write_back(originals: Any, copies: Any) -> None:
     for original, copy in zip(tensors_of(originals), tensors_of(copies), strict=True):
         if original.shape != copy.shape:
             original.resize_(copy.shape)
+            if original.stride() != copy.stride():
+                original.as_strided_(copy.size(), copy.stride())
         original.copy_(copy)
 
 
@@ -82,22 +93,34 @@ def _carry(
             ).copy_(value)
         return there
 
-    return tree_map(leaf, result)
+    return map_leaves(leaf, result)
 
 
 @contextlib.contextmanager
-def _device_stream(device: torch.device) -> Iterator[None]:
-    """The CPU's random numbers follow the device's seed and state, and the CPU's own stay put."""
+def _stream(
+    device: torch.device, generator: torch.Generator | None
+) -> Iterator[torch.Generator | None]:
+    """Random numbers on the CPU that follow the seed and state of the device, or of its generator.
+
+    The CPU's own stream stays as it is, and the device's moves on: the next call draws others.
+    """
     if device.type == "cpu":
-        yield
+        yield generator
         return
-    state = torch.get_device_module(device).get_rng_state(device)
+    if generator is None:
+        state = torch.get_device_module(device).get_rng_state(device)
+    else:
+        state = generator.get_state()
     digest = hashlib.sha256(state.cpu().numpy().tobytes()).digest()
+    seed = int.from_bytes(digest[:7], "little")
     own = torch.random.get_rng_state()
-    torch.random.default_generator.manual_seed(int.from_bytes(digest[:7], "little"))
     try:
-        yield
+        if generator is None:
+            # Not torch.manual_seed: that seeds every device.
+            torch._C.default_generator.manual_seed(seed)
+            yield None
+        else:
+            yield torch.Generator().manual_seed(seed)
     finally:
         torch.random.set_rng_state(own)
-        # The device's own stream moves on, so that the next call draws other numbers.
-        torch.empty(1, device=device).uniform_()
+        torch.empty(1, device=device).uniform_(generator=generator)

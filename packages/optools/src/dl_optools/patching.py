@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import types
 from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch.overrides import get_overridable_functions
 
 from dl_optools.features import make_tool
-from dl_optools.levels import through_tools
+from dl_optools.levels import is_operator, through_tools
 from dl_optools.names import Level
 from dl_optools.selection import EVERYTHING
 from dl_optools.tool import Condition, Tool
@@ -19,21 +21,26 @@ from dl_optools.tool import Condition, Tool
 class Applied:
     """What one :func:`apply_feature` did; ``undo()`` or leaving ``with`` takes it back."""
 
-    def __init__(self, tool: Tool, places: list[tuple[Any, str]]) -> None:
+    def __init__(self, tool: Tool, replaced: list[_Replaced]) -> None:
         self.tool = tool
-        self._places = places
+        self._replaced = replaced
+        self._open = True
 
     @property
     def functions(self) -> list[str]:
-        """Where functions were replaced: ``torch.nn.functional.linear``."""
-        return [f"{_path(owner)}.{name}" for owner, name in self._places]
+        """Where functions are replaced: ``torch.nn.functional.linear``."""
+        return [replaced.path for replaced in self._replaced]
 
     def undo(self) -> None:
-        """Put back what stood there; other features on the same functions stay. Once."""
-        places, self._places = self._places, []
-        for owner, name in places:
-            _without(owner, name, self.tool)
-        if places:
+        """Put back what stood there; other features on the same functions stay.
+
+        Does nothing the second time.
+        """
+        replaced, self._replaced = self._replaced, []
+        for one in replaced:
+            one.without(self.tool)
+        if self._open:
+            self._open = False
             self.tool.closed()
 
     def __enter__(self) -> Applied:
@@ -44,24 +51,38 @@ class Applied:
 
 
 def apply_feature(
-    ops: str | Iterable[str], feature: str, condition_func: Condition | None = None
+    ops: str | Iterable[str],
+    feature: str,
+    condition_func: Condition | None = None,
+    **options: Any,
 ) -> Applied:
-    """Make a tool act on single functions, wherever they are called from.
+    """Make a tool act on single functions, in every thread that calls them.
+
+    Who imported a function by its name before (``from torch import add``) keeps the original.
 
     :param ops: names such as ``torch.nn.functional.linear``, also of other packages; a module's
         name stands for all of its public functions.
     :param feature: name of a tool: ``op_capture``, ``fallback``, ``autocompare``,
         ``measure_op_time``, ``dump_op_args``, ``cast_dtype``, ``overflow_check``.
     :param condition_func: called with the operator's arguments; the tool acts where it is true.
-    :raises ValueError: no such feature, or a name leads to nothing that can be called.
+    :param options: those of the tool, such as ``device="cpu"``.
+    :raises ValueError: no such feature, or a name leads to nothing that can be called or replaced.
     """
     names = [ops] if isinstance(ops, str) else list(ops)
-    places = [place for name in names for place in _places(name)]
-    tool = make_tool(feature, ops=EVERYTHING, exclude=(), condition=condition_func)
+    places = dict.fromkeys(place for name in names for place in _places(name))
+    tool = make_tool(
+        feature, level=Level.API, ops=EVERYTHING, exclude=(), condition=condition_func, **options
+    )
     tool.prepare()
-    for owner, name in places:
-        _with(owner, name, tool)
-    return Applied(tool, places)
+    applied = Applied(tool, [])
+    try:
+        for owner, name in places:
+            applied._replaced.append(_replaced_at(owner, name))
+            applied._replaced[-1].tools = (tool, *applied._replaced[-1].tools)
+    except BaseException:
+        applied.undo()
+        raise
+    return applied
 
 
 def _places(name: str) -> list[tuple[Any, str]]:
@@ -77,8 +98,7 @@ def _places(name: str) -> list[tuple[Any, str]]:
         raise ValueError(f"[apply_feature] {name!r}: there is no module {parts[0]!r}")
     rest = parts[count:]
     if not rest:
-        public = getattr(owner, "__all__", None) or [x for x in vars(owner) if x[0] != "_"]
-        found = [(owner, x) for x in public if _is_function(getattr(owner, x, None))]
+        found = [(owner, public) for public in _functions(owner)]
         if not found:
             raise ValueError(f"[apply_feature] the module {name!r} has no functions")
         return found
@@ -92,8 +112,29 @@ def _places(name: str) -> list[tuple[Any, str]]:
     return [(owner, rest[-1])]
 
 
-def _is_function(value: Any) -> bool:
-    return callable(value) and not isinstance(value, type)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, torch._ops.OpOverloadPacket)
+
+
+def _functions(module: types.ModuleType) -> list[str]:
+    """The operators of one of torch's modules; the public functions of another."""
+    operators = get_overridable_functions().get(module)
+    if operators is not None:
+        known = {id(function) for function in operators}
+        spelled = module.__name__
+        return [
+            name
+            for name, value in vars(module).items()
+            if id(value) in known and name[0] != "_" and is_operator(f"{spelled}.{name}")
+        ]
+    names = getattr(module, "__all__", None) or [x for x in vars(module) if x[0] != "_"]
+    found = [name for name in names if isinstance(getattr(module, name, None), _FUNCTIONS)]
+    # What it merely imported is not its own.
+    return [
+        name
+        for name in found
+        if not isinstance(getattr(module, name), types.FunctionType)
+        or getattr(module, name).__module__.startswith(module.__name__)
+    ]
 
 
 class _Replaced:
@@ -101,31 +142,52 @@ class _Replaced:
 
     def __init__(self, owner: Any, name: str) -> None:
         self.owner, self.name = owner, name
+        self.path = f"{_path(owner)}.{name}"
         # Classes inherit: what they do not have themselves is deleted again, not written.
         self.own = name in vars(owner)
         self.original = vars(owner)[name] if self.own else None
         self.tools: tuple[Tool, ...] = ()
         function = getattr(owner, name)
-        spelled = f"{_path(owner)}.{name}"
 
         @functools.wraps(function)
         def through(*args: Any, **kwargs: Any) -> Any:
-            return through_tools(spelled, Level.API, function, args, kwargs, self.tools)
+            return through_tools(self.path, Level.API, function, args, kwargs, self.tools)
 
-        self.replacement = through
-        setattr(owner, name, through)
+        static = isinstance(self.original, (staticmethod, classmethod))
+        self.replacement: Any = staticmethod(through) if static else through
+        try:
+            setattr(owner, name, self.replacement)
+        except (AttributeError, TypeError) as error:
+            raise ValueError(
+                f"[apply_feature] {self.path!r} cannot be replaced: {error}"
+            ) from error
+        _at[id(owner), name] = self
 
-    def restore(self) -> None:
-        """Put the original back, unless somebody else has replaced ours since."""
-        if vars(self.owner).get(self.name) is not self.replacement:
+    def stands(self) -> bool:
+        """Whether nobody else has replaced ours since."""
+        return vars(self.owner).get(self.name) is self.replacement
+
+    def without(self, tool: Tool) -> None:
+        """Take a tool away, and with the last one the replacement, if it still stands there."""
+        self.tools = tuple(other for other in self.tools if other is not tool)
+        if self.tools:
             return
-        if self.own:
-            setattr(self.owner, self.name, self.original)
-        else:
-            delattr(self.owner, self.name)
+        if _at.get((id(self.owner), self.name)) is self:
+            del _at[id(self.owner), self.name]
+        if self.stands():
+            if self.own:
+                setattr(self.owner, self.name, self.original)
+            else:
+                delattr(self.owner, self.name)
 
 
-_replaced: dict[tuple[int, str], _Replaced] = {}
+_at: dict[tuple[int, str], _Replaced] = {}
+"""What was replaced last at each place; it keeps the owner alive, and so its id."""
+
+
+def _replaced_at(owner: Any, name: str) -> _Replaced:
+    known = _at.get((id(owner), name))
+    return known if known is not None and known.stands() else _Replaced(owner, name)
 
 
 def _path(owner: Any) -> str:
@@ -133,20 +195,4 @@ def _path(owner: Any) -> str:
         # `torch._tensor.Tensor` is known as `torch.Tensor`.
         module = "torch" if issubclass(owner, torch.Tensor) else owner.__module__
         return f"{module}.{owner.__qualname__}"
-    return str(owner.__name__)
-
-
-def _with(owner: Any, name: str, tool: Tool) -> None:
-    place = (id(owner), name)
-    known = _replaced.get(place)
-    if known is None or vars(owner).get(name) is not known.replacement:
-        known = _replaced[place] = _Replaced(owner, name)
-    known.tools = (tool, *known.tools)
-
-
-def _without(owner: Any, name: str, tool: Tool) -> None:
-    known = _replaced[id(owner), name]
-    known.tools = tuple(other for other in known.tools if other is not tool)
-    if not known.tools:
-        known.restore()
-        del _replaced[id(owner), name]
+    return str(getattr(owner, "__name__", None) or type(owner).__name__)

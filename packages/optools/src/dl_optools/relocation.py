@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
-from dl_optools.tensors import tensors_of
+from dl_optools.tensors import map_leaves, tensors_of
 
 WIDER: Mapping[torch.dtype, torch.dtype] = {
     torch.float16: torch.float64,
@@ -39,11 +38,11 @@ class _Part:
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
     """First element of the storage that a strided tensor reaches, and the one behind its last."""
-    first = tensor.storage_offset()
+    first = int(tensor.storage_offset())
     if tensor.numel() == 0:
         return first, first
     spans = zip(tensor.size(), tensor.stride(), strict=True)
-    return first, first + 1 + sum((size - 1) * stride for size, stride in spans)
+    return first, first + 1 + sum((int(size) - 1) * int(stride) for size, stride in spans)
 
 
 def _key(tensor: torch.Tensor) -> Key:
@@ -84,11 +83,11 @@ class Relocation:
         self._parts: dict[Key, _Part] = {}
         self._known: dict[int, torch.Tensor] = {}
         tensors = tensors_of(tree)
-        self._sources = {x.device for x in tensors}
+        self._sources = {x.device.type for x in tensors}
         for tensor in tensors:
             if tensor.layout == torch.strided:
                 self._extend(_plain(tensor))
-        self.tree = tree_map(self._leaf, tree)
+        self.tree = map_leaves(self._leaf, tree)
 
     def parts(self) -> list[torch.Tensor]:
         """All memory of the copy, each part as a flat tensor."""
@@ -126,13 +125,19 @@ class Relocation:
             return self._known[id(value)]
         if isinstance(value, torch.dtype):
             return self.dtypes.get(value, value)
-        if isinstance(value, torch.device) and value in self._sources:
+        if isinstance(value, torch.device) and value.type in self._sources:
             return self.device
-        if isinstance(value, str) and value in map(str, self._sources):
-            return str(self.device)
         if isinstance(value, torch.Generator):
-            return torch.Generator(self.device).manual_seed(value.initial_seed())
+            return self._generator(value)
+        # `cpu` alone may be a word; `cpu:0` names a device.
+        if isinstance(value, str) and value.partition(":")[0] in self._sources and ":" in value:
+            return str(self.device)
         return value
+
+    def _generator(self, given: torch.Generator) -> torch.Generator:
+        if given.device.type == self.device.type:
+            return given.clone_state()
+        return torch.Generator(self.device).manual_seed(given.initial_seed())
 
     def _tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = self.dtypes.get(tensor.dtype, tensor.dtype)

@@ -18,8 +18,8 @@ class Signature:
 
     :ivar written: names of the arguments that it writes to.
     :ivar returned: for each result the name of the written argument that it is, or None.
-    :ivar view: its results share an argument's memory and nothing is written: it only makes a new
-        description of memory.
+    :ivar view: it makes another description of an argument's memory, or changes that of the
+        argument (``t_``, ``resize_``, ``set_``): it computes nothing.
     :ivar random: it draws random numbers.
     :ivar names: of all arguments, in order.
     """
@@ -71,11 +71,12 @@ def signature(overload: Overload[Any, Any]) -> Signature:
         is_written = result.alias_info is not None and result.alias_info.is_write
         owners = [name for name, own in writers if own & aliases] if is_written else []
         returned.append(owners[0] if owners else None)
-    shares = any(_set(result) for result in schema.returns)
+    # Lists of views say it at the argument only: `Tensor(a -> *) self`.
+    shares = any(x.alias_info is not None for x in (*schema.arguments, *schema.returns))
     return Signature(
         names=tuple(argument.name for argument in schema.arguments),
         written=frozenset([*(name for name, _ in writers), *_undeclared(schema)]),
         returned=tuple(returned),
-        view=shares and not writers,
+        view=torch.Tag.inplace_view in overload.tags or (shares and not writers),
         random=torch.Tag.nondeterministic_seeded in overload.tags,
     )

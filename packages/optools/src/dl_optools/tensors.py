@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
+_PLAIN = frozenset({int, float, bool, str, complex, type(None), torch.dtype, torch.device})
+_SETS = (set, frozenset)
+
 
 def tensors_of(*trees: Any) -> list[torch.Tensor]:
-    """Every tensor in nested tuples, lists, dictionaries and named tuples, in order."""
+    """Every tensor in nested tuples, lists, dictionaries, sets and named tuples, in order."""
     found: list[torch.Tensor] = []
-    for tree in trees:
-        if isinstance(tree, torch.Tensor):
-            found.append(tree)
-        elif tree is not None:
-            leaves = _pytree.tree_leaves(tree)
-            found.extend(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+    _collect(trees, found)
     return found
+
+
+def _collect(values: Iterable[Any], found: list[torch.Tensor]) -> None:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif type(value) in _PLAIN:
+            continue
+        elif isinstance(value, (tuple, list, *_SETS)):
+            _collect(value, found)
+        elif isinstance(value, Mapping):
+            _collect(value.values(), found)
+        elif type(value) in _pytree.SUPPORTED_NODES:
+            _collect(_pytree.tree_leaves(value), found)
+
+
+def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
+    """The same structure with other leaves; sets stay sets, named tuples what they are."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, _SETS):
+            return type(value)(map_leaves(change, part) for part in value)
+        return change(value)
+
+    return _pytree.tree_map(leaf, tree)
+
+
+def versions(tensors: Iterable[torch.Tensor]) -> list[int]:
+    """How often each tensor's memory was written to; -1 where torch does not count it."""
+    return [-1 if x.is_inference() else x._version for x in tensors]
+
+
+def written(tensors: Iterable[torch.Tensor], before: Iterable[int]) -> list[torch.Tensor]:
+    """Those of a call's tensors whose memory it wrote to: what in-place functions return, or not.
+
+    :param before: :func:`versions` of the same tensors before the call.
+    """
+    return [
+        tensor
+        for tensor, old in zip(tensors, before, strict=True)
+        if old >= 0 and tensor._version != old
+    ]
 
 
 def _devices(values: Any) -> Iterator[str]:
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value.device.type
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple, *_SETS)):
             yield from _devices(value)
         elif isinstance(value, Mapping):
             yield from _devices(value.values())

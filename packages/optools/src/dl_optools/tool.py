@@ -62,6 +62,8 @@ class Tool:
     ) -> None:
         self.level = self.default_level if level is None else Level(level)
         self.device = device
+        # Those of that type that were met; asking one for its type takes long.
+        self._devices: set[torch.device] = set()
         self.condition = condition
         include, leave_out = operator_lists(os.environ, self.variable)
         self.selection = Selection.of(
@@ -94,6 +96,8 @@ class Tool:
     def stop(self) -> None:
         """Leave no trace in torch, and finish what was begun. Does nothing where it does not run.
 
+        Best called where no operator and no backward runs; see :func:`.levels.remove`.
+
         :raises RuntimeError: another thread started it.
         """
         if not self.running:
@@ -113,10 +117,12 @@ class Tool:
         self.stop()
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Make a function run under the tool."""
+        """Make a function run under the tool; where it calls itself, it does so already."""
 
         @functools.wraps(function)
         def under_tool(*args: P.args, **kwargs: P.kwargs) -> R:
+            if levels.has(self, self.level):
+                return function(*args, **kwargs)
             with self:
                 return function(*args, **kwargs)
 
@@ -136,9 +142,21 @@ class Tool:
 
     def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether one call reaches the tool."""
-        if self.device is not None and not runs_on(self.device, args, kwargs):
-            return False
+        if self.device is not None:
+            # Most calls have a tensor in front.
+            first = args[0] if args else None
+            if not (
+                isinstance(first, torch.Tensor) and first.device in self._devices
+            ) and not self._runs(self.device, args, kwargs):
+                return False
         return self.condition is None or bool(self.condition(*args, **kwargs))
+
+    def _runs(self, device: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        first = args[0] if args else None
+        if isinstance(first, torch.Tensor) and first.device.type == device:
+            self._devices.add(first.device)
+            return True
+        return runs_on(device, args, kwargs)
 
     def handle(self, call: OpCall) -> Any:
         """Act on one call: :meth:`OpCall.proceed` runs it. What is returned, the program gets."""

@@ -1,0 +1,206 @@
+"""Operators that compute in another dtype than the program says."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import torch
+
+from dl_core.tables import table
+from dl_optools.call import OpCall
+from dl_optools.computing import Recorder, only_describes
+from dl_optools.dtypes import CastOptions
+from dl_optools.names import Level, short_name
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.relocation import Relocation
+from dl_optools.tensors import map_leaves, tensors_of
+from dl_optools.tool import Condition, Tool
+
+Dtypes = Mapping[torch.dtype, torch.dtype]
+_COLUMNS = ("name", "from", "to", "calls", "tensors")
+
+
+class CastResults:
+    """What was cast.
+
+    :ivar calls: of each ``(operator, dtype, dtype instead)``.
+    :ivar tensors: the arguments among them.
+    """
+
+    def __init__(self) -> None:
+        self.calls: Counter[tuple[str, torch.dtype, torch.dtype]] = Counter()
+        self.tensors: Counter[tuple[str, torch.dtype, torch.dtype]] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, name: str, pairs: Iterable[tuple[torch.dtype, torch.dtype]]) -> None:
+        """Count one call, given the dtypes of each argument that was cast."""
+        keys = Counter((name, *pair) for pair in pairs)
+        with self._lock:
+            self.tensors.update(keys)
+            self.calls.update(keys.keys())
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Operators cast most first; columns as in the CSV file."""
+        return [
+            (name, str(source), str(target), str(count), str(self.tensors[name, source, target]))
+            for (name, source, target), count in self.calls.most_common()
+        ]
+
+    def text(self) -> str:
+        """The table as text."""
+        return table(_COLUMNS, self.rows()) + "\n"
+
+
+class _Copies:
+    """The arguments of one call in their other dtypes."""
+
+    def __init__(self, args: Any, kwargs: Any, dtypes: Dtypes) -> None:
+        self._dtypes = dtypes
+        self._known: dict[int, torch.Tensor] = {}
+        self.pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.args, self.kwargs = map_leaves(self._leaf, (args, kwargs))
+
+    def _leaf(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        target = self._dtypes.get(value.dtype, value.dtype)
+        if target == value.dtype:
+            return value
+        if id(value) not in self._known:
+            copy = self._known[id(value)] = value.to(target)
+            self.pairs.append((value, copy))
+        return self._known[id(value)]
+
+    def original(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The argument of which a tensor is the copy."""
+        return next((given for given, copy in self.pairs if copy is tensor), None)
+
+
+class OpDtypeCast(Tool):
+    """Casts operators' inputs to other dtypes and their outputs back, in forward and backward.
+
+    What only describes memory, or converts values between dtypes, is left as it is. In-place
+    functions and ``out=`` write to the program's own tensors; gradients have the dtypes they would
+    have. At the end it shows what was cast, and writes it to ``op_dtype_cast_info_<run>.csv`` in
+    ``op_tools_results/op_dtype_cast_result``. Variables: ``OP_DTYPE_CAST_LIST``,
+    ``OP_DTYPE_CAST_DISABLE_LIST``, ``OP_DTYPE_CAST_DICT`` and, for single operators,
+    ``<OP>_OP_DTYPE_CAST_DICT``.
+
+    :param dtypes: what becomes of dtypes, for all operators; None: the variables, else float16 and
+        bfloat16 become float32.
+    :param directory: where to write instead.
+    :param stream: where to show the table; None: stderr.
+    :raises OptionError: a variable does not hold pairs of dtypes.
+    """
+
+    feature = "cast_dtype"
+    variable = "DTYPE_CAST"
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+        dtypes: Dtypes | None = None,
+        directory: Path | str | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        self._options = CastOptions(os.environ) if dtypes is None else CastOptions({}, dtypes)
+        self._directory = None if directory is None else Path(directory)
+        self._stream = stream
+        self.results = CastResults()
+
+    def opened(self) -> None:
+        self.results = CastResults()
+
+    def closed(self) -> None:
+        rows = self.results.rows()
+        if not rows:
+            return
+        directory = self._directory or results_directory("op_dtype_cast_result")
+        path = unused(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(_COLUMNS)
+            writer.writerows(rows)
+        stream = sys.stderr if self._stream is None else self._stream
+        stream.write(f"{self.results.text()}written to {path}\n")
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        return super().wants(name, function) and not only_describes(function, name)
+
+    def handle(self, call: OpCall) -> Any:
+        args, kwargs = call.args, call.kwargs
+        copies = _Copies(args, kwargs, self._options.of(short_name(call.name)))
+        if not copies.pairs:
+            return call.proceed()
+        call.args, call.kwargs = copies.args, copies.kwargs
+        recorder = Recorder()
+        try:
+            with recorder:
+                result = call.proceed()
+        finally:
+            call.args, call.kwargs = args, kwargs
+        if not recorder.computed:
+            # A view of a copy is no view of the argument, and a cast of one has no use.
+            return call.proceed()
+        for original, copy in copies.pairs:
+            if recorder.wrote_to(copy):
+                if original.shape != copy.shape:
+                    original.resize_(copy.shape)
+                original.copy_(copy)
+        self.results.add(call.name, [(x.dtype, copy.dtype) for x, copy in copies.pairs])
+        return self._back(call, copies, result)
+
+    def _back(self, call: OpCall, copies: _Copies, result: Any) -> Any:
+        """The result in the dtypes that the program expects."""
+        dtypes = iter(_expected(call, copies, tensors_of(result)))
+
+        def leaf(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor):
+                return value
+            expected = next(dtypes)
+            original = copies.original(value)
+            return value.to(expected) if original is None else original
+
+        return map_leaves(leaf, result)
+
+
+def _expected(call: OpCall, copies: _Copies, results: list[torch.Tensor]) -> list[torch.dtype]:
+    """The dtypes that the results would have without the tool."""
+    sources = {x.dtype for x in tensors_of(call.args, call.kwargs) if x.is_floating_point()}
+    targets = {copy.dtype for _, copy in copies.pairs}
+    if len(sources) == 1 and not _names_dtype(call):
+        (source,) = sources
+        return [source if x.dtype in targets else x.dtype for x in results]
+    # Only the operator itself knows what it makes of several, or of one that it is told.
+    try:
+        args, kwargs = Relocation((call.args, dict(call.kwargs)), "meta").tree
+        with torch.no_grad():
+            found = tensors_of(call.function(*args, **kwargs))
+        if len(found) == len(results):
+            return [x.dtype for x in found]
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        # It has no implementation without values.
+        pass
+    sizes = [x for x in tensors_of(call.args, call.kwargs) if x.is_floating_point() and x.dim()]
+    source = (sizes or [copies.pairs[0][0]])[0].dtype
+    for x in sizes:
+        source = torch.promote_types(source, x.dtype)
+    return [source if x.dtype in targets else x.dtype for x in results]
+
+
+def _names_dtype(call: OpCall) -> bool:
+    values = (*call.args, *call.kwargs.values())
+    return any(isinstance(value, torch.dtype) for value in values)

@@ -1,0 +1,68 @@
+"""Which dtypes become which: ``torch.float16->torch.float32,torch.bfloat16->torch.float32``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from dl_optools.options import read
+from dl_optools.selection import split_list
+
+VARIABLE = "OP_DTYPE_CAST_DICT"
+DEFAULT: Mapping[torch.dtype, torch.dtype] = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+}
+_ALLOWED = "pairs such as torch.float16->torch.float32, separated by commas"
+
+
+def dtype(name: str) -> torch.dtype:
+    """``torch.float16`` or ``float16``.
+
+    :raises ValueError: torch has no such dtype.
+    """
+    found = getattr(torch, name.strip().removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"{name!r} is no dtype of torch")
+    return found
+
+
+def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
+    """Read pairs of dtypes.
+
+    :raises ValueError: a part is no pair, or a dtype stands twice on the left.
+    """
+    pairs: dict[torch.dtype, torch.dtype] = {}
+    for part in split_list(text):
+        source, arrow, target = part.partition("->")
+        if not arrow:
+            raise ValueError(f"{part!r} is no pair of dtypes")
+        if dtype(source) in pairs:
+            raise ValueError(f"{source!r} stands there twice")
+        pairs[dtype(source)] = dtype(target)
+    return pairs
+
+
+class CastOptions:
+    """``OP_DTYPE_CAST_DICT``, and ``<OP>_OP_DTYPE_CAST_DICT`` for single operators.
+
+    :raises OptionError: one of them does not hold pairs of dtypes.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        default: Mapping[torch.dtype, torch.dtype] = DEFAULT,
+    ) -> None:
+        self.default = read(environ, VARIABLE, dtype_pairs, default, _ALLOWED)
+        none: Mapping[torch.dtype, torch.dtype] = {}
+        self.single = {
+            name.removesuffix(f"_{VARIABLE}"): read(environ, name, dtype_pairs, none, _ALLOWED)
+            for name in environ
+            if name.endswith(f"_{VARIABLE}") and environ[name].strip()
+        }
+
+    def of(self, operator: str) -> Mapping[torch.dtype, torch.dtype]:
+        """The dtypes for an operator, given by what its variables are named after: ``LINEAR``."""
+        return self.single.get(operator, self.default)

@@ -1,0 +1,43 @@
+"""Every test leaves torch as it found it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch.utils import _python_dispatch
+
+FLAGS = (
+    "_is_in_torch_dispatch_mode",
+    "_is_in_non_infra_torch_dispatch_mode",
+    "_is_in_any_mode_without_ignore_compile_internals",
+)
+
+
+def torch_state() -> tuple[object, ...]:
+    """The stacks of modes and what torch notes about them."""
+    return (
+        torch._C._len_torch_function_stack(),
+        torch._C._len_torch_dispatch_stack(),
+        *(getattr(_python_dispatch, name) for name in FLAGS),
+    )
+
+
+@pytest.fixture(autouse=True)
+def torch_restored() -> Iterator[None]:
+    before = torch_state()
+    yield
+    assert torch_state() == before
+
+
+def accelerators() -> list[str]:
+    """``dl`` where it is installed, for tests that run on the CPU and there."""
+    found = torch.accelerator.current_accelerator()
+    return [] if found is None else [found.type]
+
+
+@pytest.fixture(params=["cpu", *accelerators()])
+def device(request: pytest.FixtureRequest) -> str:
+    """Types of devices to test on; always the CPU."""
+    return str(request.param)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import dl_optools
+from dl_optools.tool import device_under_test
+from watching import Seen
+
+
+def test_a_decorated_function_runs_under_the_tool_and_may_call_itself() -> None:
+    tool = Seen(ops="torch.add")
+
+    @tool
+    def count(depth: int) -> int:
+        """Counts down."""
+        torch.add(torch.ones(1), 1)
+        return depth and count(depth - 1)
+
+    assert count(2) == 0 and count.__doc__ == "Counts down."
+    assert len(tool.names) == 3 and not tool.running
+
+
+def test_a_condition_sees_the_operators_arguments() -> None:
+    tool = Seen(ops=r"torch\.sum", condition=lambda x, dim=None, **_: dim == 1)
+    with tool:
+        torch.sum(torch.ones(2, 2), dim=1)
+        torch.sum(torch.ones(2, 2), dim=0)
+    assert len(tool.names) == 1
+
+
+@pytest.mark.parametrize("level", ["api", "dispatch"])
+def test_what_a_condition_computes_is_not_seen(level: str) -> None:
+    tool = Seen(level=level, condition=lambda x, *_, **__: bool(torch.add(x, 1).sum() > 0))
+    other = Seen(level=level)
+    x = torch.ones(2)
+    with other, tool:
+        torch.mul(x, x)
+    assert len(tool.names) == 1 and other.names == tool.names
+
+
+def test_conditions_that_fail_say_so() -> None:
+    def condition(*_: object) -> bool:
+        raise LookupError("condition")
+
+    with Seen(ops="torch.add", condition=condition), pytest.raises(LookupError, match="condition"):
+        torch.add(torch.ones(1), 1)
+    assert torch.add(torch.ones(1), 1) == 2
+
+
+def test_the_device_is_the_accelerator_or_else_the_cpu() -> None:
+    accelerator = torch.accelerator.current_accelerator()
+    assert device_under_test() == ("cpu" if accelerator is None else accelerator.type)
+    with Seen(device=None) as tool:
+        assert tool.device == device_under_test()
+
+
+def test_unknown_levels_are_refused() -> None:
+    with pytest.raises(ValueError, match="'kernel' is not a valid Level"):
+        Seen(level="kernel")
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    code = "import sys, dl_optools; assert 'torch' not in sys.modules; dl_optools.OpFallback"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        dl_optools.Nothing  # noqa: B018  (reading it is the test)
