@@ -32,7 +32,7 @@ def test_the_most_specific_tolerance_counts() -> None:
 def test_without_variables_the_bound_counts() -> None:
     options = ComparisonOptions({TOLERANCE: " ", "PATH": "x"})
     assert options.tolerance("aten.add.Tensor", torch.float32) is None
-    assert options.casts("aten.add.Tensor") is None
+    assert options.casts("aten.add.Tensor") == {}
 
 
 def test_casts() -> None:

@@ -16,7 +16,7 @@ from dl_optools import levels
 from dl_optools.attribution import Attribution
 from dl_optools.autocompare_results import AutoCompareResults, CsvFile, describe
 from dl_optools.background import Background
-from dl_optools.backward_graph import Gradients, GradientWatch
+from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.comparison import to_host
 from dl_optools.judging import CallComparison, CheckedCall, judge
@@ -40,7 +40,7 @@ from dl_optools.subjects import (
     function_answers,
     outputs_of,
 )
-from dl_optools.tensors import tensors_of
+from dl_optools.tensors import tensors_of, versions
 from dl_optools.tolerance_options import ComparisonOptions
 from dl_optools.tool import Condition, Tool
 
@@ -113,7 +113,7 @@ class OpAutoCompare(Tool):
         self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100, "a number of rows")
         self.results = AutoCompareResults()
         self._known_names: dict[tuple[str, str], bool] = {}
-        self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
+        self._watches = Watches()
 
     # Life
 
@@ -141,8 +141,7 @@ class OpAutoCompare(Tool):
             levels.remove(self._attribution, Level.API)
             self._attribution.closed()
         MODULE_PATH.close()
-        for watch in list(self._watches):
-            watch.detach()
+        self._watches.detach()
         self._background.close()
         self.results.signatures = self.sampler.signatures
         if self._file is not None:
@@ -214,7 +213,7 @@ class OpAutoCompare(Tool):
         self, call: OpCall, tensors: list[torch.Tensor], size: int
     ) -> tuple[Any, CheckedCall | None]:
         tree = self._snapshot(call)
-        versions = [_version(x) for x in tensors]
+        before = versions(tensors)
         module = MODULE_PATH.current()
         watch: GradientWatch | None = None
         waiting: _Waiting | None = None
@@ -229,8 +228,9 @@ class OpAutoCompare(Tool):
         result = call.proceed()
         written = [
             at
-            for at, (x, before) in enumerate(zip(tensors, versions, strict=True))
-            if before is None or _version(x) != before
+            for at, (old, new) in enumerate(zip(before, versions(tensors), strict=True))
+            # Where torch does not count, the tensor may have been written to.
+            if old < 0 or old != new
         ]
         if watch is not None and waiting is not None:
             waiting.written, waiting.autocast = written, autocast
@@ -360,11 +360,6 @@ def _copied(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     return to_host(value.detach().to("cpu", copy=True))
-
-
-def _version(tensor: torch.Tensor) -> int | None:
-    """How often a tensor was written to; None where nobody counts."""
-    return None if tensor.is_inference() else int(tensor._version)
 
 
 def _autocast_dtype(device: str) -> torch.dtype | None:

@@ -145,7 +145,7 @@ class _Judgement:
         self.subject = call.subject
         self.values = [value for _, value in call.answers]
         self.options = options
-        self.dtypes = {**WIDER, **(options.casts(call.name) or {})}
+        self.dtypes = {**WIDER, **options.casts(call.name)}
 
     def parts(self) -> list[OutputComparison]:
         if self._is_simple():

@@ -12,14 +12,13 @@ from collections.abc import Mapping
 
 import torch
 
+from dl_optools.dtypes import CastOptions
 from dl_optools.names import short_name
 from dl_optools.options import read
 
 _TOLERANCE = "AUTOCOMPARE_ERROR_TOLERANCE"
-_CAST = "OP_DTYPE_CAST_DICT"
 
 Tolerance = tuple[float, float]
-Casts = Mapping[torch.dtype, torch.dtype]
 
 
 def parse_tolerance(text: str) -> Tolerance:
@@ -33,27 +32,6 @@ def parse_tolerance(text: str) -> Tolerance:
     return atol, rtol
 
 
-def parse_casts(text: str) -> Casts:
-    """``torch.float16->torch.float32,...``; ``torch.`` may be left out.
-
-    :raises ValueError: no such dtype, or another form.
-    """
-    found: dict[torch.dtype, torch.dtype] = {}
-    for part in text.split(","):
-        source, arrow, target = part.partition("->")
-        if not arrow:
-            raise ValueError(text)
-        found[_dtype(source)] = _dtype(target)
-    return found
-
-
-def _dtype(text: str) -> torch.dtype:
-    found = getattr(torch, text.strip().removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
-        raise ValueError(text)
-    return found
-
-
 class ComparisonOptions:
     """All such variables of an environment, read once.
 
@@ -62,16 +40,13 @@ class ComparisonOptions:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._tolerances: dict[str, Tolerance] = {}
-        self._casts: dict[str, Casts] = {}
+        self._casts = CastOptions(environ, default={})
         for name in environ:
             if not environ[name].strip():
                 continue
             if name.startswith(_TOLERANCE) or f"_{_TOLERANCE}" in name:
                 allowed = "two numbers >= 0: atol,rtol"
                 self._tolerances[name] = read(environ, name, parse_tolerance, (0.0, 0.0), allowed)
-            elif name == _CAST or name.endswith(f"_{_CAST}"):
-                allowed = "dtypes such as torch.float16->torch.float32, separated by commas"
-                self._casts[name] = read(environ, name, parse_casts, {}, allowed)
 
     def tolerance(self, operator: str, dtype: torch.dtype) -> Tolerance | None:
         """What counts for results of this dtype in place of the bound; None: the bound."""
@@ -89,7 +64,6 @@ class ComparisonOptions:
                 return self._tolerances[name]
         return None
 
-    def casts(self, operator: str) -> Casts | None:
-        """Dtypes that references are computed in; None: :data:`.relocation.WIDER`."""
-        own = self._casts.get(f"{short_name(operator)}_{_CAST}")
-        return own if own is not None else self._casts.get(_CAST)
+    def casts(self, operator: str) -> Mapping[torch.dtype, torch.dtype]:
+        """Dtypes that references are computed in; for others it is :data:`.relocation.WIDER`."""
+        return self._casts.of(short_name(operator))
