@@ -9,22 +9,12 @@ from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs
 from dl_optools.autocompare import OpAutoCompare
 from dl_optools.autocompare_results import AutoCompareResults
 
-DEVICES = ["cpu", "dl"]
-
 
 def compared(fault: Fault, device: str) -> AutoCompareResults:
     torch.manual_seed(0)
     with OpAutoCompare(device=device, every=1, stream=None, csv=False) as tool:
         fault.program(Inputs(device))
     return tool.results
-
-
-@pytest.fixture(params=DEVICES)
-def device(request: pytest.FixtureRequest) -> str:
-    accelerator = torch.accelerator.current_accelerator()
-    if request.param != "cpu" and (accelerator is None or accelerator.type != request.param):
-        pytest.skip(f"there is no {request.param} device")
-    return str(request.param)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)

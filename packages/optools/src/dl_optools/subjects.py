@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from diopi_proto.tolerance import OpClass
 from dl_optools.equivalents import EQUIVALENTS
+from dl_optools.mode_stack import enter, leave
 from dl_optools.op_classes import (
     Rule,
     base_name,
@@ -151,6 +152,15 @@ class Trace(TorchDispatchMode):
         self.rules: list[Rule] = []
         self.random = False
         self.uninitialised = False
+
+    # In threads of a tool: torch notes modes that enter by themselves for all threads.
+
+    def __enter__(self) -> Trace:
+        enter(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
