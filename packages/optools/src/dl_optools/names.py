@@ -20,12 +20,16 @@ class Level(enum.Enum):
     """Overloads under the dispatcher, in forward and backward: ``aten.addmm.default``."""
 
 
+_ALIASES = {"torch.spmm": "torch.mm"}
+"""torch knows functions by the last of their names; these have a better known one."""
+
+
 @functools.cache
 def api_name(function: Callable[..., Any]) -> str:
     """``torch.nn.functional.linear``; for functions that torch does not know, module and name."""
     name = resolve_name(function)
     if name is not None:
-        return str(name)
+        return _ALIASES.get(name, str(name))
     module = getattr(function, "__module__", None)
     own = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     return f"{module}.{own}" if module else str(own)

@@ -1,0 +1,116 @@
+"""A bundle's tensors and arguments on a device of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.reader import Bundle
+from dl_optools.bundle.records import TensorRecord
+from dl_optools.bundle.standalone import generator, marked, sparse, typed, with_gradient
+from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, dtype_of, substitute
+
+
+class Placement:
+    """New memory with the bundle's content. What shared memory shares it again.
+
+    :param device: takes the place of the device that the bundle was captured on.
+    :param wider: what becomes of dtypes; those that are not listed stay.
+    :param gradients: inputs that required gradients do so again.
+    :raises BundleError: an argument names a device that is neither the captured one nor the CPU.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        device: torch.device,
+        wider: Mapping[torch.dtype, torch.dtype] | None = None,
+        gradients: bool = True,
+    ) -> None:
+        self.bundle = bundle
+        self.target = device
+        self._wider = wider or {}
+        self._gradients = gradients
+        self._memory: dict[tuple[int, str, torch.dtype | None], torch.Tensor] = {}
+        self._tensors: dict[int, torch.Tensor] = {}
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the operator is called with."""
+        document = self.bundle.document
+        args, kwargs = substitute((document.args, document.kwargs), self._leaf)
+        return args, kwargs
+
+    def tensor(self, index: int) -> torch.Tensor:
+        """One of the table, always the same object."""
+        found = self._tensors.get(index)
+        if found is None:
+            found = self._tensors[index] = self._with_gradient(index)
+        return found
+
+    def device(self, name: str) -> torch.device:
+        """What a device of the capture is here."""
+        ref = DeviceRef(name)
+        if ref.type == self.bundle.document.device:
+            return self.target
+        if ref.type in ("cpu", "meta"):
+            return torch.device(ref.type)
+        raise BundleError(
+            f"[bundle] {self.bundle.path}: it uses the device {name!r} besides "
+            f"{self.bundle.document.device!r}; it can be replayed only where that exists"
+        )
+
+    def _with_gradient(self, index: int) -> torch.Tensor:
+        record = self.bundle.document.tensors[index]
+        tensor = self._plain(record)
+        if record.requires_grad and self._gradients:
+            return with_gradient(tensor, record.leaf)
+        return tensor
+
+    def _plain(self, record: TensorRecord) -> torch.Tensor:
+        if record.stride is None:
+            return self._sparse(record)
+        assert record.storage is not None
+        dtype = dtype_of(record.dtype, "tensor")
+        wide = self._wider.get(dtype)
+        device = self.device(record.device)
+        key = (record.storage, str(device), None if wide is None else dtype)
+        flat = self._memory.get(key)
+        if flat is None:
+            flat = self.bundle.storages[record.storage].to(device, copy=True)
+            flat = self._memory[key] = flat if wide is None else typed(flat, dtype).to(wide)
+        elements = typed(flat, dtype) if wide is None else flat
+        plain = elements.as_strided(record.shape, record.stride, record.offset)
+        return marked(plain, record.conj, record.neg)
+
+    def _sparse(self, record: TensorRecord) -> torch.Tensor:
+        parts = [self.tensor(index) for index in record.parts.values()]
+        return sparse(record.layout, parts, record.shape, record.coalesced)
+
+    def _leaf(self, value: Any) -> Any:
+        if isinstance(value, TensorRef):
+            return self.tensor(value.index)
+        if isinstance(value, torch.dtype):
+            return self._wider.get(value, value)
+        if isinstance(value, DeviceRef):
+            return self.device(value.name)
+        if isinstance(value, str) and value.partition(":")[0] == self.bundle.document.device:
+            return str(self.target)
+        if isinstance(value, GeneratorRef):
+            return self._generator(value)
+        return value
+
+    def _generator(self, ref: GeneratorRef) -> torch.Generator:
+        device = self.device(ref.device.name)
+        return generator(device, ref.device.type, ref.seed, self.state(ref.state))
+
+    def state(self, index: int) -> torch.Tensor:
+        """A generator's state: bytes on the CPU."""
+        record = self.bundle.document.tensors[index]
+        if record.dtype != "uint8" or record.stride is None or len(record.shape) != 1:
+            raise BundleError(
+                f"[bundle] {self.bundle.path}: tensor {index} is no generator's state"
+            )
+        return self._plain(record).cpu()

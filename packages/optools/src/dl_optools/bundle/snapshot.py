@@ -1,0 +1,272 @@
+"""Copies of tensors' memory on the host, as it was at one moment.
+
+Of a storage only what the tensors reach is copied, once however many of them reach it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from dl_optools.bundle.errors import NotStorableError
+from dl_optools.bundle.memory import assemble, view_of
+from dl_optools.bundle.records import DIMENSIONS, Piece, StorageRecord, TensorRecord, span
+from dl_optools.relocation import _plain
+
+ALIGNMENT = 16
+"""Storages begin at a multiple of it, so that views of every dtype begin at whole elements."""
+_GAPS = 0.75
+"""Where tensors cover less than this of what lies between them, they are stored one by one."""
+_SPARSE = {
+    torch.sparse_coo: ("_indices", "_values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
+@dataclass
+class HostPiece:
+    """A piece of a storage and its bytes, not hashed yet."""
+
+    piece: Piece
+    data: torch.Tensor
+
+
+@dataclass
+class HostStorage:
+    """A storage as a bundle keeps it, before it is hashed."""
+
+    nbytes: int
+    pieces: list[HostPiece]
+
+    def equals(self, other: HostStorage) -> bool:
+        """The same bytes at the same places."""
+        return (
+            self.nbytes == other.nbytes
+            and len(self.pieces) == len(other.pieces)
+            and all(
+                one.piece == two.piece and torch.equal(one.data, two.data)
+                for one, two in zip(self.pieces, other.pieces, strict=True)
+            )
+        )
+
+    def record(self, hashes: Iterable[str]) -> StorageRecord:
+        pieces = zip(self.pieces, hashes, strict=True)
+        return StorageRecord(
+            self.nbytes, tuple(replace(host.piece, hash=digest) for host, digest in pieces)
+        )
+
+
+@dataclass(frozen=True)
+class _Region:
+    """What one tensor reaches, in elements of its size; sizes of 1 and steps of 0 are left out."""
+
+    itemsize: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    @classmethod
+    def of(cls, plain: torch.Tensor) -> _Region:
+        dimensions = [
+            (int(n), int(step))
+            for n, step in zip(plain.size(), plain.stride(), strict=True)
+            if n != 1 and step != 0
+        ]
+        if plain.numel() == 0:
+            dimensions = [(0, 1)]
+        return cls(
+            plain.element_size(),
+            tuple(n for n, _ in dimensions),
+            tuple(step for _, step in dimensions),
+            int(plain.storage_offset()),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return self.itemsize * math.prod(self.shape)
+
+    @property
+    def first(self) -> int:
+        return self.offset * self.itemsize
+
+    @property
+    def last(self) -> int:
+        return (self.offset + span(self.shape, self.stride)) * self.itemsize
+
+
+def _key(plain: torch.Tensor) -> int:
+    return int(plain.untyped_storage()._cdata)
+
+
+def _device(tensor: torch.Tensor) -> str:
+    return str(tensor.device)
+
+
+class Snapshot:
+    """The memory of some tensors, now.
+
+    :param tensors: each once.
+    :ivar records: one for each tensor, then those of the parts of sparse ones, which are strided.
+    :ivar storages: what the records' ``storage`` counts.
+    :raises NotStorableError: a tensor of a kind that no bundle keeps.
+    """
+
+    def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
+        self.records: list[TensorRecord] = []
+        self.storages: list[HostStorage] = []
+        self._plain: list[torch.Tensor | None] = []
+        for tensor in tensors:
+            _require_plain_kind(tensor)
+        parts: list[dict[str, torch.Tensor]] = []
+        for tensor in tensors:
+            names = _SPARSE.get(tensor.layout, ())
+            own = tensor.detach()
+            parts.append({name.lstrip("_"): getattr(own, name)() for name in names})
+        inner = [part for named in parts for part in named.values()]
+        strided = [x for x in tensors if x.layout == torch.strided] + inner
+        plain = {id(x): _plain(x) for x in strided}
+        numbers = self._copy(list(plain.values()))
+        position = len(tensors)
+        for tensor, named in zip(tensors, parts, strict=True):
+            if named:
+                indices = {name: position + at for at, name in enumerate(named)}
+                position += len(named)
+                self.records.append(_sparse(tensor, indices))
+            else:
+                self.records.append(self._strided(tensor, plain[id(tensor)], numbers))
+        self.records += [self._strided(part, plain[id(part)], numbers) for part in inner]
+
+    @property
+    def nbytes(self) -> int:
+        """On the host."""
+        return sum(host.data.nbytes for one in self.storages for host in one.pieces)
+
+    def same(self, at: int, other: Snapshot, other_at: int) -> bool:
+        """Whether a tensor has the same shape, strides and bytes as one of another snapshot."""
+        one, two = self.records[at], other.records[other_at]
+        if (one.shape, one.stride, one.dtype) != (two.shape, two.stride, two.dtype):
+            return False
+        if one.storage is None or two.storage is None:
+            return all(self.same(one.parts[x], other, two.parts[x]) for x in one.parts)
+        mine, theirs = self.storages[one.storage], other.storages[two.storage]
+        if one.offset == two.offset and mine.equals(theirs):
+            return True
+        return _bytes(mine, one).equal(_bytes(theirs, two))
+
+    def _copy(self, tensors: list[torch.Tensor]) -> dict[int, tuple[int, int]]:
+        """Copy all storages; for each its number and where, in bytes, its copy begins."""
+        groups: dict[int, list[torch.Tensor]] = {}
+        for plain in tensors:
+            groups.setdefault(_key(plain), []).append(plain)
+        numbers: dict[int, tuple[int, int]] = {}
+        for key, group in groups.items():
+            windows = {_Region.of(plain): plain for plain in group}
+            reached = [region for region in windows if region.nbytes]
+            first = min((region.first for region in reached), default=0)
+            first -= first % ALIGNMENT
+            last = max((region.last for region in reached), default=first)
+            numbers[key] = (len(self.storages), first)
+            # Rows that overlap count more than once, and are not worth being told apart.
+            if sum(region.nbytes for region in reached) >= _GAPS * (last - first):
+                reached = _whole(reached)
+            pieces = [_fetch(region, windows, group, first) for region in reached]
+            self.storages.append(HostStorage(last - first, pieces))
+        return numbers
+
+    def _strided(
+        self, tensor: torch.Tensor, plain: torch.Tensor, numbers: dict[int, tuple[int, int]]
+    ) -> TensorRecord:
+        number, first = numbers[_key(plain)]
+        size = plain.element_size()
+        empty = plain.numel() == 0
+        return TensorRecord(
+            layout="strided",
+            dtype=str(tensor.dtype).removeprefix("torch."),
+            shape=tuple(int(n) for n in tensor.size()),
+            device=_device(tensor),
+            requires_grad=tensor.requires_grad,
+            leaf=tensor.is_leaf,
+            storage=number,
+            stride=tuple(int(n) for n in tensor.stride()),
+            offset=0 if empty else int(plain.storage_offset()) - first // size,
+            conj=tensor.is_conj(),
+            neg=tensor.is_neg(),
+        )
+
+
+def _require_plain_kind(tensor: torch.Tensor) -> None:
+    kind = type(tensor)
+    name = kind.__qualname__
+    if kind not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        raise NotStorableError(f"an argument is a tensor of the class {name}")
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        raise NotStorableError("an argument belongs to a function transform")
+    if tensor.is_quantized or tensor.is_nested or tensor.device.type == "meta":
+        raise NotStorableError("an argument is a quantized, nested or meta tensor")
+    if tensor.layout != torch.strided and tensor.layout not in _SPARSE:
+        raise NotStorableError(f"an argument has the layout {tensor.layout}")
+    if tensor.dim() > DIMENSIONS or any(
+        not isinstance(n, int) for n in (*tensor.size(), *_steps(tensor))
+    ):
+        raise NotStorableError("an argument has sizes that are not known")
+
+
+def _steps(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tuple(tensor.stride()) if tensor.layout == torch.strided else ()
+
+
+def _sparse(tensor: torch.Tensor, parts: dict[str, int]) -> TensorRecord:
+    return TensorRecord(
+        layout=str(tensor.layout).removeprefix("torch."),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        shape=tuple(int(n) for n in tensor.size()),
+        device=_device(tensor),
+        requires_grad=tensor.requires_grad,
+        leaf=tensor.is_leaf,
+        parts=parts,
+        coalesced=tensor.layout == torch.sparse_coo and tensor.is_coalesced(),
+    )
+
+
+def _whole(regions: list[_Region]) -> list[_Region]:
+    """One region from the first to the last byte, in the smallest elements of all."""
+    if not regions:
+        return []
+    size = min(region.itemsize for region in regions)
+    first = min(region.first for region in regions)
+    last = max(region.last for region in regions)
+    return [_Region(size, ((last - first) // size,), (1,), first // size)]
+
+
+def _fetch(
+    region: _Region, windows: dict[_Region, torch.Tensor], group: list[torch.Tensor], first: int
+) -> HostPiece:
+    window = windows.get(region)
+    if window is None:
+        window = next(x for x in group if x.element_size() == region.itemsize)
+    window = window.as_strided(region.shape, region.stride, region.offset)
+    if window.device.type == "cpu":
+        there = window.clone(memory_format=torch.contiguous_format)
+    else:
+        there = window.contiguous().to("cpu")
+    piece = Piece(
+        hash="",
+        itemsize=region.itemsize,
+        shape=region.shape,
+        stride=region.stride,
+        offset=region.offset - first // region.itemsize,
+    )
+    return HostPiece(piece, there.reshape(-1).view(torch.uint8))
+
+
+def _bytes(storage: HostStorage, record: TensorRecord) -> torch.Tensor:
+    """A tensor's bytes as they were copied."""
+    flat = assemble(storage.nbytes, ((host.piece, host.data) for host in storage.pieces))
+    return view_of(flat, record).contiguous().reshape(-1).view(torch.uint8)

@@ -1,0 +1,274 @@
+"""A captured call of an operator, run again with nothing but torch and safetensors.
+
+The text of this file is part of exported scripts; what follows it there is the call itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch.autograd.graph import get_gradient_edge
+
+
+class Arrive(torch.autograd.Function):
+    """Makes a tensor one that autograd computed: it may be written to in place, as it could."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+        # The same memory, and no view of anything for autograd.
+        return tensor.data
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[None, None]:
+        return None, None
+
+
+def with_gradient(tensor: torch.Tensor, leaf: bool) -> torch.Tensor:
+    """The tensor as one that requires gradients; a leaf of the graph or not."""
+    if leaf:
+        return tensor.requires_grad_()
+    with torch.enable_grad():
+        anchor = torch.zeros((), requires_grad=True)
+        arrived: torch.Tensor = Arrive.apply(anchor, tensor)  # type: ignore[no-untyped-call]
+    return arrived
+
+
+def typed(flat: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Bytes as elements of a dtype; bytes that make no whole element are left out."""
+    return flat[: flat.numel() - flat.numel() % dtype.itemsize].view(dtype)
+
+
+def marked(plain: torch.Tensor, conj: bool, neg: bool) -> torch.Tensor:
+    """The tensor with its conjugate and negative marks."""
+    if neg:
+        plain = torch._neg_view(plain)
+    return plain.conj() if conj else plain
+
+
+def sparse(layout: str, parts: list[torch.Tensor], shape: Any, coalesced: bool) -> torch.Tensor:
+    """A sparse tensor of its parts, in the order in which their names stand in its layout."""
+    if layout == "sparse_coo":
+        return torch.sparse_coo_tensor(
+            parts[0], parts[1], shape, check_invariants=True, is_coalesced=coalesced
+        )
+    kind = getattr(torch, layout)
+    compressed, plain, values = parts
+    return torch.sparse_compressed_tensor(
+        compressed, plain, values, shape, layout=kind, check_invariants=True
+    )
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result, each once."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if not isinstance(value, (list, tuple, dict)):
+        return []
+    inner = value.values() if isinstance(value, dict) else value
+    return list({id(x): x for item in inner for x in tensors_of(item)}.values())
+
+
+def waiter(device: torch.device) -> Callable[[], None]:
+    """Waits until the device has done what it was given."""
+    if device.type == "cpu":
+        return lambda: None
+    module = torch.get_device_module(device)
+    return lambda: module.synchronize()
+
+
+@contextlib.contextmanager
+def random_state(device: torch.device, kind: str, state: torch.Tensor) -> Iterator[None]:
+    """The device's default generator in a captured state, and afterwards as it was.
+
+    On devices of another kind than the captured one a seed made of the state takes its place.
+    """
+    module: Any = torch if device.type == "cpu" else torch.get_device_module(device)
+    place = () if device.type == "cpu" else (device,)
+    before = module.get_rng_state(*place)
+    try:
+        if device.type == kind:
+            module.set_rng_state(state, *place)
+        else:
+            module.manual_seed(int.from_bytes(bytes(state.tolist()[:7]), "little"))
+        yield
+    finally:
+        module.set_rng_state(before, *place)
+
+
+@contextlib.contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """The dtype of what is made of Python's numbers."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def generator(device: torch.device, kind: str, seed: int, state: torch.Tensor) -> torch.Generator:
+    """A generator in a captured state, or with its seed where states are of another kind."""
+    made = torch.Generator(device).manual_seed(seed)
+    return made.set_state(state) if device.type == kind else made
+
+
+@dataclass
+class Call:
+    """What a script knows of its call; tensors are numbered as in the bundle.
+
+    :ivar arguments: makes the positional ones and those by name, of a :class:`Tensors`.
+    """
+
+    operator: Callable[..., Any]
+    captured_on: str
+    tensors: dict[int, dict[str, Any]]
+    arguments: Callable[[Any], tuple[tuple[Any, ...], dict[str, Any]]]
+    inputs: list[int]
+    results: list[int]
+    written: list[int]
+    incoming: list[int | None]
+    gradients: list[int | None]
+    rng: dict[str, int]
+    grad: bool
+    default_dtype: torch.dtype
+    autocast: dict[str, torch.dtype]
+
+
+class Tensors:
+    """New copies of a call's tensors on a device; what shared memory shares it again."""
+
+    def __init__(self, call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> None:
+        self.call, self.memory, self.target = call, memory, device
+        self._storages: dict[tuple[int, str], torch.Tensor] = {}
+        self._made: dict[int, torch.Tensor] = {}
+
+    def __call__(self, index: int) -> torch.Tensor:
+        if index not in self._made:
+            known = self.call.tensors[index]
+            tensor = self._plain(known)
+            self._made[index] = (
+                with_gradient(tensor, known["leaf"]) if known["requires_grad"] else tensor
+            )
+        return self._made[index]
+
+    def device(self, name: str) -> torch.device:
+        return self.target if name == self.call.captured_on else torch.device(name)
+
+    def generator(self, name: str, seed: int, state: int) -> torch.Generator:
+        return generator(self.device(name), name, seed, self(state).cpu())
+
+    def _plain(self, known: dict[str, Any]) -> torch.Tensor:
+        if "parts" in known:
+            parts = [self(index) for index in known["parts"]]
+            return sparse(known["layout"], parts, known["shape"], known["coalesced"])
+        device = self.device(known["device"])
+        key = (known["storage"], str(device))
+        if key not in self._storages:
+            flat = self.memory[f"storage{known['storage']}"]
+            self._storages[key] = flat.to(device, copy=True)
+        plain = typed(self._storages[key], known["dtype"])
+        plain = plain.as_strided(known["shape"], known["stride"], known["offset"])
+        return marked(plain, known["conj"], known["neg"])
+
+
+@dataclass
+class Run:
+    """Results, gradients of the inputs, and seconds."""
+
+    results: list[torch.Tensor]
+    gradients: list[torch.Tensor | None]
+    forward: float
+    backward: float
+
+
+def run(call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> Run:
+    """Call the operator once with new arguments, and send the captured gradients back."""
+    tensors = Tensors(call, memory, device)
+    args, kwargs = call.arguments(tensors)
+    inputs = [tensors(index) for index in call.inputs]
+    edges = {at: get_gradient_edge(x) for at, x in enumerate(inputs) if x.requires_grad}
+    wait = waiter(device)
+    with contextlib.ExitStack() as settings:
+        settings.enter_context(torch.set_grad_enabled(call.grad))
+        settings.enter_context(default_dtype(call.default_dtype))
+        for name, dtype in call.autocast.items():
+            settings.enter_context(torch.autocast(tensors.device(name).type, dtype))
+        for name, index in call.rng.items():
+            kind = name.partition(":")[0]
+            state = tensors(index).cpu()
+            settings.enter_context(random_state(tensors.device(kind), kind, state))
+        wait()
+        started = time.perf_counter()
+        result = call.operator(*args, **kwargs)
+        wait()
+        forward = time.perf_counter() - started
+    results = tensors_of(result) + [inputs[at] for at in call.written]
+    passing = [
+        (result, tensors(index))
+        for result, index in zip(results, call.incoming, strict=False)
+        if index is not None
+    ]
+    if not passing or not edges:
+        return Run(results, [], forward, float("nan"))
+    wait()
+    started = time.perf_counter()
+    found = torch.autograd.grad(
+        [x for x, _ in passing], list(edges.values()), [x for _, x in passing], allow_unused=True
+    )
+    wait()
+    backward = time.perf_counter() - started
+    by_input = dict(zip(edges, found, strict=True))
+    return Run(results, [by_input.get(at) for at in range(len(inputs))], forward, backward)
+
+
+def difference(got: torch.Tensor, want: torch.Tensor) -> str:
+    """How far two tensors are apart, in words."""
+    kinds = [f"{x.dtype} {tuple(x.shape)}" for x in (got, want)]
+    if kinds[0] != kinds[1]:
+        return f"{kinds[0]} here, {kinds[1]} recorded"
+    wide = torch.complex128 if got.is_complex() else torch.float64
+    got, want = (
+        (x if x.layout == torch.strided else x.to_dense()).detach().cpu().to(wide)
+        for x in (got, want)
+    )
+    same = (got == want) | (got.isnan() & want.isnan())
+    if same.all():
+        return "the same as recorded"
+    largest = (got - want).abs()[~same].max()
+    return f"{int((~same).sum())} of {same.numel()} differ, by {float(largest):.3g} at most"
+
+
+def main(call: Call, script: str, bench: bool) -> None:
+    """What an exported script does."""
+    parser = argparse.ArgumentParser(description="Run a captured call of an operator again.")
+    parser.add_argument("device", nargs="?", default="cpu")
+    parser.add_argument("--repeat", type=int, default=20)
+    arguments = parser.parse_args()
+    device = torch.device(arguments.device)
+    memory = load_file(Path(script).with_suffix(".safetensors"))
+    first = run(call, memory, device)
+    if bench:
+        runs = [run(call, memory, device) for _ in range(arguments.repeat)]
+        for name in ("forward", "backward"):
+            times = [getattr(x, name) * 1e6 for x in runs]
+            if times[0] == times[0]:
+                middle, least = statistics.median(times), min(times)
+                sys.stdout.write(f"{name}: median {middle:.1f} us, least {least:.1f} us\n")
+        return
+    recorded = Tensors(call, memory, torch.device("cpu"))
+    for at, (got, index) in enumerate(zip(first.results, call.results, strict=False)):
+        sys.stdout.write(f"result {at}: {difference(got, recorded(index))}\n")
+    for at, (gradient, place) in enumerate(zip(first.gradients, call.gradients, strict=False)):
+        if gradient is not None and place is not None:
+            text = difference(gradient, recorded(place))
+            sys.stdout.write(f"gradient of input {at}: {text}\n")

@@ -1,0 +1,179 @@
+"""Bundles as scripts that need only torch and safetensors, and as copies that stand alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from dl_optools.bundle import payload, standalone
+from dl_optools.bundle.document import Document
+from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.reader import FILE, Bundle
+from dl_optools.bundle.records import TensorRecord
+from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
+from dl_optools.names import Level
+
+
+def to_repro(bundle: Bundle, script: Path) -> None:
+    """A script that runs the call and says how far its results are from the recorded ones.
+
+    Its tensors stand next to it, in a file of the same name that ends in ``.safetensors``.
+    """
+    _export(bundle, script, bench=False)
+
+
+def to_bench(bundle: Bundle, script: Path) -> None:
+    """A script that times the call, forward and backward; files as :func:`to_repro`."""
+    _export(bundle, script, bench=True)
+
+
+def pack(bundle: Bundle, directory: Path) -> None:
+    """A copy of one bundle that needs no store but its own.
+
+    :raises BundleError: the directory holds a bundle already.
+    """
+    if (directory / FILE).exists():
+        raise BundleError(f"[bundle] {directory} holds a bundle already")
+    for record in bundle.document.storages:
+        for piece in record.pieces:
+            data = payload.read(bundle.path, piece.hash, piece.nbytes)
+            payload.write(directory / payload.STORE, piece.hash, memoryview(data))
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / FILE).write_bytes((bundle.path / FILE).read_bytes())
+
+
+def _export(bundle: Bundle, script: Path, bench: bool) -> None:
+    fixed = Path(standalone.__file__).read_text(encoding="utf-8")
+    text = f"{_story(bundle.document)}\n{fixed}\n\n{_call(bundle.document)}\n"
+    text += f"\nif __name__ == '__main__':\n    main(CALL, __file__, bench={bench})\n"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    memory = {f"storage{at}": flat for at, flat in enumerate(bundle.storages)}
+    save_file(memory, script.with_suffix(".safetensors"))
+    script.write_text(text, encoding="ascii")
+
+
+def _story(document: Document) -> str:
+    """Where the call comes from, as comments. Texts of the bundle never become code."""
+    program = document.program
+    lines = [
+        f"{document.operator}, captured on {document.device}; content {document.content_hash}",
+        ", ".join(f"{name} {version}" for name, version in document.software.items()),
+    ]
+    if program["module"]:
+        lines.append(f"called by module {program['module']}")
+    lines += [f"at {x['file']}:{x['line']} in {x['function']}" for x in program["stack"]]
+    if document.error is not None:
+        lines.append(f"it raised {document.error}")
+    return "\n".join(f"# {ascii(line)[1:-1]}" for line in lines)
+
+
+def _call(document: Document) -> str:
+    """The call as Python text, in the terms of :mod:`.bundle.standalone`."""
+    api = document.level is Level.API
+    gradients = document.gradients
+    tracked = set(document.inputs) if api else set()
+    tensors = {at: _tensor(x, at in tracked) for at, x in enumerate(document.tensors)}
+    entries = "".join(f"        {at}: {_dict(known)},\n" for at, known in tensors.items())
+    outputs = () if gradients is None else gradients.outputs
+    inputs = () if gradients is None else gradients.inputs
+    context = document.context
+    fields = {
+        "operator": document.operator if api else f"torch.ops.{document.operator}",
+        "captured_on": repr(document.device),
+        "tensors": f"{{\n{entries}    }}",
+        "arguments": "arguments",
+        "inputs": repr(list(document.inputs)),
+        "results": repr([result.tensor for result in document.results]),
+        "written": repr([result.same for result in document.results[document.returned :]]),
+        "incoming": repr(list(outputs)),
+        "gradients": repr(list(inputs)),
+        "rng": repr(document.rng),
+        "grad": repr(context["grad"]),
+        "default_dtype": f"torch.{context['default_dtype']}",
+        "autocast": _dict({name: f"torch.{dtype}" for name, dtype in context["autocast"].items()}),
+    }
+    literal = _Literal(document.device)
+    lines = "".join(f"    {name}={value},\n" for name, value in fields.items())
+    return (
+        "def arguments(t):\n"
+        f"    args = {literal.of(document.args)}\n"
+        f"    kwargs = {literal.of(document.kwargs)}\n"
+        f"    return args, kwargs\n\n\nCALL = Call(\n{lines})\n"
+    )
+
+
+def _dict(known: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{name!r}: {value}" for name, value in known.items()) + "}"
+
+
+def _tensor(record: TensorRecord, tracked: bool) -> dict[str, str]:
+    found = {
+        "requires_grad": repr(tracked and record.requires_grad),
+        "leaf": repr(record.leaf),
+        "shape": repr(record.shape),
+        "device": repr(DeviceRef(record.device).type),
+    }
+    if record.stride is None:
+        return {
+            **found,
+            "layout": repr(record.layout),
+            "parts": repr(list(record.parts.values())),
+            "coalesced": repr(record.coalesced),
+        }
+    return {
+        **found,
+        "dtype": f"torch.{record.dtype}",
+        "storage": repr(record.storage),
+        "stride": repr(record.stride),
+        "offset": repr(record.offset),
+        "conj": repr(record.conj),
+        "neg": repr(record.neg),
+    }
+
+
+class _Literal:
+    """Arguments as Python text.
+
+    :param device: type of the captured one; the script's own takes its place.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def of(self, value: Any) -> str:
+        if isinstance(value, (list, tuple, dict, slice, Named)):
+            return self._container(value)
+        if isinstance(value, TensorRef):
+            return f"t({value.index})"
+        if isinstance(value, GeneratorRef):
+            return f"t.generator({value.device.type!r}, {value.seed}, {value.state})"
+        if isinstance(value, DeviceRef):
+            return f"t.device({value.type!r})"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"float('{value}')"
+        if isinstance(value, complex):
+            return f"complex({self.of(value.real)}, {self.of(value.imag)})"
+        if value is Ellipsis:
+            return "..."
+        if isinstance(value, str):
+            is_device = value.partition(":")[0] == self._device
+            return "str(t.target)" if is_device else ascii(value)
+        # None, numbers, and constants of torch, which print as the expressions that they are.
+        return repr(value)
+
+    def _container(self, value: Any) -> str:
+        if isinstance(value, torch.Size):
+            return f"torch.Size({list(value)})"
+        if isinstance(value, Named):
+            value = value.items
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k!a}: {self.of(x)}" for k, x in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({', '.join(map(self.of, (value.start, value.stop, value.step)))})"
+        inner = "".join(f"{self.of(x)}, " for x in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"

@@ -1,0 +1,163 @@
+"""Running a captured call again, on any device."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+
+from dl_optools.bundle.placement import Placement
+from dl_optools.bundle.reader import Bundle
+from dl_optools.bundle.standalone import default_dtype, random_state, waiter
+from dl_optools.bundle.values import GeneratorRef, dtype_of, substitute
+from dl_optools.names import Level
+from dl_optools.tensors import tensors_of
+
+
+@dataclass
+class Outcome:
+    """What one run gave.
+
+    :ivar results: its tensors, each once, then the inputs that the captured call wrote to.
+    :ivar gradients: of the inputs, in their order; None where none came. Empty without backward.
+    :ivar forward: seconds; ``backward`` too, nan without backward.
+    """
+
+    results: list[torch.Tensor]
+    returned: int
+    inputs: list[torch.Tensor]
+    gradients: list[torch.Tensor | None] = field(default_factory=list)
+    forward: float = float("nan")
+    backward: float = float("nan")
+
+
+def is_random(bundle: Bundle) -> bool:
+    """The call drew random numbers."""
+    found: list[Any] = list(bundle.document.rng)
+
+    def note(leaf: Any) -> Any:
+        if isinstance(leaf, GeneratorRef):
+            found.append(leaf)
+        return leaf
+
+    substitute((bundle.document.args, bundle.document.kwargs), note)
+    return bool(found)
+
+
+def run(
+    bundle: Bundle,
+    device: torch.device | str = "cpu",
+    *,
+    backward: bool = True,
+    wider: Mapping[torch.dtype, torch.dtype] | None = None,
+    synchronize: bool = True,
+) -> Outcome:
+    """Call the operator with new copies of its arguments, and run its backward.
+
+    The captured autocast, grad mode, default dtype and random state hold while it runs; those of
+    the program are back afterwards.
+
+    :param backward: send the captured gradients of the results through it, if there are any.
+    :param wider: compute in other dtypes; then without autocast.
+    :param synchronize: wait for the device before a clock is read.
+    :raises BundleError: the arguments are not for this machine.
+    """
+    device = torch.device(device)
+    document = bundle.document
+    record = document.gradients if backward else None
+    placed = Placement(bundle, device, wider, gradients=document.level is Level.API)
+    args, kwargs = placed.arguments()
+    inputs = [placed.tensor(index) for index in document.inputs]
+    arriving = [None] * len(document.results) if record is None else record.outputs
+    incoming = [None if index is None else placed.tensor(index).detach() for index in arriving]
+    edges: dict[int, GradientEdge] = {
+        at: get_gradient_edge(x) for at, x in enumerate(inputs) if x.requires_grad
+    }
+    wait = waiter(device) if synchronize else _do_nothing
+    with _settings(bundle, placed, wider is not None):
+        wait()
+        started = time.perf_counter()
+        result = bundle.function(*args, **kwargs)
+        wait()
+        forward = time.perf_counter() - started
+    results = list({id(x): x for x in tensors_of(result)}.values())
+    returned = len(results)
+    # The same inputs, whatever this device's operator wrote to.
+    results += [inputs[x.same] for x in document.results[document.returned :] if x.same is not None]
+    outcome = Outcome(results, returned, inputs, forward=forward)
+    passing = [
+        (x, gradient.to(x.dtype))
+        for x, gradient in zip(results, incoming, strict=False)
+        if gradient is not None
+    ]
+    if record is not None and passing and edges:
+        wait()
+        started = time.perf_counter()
+        found = torch.autograd.grad(
+            [x for x, _ in passing],
+            list(edges.values()),
+            [gradient for _, gradient in passing],
+            allow_unused=True,
+        )
+        wait()
+        outcome.backward = time.perf_counter() - started
+        by_input = dict(zip(edges, found, strict=True))
+        outcome.gradients = [by_input.get(at) for at in range(len(inputs))]
+    return outcome
+
+
+@contextlib.contextmanager
+def _settings(bundle: Bundle, placed: Placement, is_wider: bool) -> Iterator[None]:
+    """The captured state of thread and generators."""
+    context = bundle.document.context
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.set_grad_enabled(context["grad"]))
+        stack.enter_context(default_dtype(dtype_of(context["default_dtype"], "context")))
+        for name, dtype in context["autocast"].items():
+            kind = placed.device(name).type
+            stack.enter_context(
+                torch.autocast(kind, dtype_of(dtype, "context"), enabled=not is_wider)
+            )
+        for name, index in bundle.document.rng.items():
+            kind = name.partition(":")[0]
+            stack.enter_context(random_state(placed.device(name), kind, placed.state(index)))
+        yield
+
+
+def _do_nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of each run, in order; the first ones, in which things are made ready, left out."""
+
+    forward: list[float]
+    backward: list[float]
+
+
+def measure(
+    bundle: Bundle,
+    device: torch.device | str = "cpu",
+    *,
+    repeat: int = 10,
+    backward: bool = True,
+    synchronize: bool = True,
+) -> Times:
+    """Wall-clock times of ``repeat`` runs after one that does not count.
+
+    Each run gets new copies of its arguments, outside of what is timed: operators that write to
+    them see what they saw when they were captured.
+    """
+    outcomes = [
+        run(bundle, device, backward=backward, synchronize=synchronize) for _ in range(repeat + 1)
+    ][1:]
+    return Times(
+        [outcome.forward for outcome in outcomes],
+        [outcome.backward for outcome in outcomes if outcome.backward == outcome.backward],
+    )

@@ -1,0 +1,43 @@
+"""``run_op_from_data DIR``: ditorch's command for captured operators, over bundles."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from dl_optools.commands_bundle import replay_all
+
+
+def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
+    from dl_optools.options import flag
+
+    # Given alone it is on; `--acc_check true` is the older spelling.
+    parser.add_argument(name, nargs="?", const=True, default=False, type=flag, help=text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Replay every bundle below a directory.
+
+    :returns: the exit code, as :func:`.commands_bundle.replay_all`.
+    """
+    parser = argparse.ArgumentParser(
+        prog="run_op_from_data", description="Run operators with the data that op_capture wrote."
+    )
+    parser.add_argument("dir", type=Path, help="a directory that op_capture wrote")
+    parser.add_argument("--run_times", type=int, default=1, help="how often each operator runs")
+    _switch(parser, "--only_run_forward", "leave the backward out")
+    _switch(parser, "--sync_time_measure", "time the runs, and wait for the device in each")
+    _switch(parser, "--acc_check", "compare with the captured results and with float64 on the CPU")
+    given = parser.parse_args(arguments)
+    from dl_optools.tool import device_under_test
+
+    timed = given.sync_time_measure or given.run_times > 1
+    return replay_all(
+        given.dir,
+        device_under_test(),
+        check=given.acc_check,
+        repeat=max(given.run_times, 1) if timed else 0,
+        backward=not given.only_run_forward,
+        synchronize=given.sync_time_measure,
+    )

@@ -1,0 +1,390 @@
+"""Running bundles again: checks, times, exports and commands."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn import functional
+
+from bundle_cases import HAS_DL, bundles, capture, captured, forge
+from dl_core.commands import Command
+from dl_optools import run_op_from_data
+from dl_optools.bundle import Bundle, BundleError, find, read
+from dl_optools.check import check
+from dl_optools.commands_bundle import BUNDLE, REPLAY
+from dl_optools.export import pack, to_bench, to_repro
+from dl_optools.replay import measure, run
+
+
+def program(device: str = "cpu") -> None:
+    """Calls of many kinds."""
+    torch.manual_seed(3)
+    x = torch.randn(4, 6, device=device, requires_grad=True)
+    weight = torch.randn(5, 6, device=device, requires_grad=True)
+    norm = torch.ones(5, device=device, requires_grad=True)
+    y = functional.layer_norm(functional.linear(x, weight), (5,), norm)
+    y = functional.relu(y, inplace=True)
+    one, two = y.split([2, 3], -1)
+    std, mean = torch.std_mean(two, -1, keepdim=True)
+    z = torch.cat([one * 2, (two - mean) / std], -1)
+    z = functional.dropout(z, 0.25)
+    z[0] = 0.5
+    loss = functional.cross_entropy(z, torch.tensor([0, 1, 2, 3], device=device))
+    loss.backward()
+    with torch.no_grad():
+        weight.add_(weight.grad, alpha=-0.1)
+        torch.add(norm, 1, out=norm)
+    torch.arange(5, device=device).sum()
+    x.detach().to(torch.bfloat16).matmul(weight.detach().t().to(torch.bfloat16))
+
+
+@pytest.fixture(scope="module")
+def capture_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("capture")
+    capture(program, directory)
+    return directory
+
+
+def test_everything_captured_replays_and_passes(capture_directory: Path) -> None:
+    found = bundles(capture_directory)
+    assert len(found) > 15
+    for bundle in found:
+        outcome = check(bundle)
+        assert outcome.ok, (bundle.document.operator, outcome)
+        assert outcome.parts
+
+
+def test_overloads_replay_and_pass(tmp_path: Path) -> None:
+    capture(program, tmp_path, level="dispatch")
+    found = bundles(tmp_path)
+    assert len(found) > 30
+    for bundle in found:
+        assert check(bundle).ok, bundle.document.operator
+
+
+def only(directory: Path, operator: str) -> Bundle:
+    (found,) = bundles(directory, operator)
+    return found
+
+
+def test_gradients_of_a_replay_are_those_that_were_captured(capture_directory: Path) -> None:
+    outcome = check(only(capture_directory, "torch.nn.functional.linear"))
+    names = [part.name for part in outcome.parts]
+    assert names == ["result 0", "gradient of input 0", "gradient of input 1"]
+    assert all(part.here <= 1 and part.recorded <= 1 for part in outcome.parts)
+    outcome = check(only(capture_directory, "torch.nn.functional.linear"), backward=False)
+    assert [part.name for part in outcome.parts] == ["result 0"]
+
+
+def test_random_calls_draw_the_same_numbers_again(capture_directory: Path) -> None:
+    bundle = only(capture_directory, "torch.nn.functional.dropout")
+    state = torch.get_rng_state()
+    (result,) = run(bundle).results
+    recorded = bundle.storages[
+        bundle.document.tensors[bundle.document.results[0].tensor].storage or 0
+    ]
+    assert result.detach().reshape(-1).view(torch.uint8).equal(recorded)
+    assert torch.get_rng_state().equal(state)
+
+
+def test_generators_go_on_where_they_were(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(5)
+    x = torch.zeros(100)
+    x.normal_(generator=generator)
+    captured(lambda: x.normal_(generator=generator), tmp_path)
+    bundle = only(tmp_path, "torch.Tensor.normal_")
+    assert run(bundle).results[0].equal(x)
+    assert check(bundle).ok
+
+
+def test_autocast_and_default_dtype_hold_in_a_replay(tmp_path: Path) -> None:
+    def program() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.matmul(torch.ones(2, 2), torch.ones(2, 2))
+        torch.set_default_dtype(torch.float64)
+        try:
+            torch.add(torch.tensor([1, 2]), 0.5)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    capture(program, tmp_path)
+    assert run(only(tmp_path, "torch.matmul")).results[0].dtype == torch.bfloat16
+    assert run(only(tmp_path, "torch.add")).results[0].dtype == torch.float64
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_a_wrong_record_is_found_on_a_right_device(tmp_path: Path) -> None:
+    captured(lambda: torch.exp(torch.linspace(0, 1, 50)), tmp_path / "right")
+    captured(lambda: torch.exp(torch.linspace(0, 1.001, 50)), tmp_path / "other")
+    right, other = only(tmp_path / "right", "torch.exp"), only(tmp_path / "other", "torch.exp")
+    index = right.document.tensors[right.document.results[0].tensor].storage
+    piece = other.document.storages[
+        other.document.tensors[other.document.results[0].tensor].storage or 0
+    ].pieces[0]
+    shutil.copytree(tmp_path / "other" / "store", tmp_path / "right" / "store", dirs_exist_ok=True)
+    forge(right.path, lambda d: d["storages"][index]["pieces"][0].update(hash=piece.hash))
+    outcome = check(read(right.path))
+    assert not outcome.ok
+    (part,) = outcome.parts
+    assert part.here <= 1 < part.recorded
+    assert "as recorded" in part.detail
+    assert "here" not in part.detail.splitlines()[0]
+
+
+def test_a_wrong_device_is_found(capture_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dl_optools import check as checking
+
+    bundle = only(capture_directory, "torch.nn.functional.layer_norm")
+    real = checking.run
+    calls: list[object] = []
+
+    def faulty(*args: object, **options: object) -> object:
+        outcome = real(*args, **options)  # type: ignore[arg-type]
+        if not calls:
+            with torch.no_grad():
+                outcome.results[0][0, 0] += 0.01
+        calls.append(args)
+        return outcome
+
+    monkeypatch.setattr(checking, "run", faulty)
+    outcome = check(bundle)
+    assert [part.name for part in outcome.parts if not part.ok] == ["result 0"]
+    assert "result 0 here" in outcome.parts[0].detail
+
+
+def test_a_call_that_raised_has_nothing_to_compare(tmp_path: Path) -> None:
+    def program() -> None:
+        with pytest.raises(RuntimeError):
+            torch.matmul(torch.ones(2, 3), torch.ones(2, 3))
+
+    capture(program, tmp_path)
+    bundle = only(tmp_path, "torch.matmul")
+    with pytest.raises(BundleError, match="raised"):
+        check(bundle)
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        run(bundle)
+
+
+def test_memory_that_is_not_initialised_is_not_compared(tmp_path: Path) -> None:
+    capture(lambda: torch.empty_like(torch.ones(3)), tmp_path)
+    outcome = check(only(tmp_path, "torch.empty_like"))
+    assert outcome.ok
+    assert math.isnan(outcome.parts[0].here)
+    assert "not initialised" in outcome.notes[0]
+
+
+def test_each_timed_run_sees_new_arguments(tmp_path: Path) -> None:
+    x = torch.ones(3)
+    capture(lambda: x.mul_(2), tmp_path)
+    bundle = only(tmp_path, "torch.Tensor.mul_")
+    times = measure(bundle, repeat=4)
+    assert len(times.forward) == 4
+    assert times.backward == []
+    assert run(bundle).results[0].tolist() == [2, 2, 2]
+
+
+def test_times_of_backward_are_apart(capture_directory: Path) -> None:
+    bundle = only(capture_directory, "torch.nn.functional.linear")
+    assert len(measure(bundle, repeat=2).backward) == 2
+    assert measure(bundle, repeat=2, backward=False).backward == []
+
+
+def test_devices_that_are_not_here_are_refused(tmp_path: Path) -> None:
+    capture(lambda: torch.ones(2).neg(), tmp_path)
+    bundle = bundles(tmp_path)[0]
+    forge(bundle.path, lambda d: d["tensors"][0].update(device="xyz:0"))
+    with pytest.raises(BundleError, match="xyz:0"):
+        run(read(bundle.path))
+
+
+def test_a_bundle_of_a_foreign_device_replays_on_the_cpu(tmp_path: Path) -> None:
+    """No backend of that name is registered here."""
+    x = torch.randn(3, 3)
+    capture(lambda: torch.matmul(x, x), tmp_path)
+    bundle = bundles(tmp_path)[0]
+
+    def move(document: dict) -> None:  # type: ignore[type-arg]
+        document["device"] = "xyz"
+        for tensor in document["tensors"]:
+            tensor["device"] = "xyz:0"
+
+    forge(bundle.path, move)
+    assert check(read(bundle.path)).ok
+
+
+def without_packages(script: Path, *arguments: str) -> str:
+    """Run a script where only installed packages are found."""
+    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DL_VENDORS")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environ,
+        cwd=script.parent,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        "torch.nn.functional.linear",
+        "torch.nn.functional.relu",
+        "torch.nn.functional.dropout",
+        "torch.Tensor.__setitem__",
+        "torch.std_mean",
+    ],
+)
+def test_a_repro_stands_alone(operator: str, capture_directory: Path, tmp_path: Path) -> None:
+    script = tmp_path / "repro.py"
+    to_repro(bundles(capture_directory, operator)[0], script)
+    said = without_packages(script)
+    assert "result 0: the same as recorded" in said
+    assert "differ" not in said
+
+
+def test_a_bench_stands_alone(capture_directory: Path, tmp_path: Path) -> None:
+    script = tmp_path / "bench.py"
+    to_bench(only(capture_directory, "torch.nn.functional.linear"), script)
+    said = without_packages(script, "cpu", "--repeat", "3")
+    assert said.startswith("forward: median")
+    assert "backward: median" in said
+
+
+def test_texts_of_a_bundle_never_become_code(tmp_path: Path) -> None:
+    capture(lambda: torch.ones(2).neg(), tmp_path / "capture")
+    (path,) = find(tmp_path / "capture")
+    evil = f'x\n"""\nopen({str(tmp_path / "mark")!r}, \'w\')\n#\\'
+
+    def change(document: dict) -> None:  # type: ignore[type-arg]
+        document["program"]["module"] = evil
+        document["software"] = {evil: evil}
+        document["program"]["stack"] = [{"file": evil, "line": 1, "function": evil, "code": evil}]
+        document["kwargs"] = {"dict": []}
+
+    forge(path, change)
+    to_repro(read(path), tmp_path / "repro.py")
+    without_packages(tmp_path / "repro.py")
+    assert not (tmp_path / "mark").exists()
+
+
+def test_a_packed_bundle_needs_no_other_directory(capture_directory: Path, tmp_path: Path) -> None:
+    bundle = only(capture_directory, "torch.nn.functional.linear")
+    pack(bundle, tmp_path / "deep" / "packed")
+    assert check(read(tmp_path / "deep" / "packed")).ok
+    with pytest.raises(BundleError, match="already"):
+        pack(bundle, tmp_path / "deep" / "packed")
+
+
+def command(one: Command, *arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    one.configure(parser)
+    return one.run(parser.parse_args(arguments))
+
+
+def test_dl_replay_checks_and_times(
+    capture_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = str(capture_directory)
+    assert command(REPLAY, directory, "--device", "cpu", "--check", "--time", "--repeat", "2") == 0
+    said = capsys.readouterr().out
+    assert "verdict" in said.splitlines()[0]
+    assert "torch.nn.functional.cross_entropy  ok" in said
+    assert "WRONG" not in said
+    assert command(REPLAY, directory, "--device", "cpu", "--forward-only") == 0
+    assert "float32[4, 5]" in capsys.readouterr().out
+
+
+def test_dl_replay_refuses_what_is_damaged(
+    capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = Path(shutil.copytree(capture_directory, tmp_path / "copy"))
+    first = find(directory)[0]
+    (first / "bundle.json").write_text("{}")
+    assert command(REPLAY, str(directory), "--device", "cpu") == 2
+    said = capsys.readouterr()
+    assert "no 'format'" in said.err
+    assert "torch.nn.functional.cross_entropy" in said.out
+    assert command(REPLAY, str(tmp_path / "nothing")) == 2
+    assert "no bundle" in capsys.readouterr().err
+
+
+def test_dl_bundle_show_names_what_a_bundle_holds(
+    capture_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = only(capture_directory, "torch.nn.functional.linear").path
+    assert command(BUNDLE, "show", str(path)) == 0
+    said = capsys.readouterr().out
+    assert "torch.nn.functional.linear (level api), captured on cpu" in said
+    assert "y = functional.layer_norm(functional.linear(x, weight)" in said
+    assert "gradient of input 1" in said
+
+
+def test_dl_bundle_exports(
+    capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(only(capture_directory, "torch.nn.functional.linear").path)
+    for what, name in (("to-repro", "r.py"), ("to-bench", "b.py"), ("pack", "packed")):
+        assert command(BUNDLE, what, path, str(tmp_path / name)) == 0
+        assert (tmp_path / name).exists()
+    assert command(BUNDLE, "to-repro", str(capture_directory), str(tmp_path / "x.py")) == 2
+    assert "name one of them" in capsys.readouterr().err
+
+
+def test_run_op_from_data_has_its_options(
+    capture_directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dl_optools.tool.device_under_test", lambda: "cpu")
+    directory = str(capture_directory)
+    options = ["--run_times", "2", "--only_run_forward", "--sync_time_measure", "--acc_check"]
+    assert run_op_from_data.main([directory, *options]) == 0
+    assert "forward us" in capsys.readouterr().out
+    assert run_op_from_data.main([directory, "--acc_check", "true"]) == 0
+    assert "verdict" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not HAS_DL, reason="no dl device")
+@pytest.mark.parametrize("level", ["api", "dispatch"])
+def test_a_capture_on_dl_replays_on_dl_and_in_a_process_without_vendors(
+    level: str, tmp_path: Path
+) -> None:
+    capture(lambda: program("dl"), tmp_path, device="dl", level=level)
+    found = bundles(tmp_path)
+    assert len(found) > 15
+    for bundle in found:
+        assert bundle.document.device == "dl"
+        assert check(bundle, "dl").ok, bundle.document.operator
+    packages = Path(read.__code__.co_filename).parents[2]
+    script = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "import torch\n"
+        "assert torch._C._get_privateuse1_backend_name() == 'privateuseone'\n"
+        "from pathlib import Path\n"
+        "from dl_optools.bundle import find, read\n"
+        "from dl_optools.check import check\n"
+        "for path in find(Path(sys.argv[1])):\n"
+        "    assert check(read(path), 'cpu').ok, path\n"
+    )
+    import diopi_proto
+
+    places = [str(packages), str(Path(diopi_proto.__path__[0]).parent)]
+    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DL_VENDORS")}
+    environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(tmp_path), *places],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environ,
+    )
+    assert done.returncode == 0, done.stderr
