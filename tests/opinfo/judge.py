@@ -13,27 +13,9 @@ import numpy as np
 import torch
 
 from diopi_proto.tolerance import OpClass, compare
+from dl_optools.comparison import as_array, same_values, to_host
 
 Reference = Callable[[], Any]
-
-
-def same_values(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Equal everywhere, nan to nan."""
-    if left.dtype == torch.complex32 == right.dtype:
-        left, right = torch.view_as_real(left), torch.view_as_real(right)
-    if torch.equal(left, right):
-        return True
-    if not (left.is_floating_point() or left.is_complex()):
-        return False
-    return bool(((left == right) | ((left != left) & (right != right))).all())
-
-
-def to_host(tensor: torch.Tensor) -> torch.Tensor:
-    """On the CPU with conjugation and negation carried out; sparse layouts made dense."""
-    host = tensor.detach().cpu()
-    if host.layout != torch.strided:
-        host = host.to_dense()
-    return host.resolve_conj().resolve_neg()
 
 
 def layout_class(tensor: torch.Tensor) -> dict[str, bool]:
@@ -100,13 +82,13 @@ def value_problem(
     if magnitude is not None:
         wide = np.nan_to_num(magnitude.numpy(), nan=0.0, posinf=0.0)
     outcome = compare(
-        _array(host),
+        as_array(host),
         want,
         dtype=name,
         op_class=op_class,
         reduction_length=terms,
         magnitude=wide,
-        peer=_array(peer) if with_peer else None,
+        peer=as_array(peer) if with_peer else None,
     )
     return None if outcome.ok else outcome.report(name)
 
@@ -126,10 +108,3 @@ def _exact_problem(
 def _differing(host: torch.Tensor, peer: torch.Tensor) -> str:
     differ = (host != peer) & ~((host != host) & (peer != peer))
     return f"{int(differ.sum())} of {host.numel()} elements differ from the CPU's"
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    """A carrier numpy has: float32 for bfloat16, complex64 for complex32."""
-    wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
-    array: np.ndarray[Any, Any] = tensor.to(wider.get(tensor.dtype, tensor.dtype)).numpy()
-    return array

@@ -16,8 +16,10 @@ import torch
 import torch.testing._internal.common_methods_invocations as opinfo_definitions
 from torch.utils._pytree import tree_flatten
 
-from .conditioning import magnitudes
-from .judge import metadata_problem, same_values, to_host, value_problem
+from dl_optools.comparison import same_values, to_host
+from dl_optools.conditioning import magnitudes
+
+from .judge import metadata_problem, value_problem
 from .operators import Judgement, full_name
 from .random_results import SEED, compare_random
 from .relocate import WIDER, Relocation
@@ -253,7 +255,13 @@ def values_problem(
         return compare_random(partial(run, call), original, got, judgement.independent)
     if first_problem((), with_peer=True) is None:
         return None
-    return first_problem(magnitudes(run_wide, original, references), with_peer=True)
+
+    def wide_copy() -> tuple[Arguments, list[torch.Tensor]]:
+        relocation = Relocation(dtypes=WIDER)
+        return relocation(original), relocation.storages()
+
+    scales = magnitudes(lambda arguments: run_wide(arguments).values(), wide_copy, references)
+    return first_problem(scales, with_peer=True)
 
 
 def _label(outcome: Outcome, at: int) -> str:

@@ -148,7 +148,9 @@ class Relocation:
             part = self._parts[_key(plain)]
             if part.copy is None:
                 flat = plain.as_strided((part.last - part.first,), (1,), part.first)
-                part.copy = flat.to(self.device, copy=True).to(dtype)
+                # Devices need not know the wider dtype: what comes from another is widened here.
+                here = flat if flat.device == self.device else flat.to(self.device)
+                part.copy = here.to(dtype, copy=here is flat)
             offset = plain.storage_offset() - part.first
             moved = _marked(part.copy.as_strided(plain.size(), plain.stride(), offset), tensor)
         return moved.requires_grad_() if tensor.requires_grad else moved

@@ -40,6 +40,17 @@ class Signature:
         return [bound[name] for name in self.names if name in self.written and name in bound]
 
 
+_STATISTICS = ("running_mean", "running_var")
+
+
+def _undeclared(schema: Any) -> list[str]:
+    """What older batch norms write though their schema does not say so."""
+    own = schema.name.partition("::")[2]
+    if "batch_norm" not in own or "backward" in own or own.startswith("_"):
+        return []
+    return [each.name for each in schema.arguments if each.name in _STATISTICS]
+
+
 def _set(argument: Any) -> frozenset[str]:
     info = argument.alias_info
     return frozenset() if info is None else frozenset(info.before_set)
@@ -63,7 +74,7 @@ def signature(overload: Overload[Any, Any]) -> Signature:
     shares = any(_set(result) for result in schema.returns)
     return Signature(
         names=tuple(argument.name for argument in schema.arguments),
-        written=frozenset(name for name, _ in writers),
+        written=frozenset([*(name for name, _ in writers), *_undeclared(schema)]),
         returned=tuple(returned),
         view=torch.Tag.inplace_view in overload.tags or (shares and not writers),
         random=torch.Tag.nondeterministic_seeded in overload.tags,

@@ -8,13 +8,11 @@ reference, it is the magnitude that the rounding bounds are multiplied with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
-
-from .relocate import WIDER, Relocation
+from torch.utils._pytree import tree_leaves, tree_map
 
 STEP = 2.0**-34
 """Relative change of an argument: far below float32's rounding, far above float64's."""
@@ -25,24 +23,25 @@ STEADY = 4.0
 (floor at an integer), and then gets no allowance."""
 
 NUMBERS = -1
-"""Stands for the Python numbers among the arguments, as the others for storages."""
+"""Stands for the Python numbers among the arguments, as the others for memory."""
 
 Slopes = list[torch.Tensor | None]
+Run = Callable[[Any], Sequence[Any]]
+Copy = Callable[[], tuple[Any, list[torch.Tensor]]]
 
 
-def magnitudes(run: Callable[..., Any], original: Any, references: list[Any]) -> Slopes:
+def magnitudes(run: Run, copy: Copy, references: Sequence[Any]) -> Slopes:
     """For each result, what its arguments contribute together, elementwise, at least its modulus.
 
     Arguments are changed one at a time: where one makes the results jump, the others still count.
 
-    :param run: ``run(arguments)`` gives an outcome, ``references`` are its values for the
-        unchanged arguments.
+    :param run: ``run(arguments)`` gives the results; it may write to the arguments.
+    :param copy: gives a fresh float64 copy of the arguments, and all of its memory as flat tensors.
+    :param references: the results for the unchanged arguments.
     """
-    relocation = Relocation(dtypes=WIDER)
-    relocation(original)
     total: Slopes = [torch.zeros_like(_modulus(x)) if _is_wide(x) else None for x in references]
-    for argument in [NUMBERS, *range(len(relocation.storages()))]:
-        for at, slope in enumerate(_steady_slopes(run, original, references, argument)):
+    for argument in [NUMBERS, *range(len(copy()[1]))]:
+        for at, slope in enumerate(_steady_slopes(run, copy, references, argument)):
             known = total[at]
             if slope is not None and known is not None:
                 total[at] = known + slope
@@ -52,14 +51,31 @@ def magnitudes(run: Callable[..., Any], original: Any, references: list[Any]) ->
     ]
 
 
-def _steady_slopes(
-    run: Callable[..., Any], original: Any, references: list[Any], argument: int
-) -> Slopes:
+def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
+    """The same for sums that are linear in each argument: the operator on absolute values.
+
+    :param arguments: a copy of the arguments in a dtype whose own rounding does not matter; it is
+        overwritten.
+    """
+
+    def positive(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            numbers = value.is_floating_point() or value.is_complex()
+            return value.detach().abs() if numbers else value
+        return abs(value) if type(value) is float else value
+
+    return [
+        _modulus(x) if isinstance(x, torch.Tensor) else None
+        for x in run(tree_map(positive, arguments))
+    ]
+
+
+def _steady_slopes(run: Run, copy: Copy, references: Sequence[Any], argument: int) -> Slopes:
     """The largest slope of all trials, where it does not depend on the step; elsewhere 0."""
     largest: Slopes = [None] * len(references)
     for trial in range(TRIALS):
         steps = (STEP, STEP / SMALLER)
-        pairs = [_slopes(run, original, references, argument, step, trial) for step in steps]
+        pairs = [_slopes(run, copy, references, argument, step, trial) for step in steps]
         for at, (large, small) in enumerate(zip(*pairs, strict=True)):
             if large is None or small is None:
                 continue
@@ -71,28 +87,23 @@ def _steady_slopes(
 
 
 def _slopes(
-    run: Callable[..., Any],
-    original: Any,
-    references: list[Any],
-    argument: int,
-    step: float,
-    trial: int,
+    run: Run, copy: Copy, references: Sequence[Any], argument: int, step: float, trial: int
 ) -> Slopes:
     """Change of each result, in units of the relative change of one argument."""
-    relocation = Relocation(dtypes=WIDER)
-    arguments = relocation(original)
+    arguments, memory = copy()
     if argument == NUMBERS:
-        if not any(type(leaf) is float for leaf in tree_flatten(arguments)[0]):
+        if not any(type(leaf) is float for leaf in tree_leaves(arguments)):
             return [None] * len(references)
         arguments = tree_map(lambda x: x * (1 + step) if type(x) is float else x, arguments)
     else:
-        flat = relocation.storages()[argument]
+        flat = memory[argument]
         if not (flat.is_floating_point() or flat.is_complex()):
             return [None] * len(references)
         generator = torch.Generator().manual_seed(trial)
         signs = torch.randint(0, 2, flat.shape, generator=generator) * 2 - 1
-        flat.mul_(1 + step * signs.to(flat.dtype))
-    leaves = run(arguments).values()
+        with torch.no_grad():
+            flat.mul_(1 + step * signs.to(flat.dtype))
+    leaves = run(arguments)
     if len(leaves) != len(references):
         return [None] * len(references)
     return [

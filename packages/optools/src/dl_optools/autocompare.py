@@ -1,0 +1,378 @@
+"""Every operator against the CPU's float64, in units of the rounding bound, beside the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import IO, Any, cast
+
+import torch
+from torch.utils._pytree import tree_map
+
+from dl_optools import levels
+from dl_optools.attribution import Attribution
+from dl_optools.autocompare_results import AutoCompareResults, CsvFile, describe
+from dl_optools.background import Background
+from dl_optools.backward_graph import Gradients, GradientWatch
+from dl_optools.call import OpCall
+from dl_optools.comparison import to_host
+from dl_optools.judging import CallComparison, CheckedCall, judge
+from dl_optools.modules import MODULE_PATH
+from dl_optools.names import Level
+from dl_optools.op_classes import draws, may_compute
+from dl_optools.operators import is_known
+from dl_optools.options import read
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.relocation import Relocation
+from dl_optools.schema import Overload, signature
+from dl_optools.selection import Selection
+from dl_optools.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
+from dl_optools.stacks import program_stack
+from dl_optools.subjects import (
+    Answers,
+    FunctionSubject,
+    GradientSubject,
+    OverloadSubject,
+    answers_of,
+    function_answers,
+    outputs_of,
+)
+from dl_optools.tensors import tensors_of
+from dl_optools.tolerance_options import ComparisonOptions
+from dl_optools.tool import Condition, Tool
+
+OnFailure = Callable[[CheckedCall, CallComparison], None]
+
+GIGABYTE = 1 << 30
+_OWN_DATA = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+class OpAutoCompare(Tool):
+    """Compares what operators compute on the device with the CPU's float64.
+
+    At the dispatcher's level, the default, every overload of forward and backward is one operator,
+    with what it writes in place. At the level of the Python interface it is a function, with the
+    gradients of all its inputs. The program's thread only copies arguments and results; references
+    run in threads of the tool.
+
+    Not looked at are views, random operators, and memory that nobody has initialised.
+
+    :param every: 1: all calls. n: the first call of each signature (operator, shapes, strides,
+        dtypes, flags), then every n-th one. None: the variable ``AUTOCOMPARE_EVERY``, else 100.
+    :param threads: how many references are computed at a time; None: half of the processors.
+    :param places: calls that may wait to be judged.
+    :param memory: bytes that these may hold; and as much again for arguments that wait for their
+        function's backward. First calls of a signature, and all with ``every=1``, wait for room;
+        others are dropped, and counted.
+    :param on_failure: called for each wrong call, in a thread of the tool.
+    :param attribute: find out the module and the Python function of overloads; costs a little for
+        every function that is called.
+    :param stream: where the report goes when the tool stops, and the first failure of an operator
+        at once; None: nowhere. :attr:`results` has everything.
+    :param csv: write a table of all comparisons into the directory of results.
+    :raises OptionError: a variable's value does not fit.
+    """
+
+    feature = "autocompare"
+    variable = "AUTOCOMPARE"
+    default_level = Level.DISPATCH
+
+    def __init__(
+        self,
+        *,
+        every: int | None = None,
+        threads: int | None = None,
+        places: int = 64,
+        memory: int = GIGABYTE,
+        on_failure: OnFailure | None = None,
+        attribute: bool = True,
+        stream: IO[str] | None = sys.stderr,
+        csv: bool = True,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+    ) -> None:
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        environ = os.environ
+        if every is None:
+            every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
+        self.sampler = SignatureSampler(every)
+        self.options = ComparisonOptions(environ)
+        self.threads = threads or max(1, (os.cpu_count() or 1) // 2)
+        self.places = places
+        self.memory = memory
+        self.on_failure = on_failure
+        self.attribute = attribute
+        self.stream = stream
+        self.csv = csv
+        self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100, "a number of rows")
+        self.results = AutoCompareResults()
+        self._known_names: dict[tuple[str, str], bool] = {}
+        self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
+
+    # Life
+
+    def opened(self) -> None:
+        self.results = AutoCompareResults()
+        self.sampler = SignatureSampler(self.sampler.every)
+        self._file = None
+        if self.csv:
+            name = f"op_autocompare_info_{run_stamp()}.csv"
+            self._file = CsvFile(
+                unused(results_directory("op_autocompare_result") / name), self.batch
+            )
+        self._background: Background[CheckedCall] = Background(
+            self._judge, threads=self.threads, places=self.places, memory=self.memory
+        )
+        self._kept = Allowance(self.memory)
+        MODULE_PATH.open()
+        self._attribution = Attribution() if self.attribute else None
+        if self._attribution is not None and self.level is Level.DISPATCH:
+            levels.add(self._attribution, Level.API)
+            self._attribution.opened()
+
+    def closed(self) -> None:
+        if self._attribution is not None and self.level is Level.DISPATCH:
+            levels.remove(self._attribution, Level.API)
+            self._attribution.closed()
+        MODULE_PATH.close()
+        for watch in list(self._watches):
+            watch.detach()
+        self._background.close()
+        self.results.signatures = self.sampler.signatures
+        if self._file is not None:
+            self._file.close()
+        if self.stream is not None:
+            self.stream.write(self.results.text())
+
+    # Which calls
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        if isinstance(function, torch._ops.OpOverload):
+            # Names of lists may be those of Python functions around it.
+            return is_known(name, Level.DISPATCH) and may_compute(function)
+        if self.level is Level.DISPATCH:
+            return False
+        return name in self.selection and (
+            is_known(name, Level.API) or not name.startswith("torch.")
+        )
+
+    def _is_selected(self, call: OpCall) -> bool:
+        names = (call.name, "" if call.parent is None else call.parent.name)
+        known = self._known_names.get(names)
+        if known is None:
+            known = self._known_names[names] = _matches(self.selection, names)
+        return known
+
+    # One call
+
+    def handle(self, call: OpCall) -> Any:
+        overload = call.level is Level.DISPATCH
+        if overload and (
+            not self._is_selected(call) or draws(_overload(call), call.args, call.kwargs)
+        ):
+            return call.proceed()
+        self.results.calls += 1
+        pick = self.sampler.pick(call)
+        if pick is Pick.SKIP:
+            return call.proceed()
+        tensors = tensors_of(call.args, call.kwargs)
+        if any(type(x) not in _OWN_DATA for x in tensors):
+            self.results.count_not_comparable(call.name, "a subclass of torch.Tensor")
+            return call.proceed()
+        size = 2 * sum(x.numel() * x.itemsize for x in tensors) + 1024
+        if not self._background.reserve(size, wait=pick is Pick.NEW):
+            self.results.count_dropped(call.name)
+            return call.proceed()
+        submitted = False
+        try:
+            check = self._check_overload if overload else self._check_function
+            result, checked = check(call, tensors, size)
+            if checked is not None:
+                self._background.submit(checked, size)
+                submitted = True
+        finally:
+            if not submitted:
+                self._background.release(size)
+        return result
+
+    def _check_overload(
+        self, call: OpCall, tensors: list[torch.Tensor], size: int
+    ) -> tuple[Any, CheckedCall | None]:
+        tree = self._snapshot(call)
+        result = call.proceed()
+        found = answers_of(signature(_overload(call)), result, call.args, call.kwargs)
+        subject = OverloadSubject(_overload(call))
+        return result, self._checked(call, subject, tree, found)
+
+    def _check_function(
+        self, call: OpCall, tensors: list[torch.Tensor], size: int
+    ) -> tuple[Any, CheckedCall | None]:
+        tree = self._snapshot(call)
+        versions = [_version(x) for x in tensors]
+        module = MODULE_PATH.current()
+        watch: GradientWatch | None = None
+        waiting: _Waiting | None = None
+        if any(x.requires_grad for x in tensors) and torch.is_grad_enabled():
+            if self._kept.take(size):
+                waiting = _Waiting(tree)
+                weakref.finalize(waiting, self._kept.give, size)
+                watch = GradientWatch(tensors, self._reporter(call, waiting, module))
+            else:
+                self.results.count_dropped(f"{call.name} (gradients)")
+        autocast = _autocast_dtype(self.device or "cpu")
+        result = call.proceed()
+        written = [
+            at
+            for at, (x, before) in enumerate(zip(tensors, versions, strict=True))
+            if before is None or _version(x) != before
+        ]
+        if watch is not None and waiting is not None:
+            waiting.written, waiting.autocast = written, autocast
+            if watch.attach(outputs_of(result, tensors, written)):
+                self._watches.add(watch)
+        subject = FunctionSubject(call.function, written, autocast)
+        checked = self._checked(call, subject, tree, function_answers(result, tensors, written))
+        checked.module = module
+        return result, checked
+
+    def _reporter(
+        self, call: OpCall, waiting: _Waiting, module: str
+    ) -> Callable[[Gradients], None]:
+        name, number, function = call.name, call.number, call.function
+
+        def report(gradients: Gradients) -> None:
+            wanted = [at for at, x in enumerate(gradients.inputs) if x is not None]
+            if not wanted:
+                return
+            size = waiting.size_with(gradients)
+            if not self._background.reserve(size, wait=self.sampler.every == 1):
+                self.results.count_dropped(f"{name} (gradients)")
+                return
+            incoming = [None if x is None else _copied(x) for x in gradients.outputs]
+            answers = [(f"gradient of input {at}", _copied(gradients.inputs[at])) for at in wanted]
+            subject = GradientSubject(function, waiting.written, waiting.autocast, wanted)
+            args, kwargs = waiting.tree
+            tree = (args, kwargs, incoming)
+            checked = CheckedCall(
+                number, name, Level.API, subject, tree, answers, True, module=module
+            )
+            self._background.submit(checked, size)
+
+        return report
+
+    def _snapshot(self, call: OpCall) -> Any:
+        """The arguments on the CPU, as they are now, with devices among them named so."""
+        device = self.device
+
+        def leaf(value: Any) -> Any:
+            if isinstance(value, torch.device) and value.type == device:
+                return torch.device("cpu")
+            return value
+
+        args, kwargs = Relocation((call.args, dict(call.kwargs))).tree
+        kwargs = {
+            name: "cpu" if name == "device" and isinstance(value, (str, int)) else value
+            for name, value in kwargs.items()
+        }
+        return tree_map(leaf, (args, kwargs))
+
+    def _checked(self, call: OpCall, subject: Any, tree: Any, answers: Answers) -> CheckedCall:
+        return CheckedCall(
+            call.number,
+            call.name,
+            call.level,
+            subject,
+            tree,
+            [(label, _copied(value)) for label, value in answers],
+            call.backward,
+            "" if call.parent is None else call.parent.name,
+            call.module,
+            () if call.backward else program_stack(),
+        )
+
+    def _judge(self, checked: CheckedCall) -> None:
+        """In a thread of the tool."""
+        try:
+            found = judge(checked, self.options)
+        except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
+            self.results.count_not_comparable(checked.name, f"{type(error).__name__}: {error}")
+            return
+        first = self.results.add(found)
+        if self._file is not None:
+            self._file.add(found)
+        if not found.ok:
+            if first and self.stream is not None:
+                self.stream.write(describe(found) + "\n")
+            if self.on_failure is not None:
+                self._tell(self.on_failure, checked, found)
+
+    def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
+        try:
+            listener(checked, found)
+        except Exception as error:  # noqa: BLE001 - as above
+            reason = f"on_failure raised {type(error).__name__}: {error}"
+            self.results.count_not_comparable(checked.name, reason)
+
+
+def _overload(call: OpCall) -> Overload[Any, Any]:
+    return cast("Overload[Any, Any]", call.function)
+
+
+class Allowance:
+    """Bytes that may be held at a time."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+    def give(self, size: int) -> None:
+        with self._lock:
+            self._left += size
+
+
+class _Waiting:
+    """The arguments of a function whose backward has not come; gone with autograd's graph."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.written: list[int] = []
+        self.autocast: torch.dtype | None = None
+
+    def size_with(self, gradients: Gradients) -> int:
+        tensors = tensors_of(self.tree, gradients.inputs, gradients.outputs)
+        return 1024 + sum(x.numel() * x.itemsize for x in tensors)
+
+
+def _copied(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    return to_host(value.detach().to("cpu", copy=True))
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    """How often a tensor was written to; None where nobody counts."""
+    return None if tensor.is_inference() else int(tensor._version)
+
+
+def _autocast_dtype(device: str) -> torch.dtype | None:
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+
+
+def _matches(selection: Selection, names: tuple[str, str]) -> bool:
+    given = [name for name in names if name]
+    return any(p.fullmatch(name) for p in selection.include for name in given) and not any(
+        p.fullmatch(name) for p in selection.exclude for name in given
+    )

@@ -1,0 +1,105 @@
+"""Work that runs beside the program, within limits: a number of waiting jobs and their memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
+    """Threads that do jobs in the order in which they came.
+
+    Memory is reserved before a job exists, so that the limit holds for what jobs are made of.
+
+    :param work: does one job. It must not raise.
+    :param threads: how many jobs are done at a time.
+    :param places: jobs that may wait.
+    :param memory: bytes that waiting and running jobs may hold together.
+    """
+
+    def __init__(
+        self, work: Callable[[T], None], *, threads: int, places: int, memory: int
+    ) -> None:
+        self._work = work
+        self._places = places
+        self._memory = memory
+        self._waiting: deque[tuple[T, int]] = deque()
+        self._reserved = 0
+        self._jobs = 0
+        self._closed = False
+        self._change = threading.Condition()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"dl-optools-{at}", daemon=True)
+            for at in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def reserve(self, size: int, *, wait: bool) -> bool:
+        """Ask for room for one job.
+
+        :param size: its bytes.
+        :param wait: until there is room; False only where the job alone exceeds the limit.
+        """
+        with self._change:
+            if size > self._memory:
+                return False
+            while self._jobs >= self._places or self._reserved + size > self._memory:
+                if not wait or self._closed:
+                    return False
+                self._change.wait()
+            self._jobs += 1
+            self._reserved += size
+            return True
+
+    def release(self, size: int) -> None:
+        """Give room back that no job was made for."""
+        with self._change:
+            self._jobs -= 1
+            self._reserved -= size
+            self._change.notify_all()
+
+    def submit(self, job: T, size: int) -> None:
+        """Hand over a job whose room was reserved."""
+        with self._change:
+            self._waiting.append((job, size))
+            self._change.notify_all()
+
+    def drain(self) -> None:
+        """Wait until all jobs that were submitted are done."""
+        with self._change:
+            while self._waiting or self._running:
+                self._change.wait()
+
+    def close(self) -> None:
+        """Do what waits, then end the threads."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    _running = 0
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                while not self._waiting and not self._closed:
+                    self._change.wait()
+                if not self._waiting:
+                    return
+                job, size = self._waiting.popleft()
+                self._running += 1
+            try:
+                self._work(job)
+            finally:
+                del job
+                with self._change:
+                    self._running -= 1
+                    self._jobs -= 1
+                    self._reserved -= size
+                    self._change.notify_all()

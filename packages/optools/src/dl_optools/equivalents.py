@@ -1,0 +1,162 @@
+"""What overloads compute that only devices have, written with operators that the CPU has, too.
+
+They serve as references. Results that are a device's private matter are None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+Tensor = torch.Tensor
+
+
+def _scores(query: Tensor, key: Tensor, bias: Tensor | None, causal: bool, scale: Any) -> Tensor:
+    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = query @ key.transpose(-2, -1) * factor
+    if bias is not None:
+        scores = scores + bias
+    if causal:
+        allowed = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~allowed, -math.inf)
+    return scores
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[Any, ...]:
+    """Scaled dot-product attention of shapes [N, H, L, E], [N, H, S, E], [N, H, S, V]."""
+    scores = _scores(query, key, attn_bias, is_causal, scale)
+    # Rows without any key are zero in torch's fused forms.
+    weights = torch.softmax(scores, -1).nan_to_num(0.0)
+    return (weights @ value, None, None, None, None, None, None, None, None)
+
+
+def attention_backward(
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    grad_input_mask: list[bool],
+    out: Tensor,
+    logsumexp: Tensor,
+    *rest: Any,
+    scale: float | None = None,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of query, key, value and bias from the forward's ``out`` and ``logsumexp``.
+
+    Source: Dao et al., FlashAttention (2022), algorithm 4.
+    """
+    is_causal = bool(rest[5])
+    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = _scores(query, key, attn_bias, is_causal, scale)
+    rows = logsumexp.to(scores.dtype)[..., : scores.size(-2)].unsqueeze(-1)
+    weights = torch.where(rows.isfinite(), torch.exp(scores - rows), 0.0)
+    incoming = grad_out @ value.transpose(-2, -1)
+    inner = (grad_out * out).sum(-1, keepdim=True)
+    grad_scores = weights * (incoming - inner)
+    gradients = [
+        grad_scores @ key * factor,
+        grad_scores.transpose(-2, -1) @ query * factor,
+        weights.transpose(-2, -1) @ grad_out,
+    ]
+    found: list[Tensor | None] = [
+        gradient if wanted else None
+        for gradient, wanted in zip(gradients, grad_input_mask, strict=False)
+    ]
+    bias = attn_bias is not None and grad_input_mask[3]
+    found.append(
+        grad_scores.sum_to_size(attn_bias.shape) if bias and attn_bias is not None else None
+    )
+    return tuple(found)
+
+
+def _with_bias(gates: Tensor, bias: Tensor | None) -> Tensor:
+    return gates if bias is None else gates + bias
+
+
+def lstm_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, None]:
+    """New hidden and cell state [N, H] from gates [N, 4H] in torch's order i, f, g, o.
+
+    Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
+    """
+    gates = _with_bias(input_gates, input_bias) + _with_bias(hidden_gates, hidden_bias)
+    i, f, g, o = gates.chunk(4, 1)
+    cy = f.sigmoid() * cx + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cy.tanh(), cy, None
+
+
+def lstm_cell_backward(
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    cx: Tensor,
+    cy: Tensor,
+    workspace: Tensor,
+    has_bias: bool,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of gates, cell state and bias; ``workspace`` has the activated gates [N, 4H]."""
+    if grad_hy is None and grad_cy is None:
+        return (None, None, None)
+    i, f, g, o = workspace.chunk(4, 1)
+    squashed = cy.tanh()
+    hidden = torch.zeros_like(cx) if grad_hy is None else grad_hy
+    cell = hidden * o * (1 - squashed * squashed)
+    if grad_cy is not None:
+        cell = cell + grad_cy
+    gates = torch.cat(
+        [
+            cell * g * i * (1 - i),
+            cell * cx * f * (1 - f),
+            cell * i * (1 - g * g),
+            hidden * squashed * o * (1 - o),
+        ],
+        1,
+    )
+    return gates, cell * f, gates.sum(0) if has_bias else None
+
+
+def gru_cell(
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, None]:
+    """New hidden state [N, H] from gates [N, 3H] in torch's order: reset, update, new.
+
+    Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), in torch's
+    variant, which resets behind the hidden product.
+    """
+    ours = _with_bias(input_gates, input_bias).chunk(3, 1)
+    theirs = _with_bias(hidden_gates, hidden_bias).chunk(3, 1)
+    reset, update = (ours[0] + theirs[0]).sigmoid(), (ours[1] + theirs[1]).sigmoid()
+    fresh = (ours[2] + reset * theirs[2]).tanh()
+    return fresh + update * (hx - fresh), None
+
+
+EQUIVALENTS: dict[str, Callable[..., Any]] = {
+    "_scaled_dot_product_fused_attention_overrideable": attention,
+    "_scaled_dot_product_fused_attention_overrideable_backward": attention_backward,
+    "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_lstm_cell": lstm_cell,
+    "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
+}
+"""By the names of their schemas. Of the gates' workspaces only LSTM's is the same everywhere."""

@@ -1,0 +1,95 @@
+"""The variables that put a tolerance, or another reference, in place of the rounding bound.
+
+``AUTOCOMPARE_ERROR_TOLERANCE``, ``AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` and
+``LINEAR_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` are ``atol,rtol``; the most specific one counts.
+``OP_DTYPE_CAST_DICT`` and ``LINEAR_OP_DTYPE_CAST_DICT`` say in which dtype references are computed:
+``torch.float16->torch.float32,torch.bfloat16->torch.float64``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from dl_optools.names import short_name
+from dl_optools.options import read
+
+_TOLERANCE = "AUTOCOMPARE_ERROR_TOLERANCE"
+_CAST = "OP_DTYPE_CAST_DICT"
+
+Tolerance = tuple[float, float]
+Casts = Mapping[torch.dtype, torch.dtype]
+
+
+def parse_tolerance(text: str) -> Tolerance:
+    """``1e-3,1e-2``: atol and rtol.
+
+    :raises ValueError: not two numbers, or a negative one.
+    """
+    atol, rtol = (float(part) for part in text.split(","))
+    if not (atol >= 0 and rtol >= 0):
+        raise ValueError(text)
+    return atol, rtol
+
+
+def parse_casts(text: str) -> Casts:
+    """``torch.float16->torch.float32,...``; ``torch.`` may be left out.
+
+    :raises ValueError: no such dtype, or another form.
+    """
+    found: dict[torch.dtype, torch.dtype] = {}
+    for part in text.split(","):
+        source, arrow, target = part.partition("->")
+        if not arrow:
+            raise ValueError(text)
+        found[_dtype(source)] = _dtype(target)
+    return found
+
+
+def _dtype(text: str) -> torch.dtype:
+    found = getattr(torch, text.strip().removeprefix("torch."), None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(text)
+    return found
+
+
+class ComparisonOptions:
+    """All such variables of an environment, read once.
+
+    :raises OptionError: a value does not fit.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._tolerances: dict[str, Tolerance] = {}
+        self._casts: dict[str, Casts] = {}
+        for name in environ:
+            if not environ[name].strip():
+                continue
+            if name.startswith(_TOLERANCE) or f"_{_TOLERANCE}" in name:
+                allowed = "two numbers >= 0: atol,rtol"
+                self._tolerances[name] = read(environ, name, parse_tolerance, (0.0, 0.0), allowed)
+            elif name == _CAST or name.endswith(f"_{_CAST}"):
+                allowed = "dtypes such as torch.float16->torch.float32, separated by commas"
+                self._casts[name] = read(environ, name, parse_casts, {}, allowed)
+
+    def tolerance(self, operator: str, dtype: torch.dtype) -> Tolerance | None:
+        """What counts for results of this dtype in place of the bound; None: the bound."""
+        if not self._tolerances:
+            return None
+        own = str(dtype).removeprefix("torch.").upper()
+        short = short_name(operator)
+        for name in (
+            f"{short}_{_TOLERANCE}_{own}",
+            f"{short}_{_TOLERANCE}",
+            f"{_TOLERANCE}_{own}",
+            _TOLERANCE,
+        ):
+            if name in self._tolerances:
+                return self._tolerances[name]
+        return None
+
+    def casts(self, operator: str) -> Casts | None:
+        """Dtypes that references are computed in; None: :data:`.relocation.WIDER`."""
+        own = self._casts.get(f"{short_name(operator)}_{_CAST}")
+        return own if own is not None else self._casts.get(_CAST)

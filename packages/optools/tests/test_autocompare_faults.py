@@ -1,0 +1,41 @@
+"""Faults of a device: autocompare names the operator, and nobody else."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs
+from dl_optools.autocompare import OpAutoCompare
+from dl_optools.autocompare_results import AutoCompareResults
+
+DEVICES = ["cpu", "dl"]
+
+
+def compared(fault: Fault, device: str) -> AutoCompareResults:
+    torch.manual_seed(0)
+    with OpAutoCompare(device=device, every=1, stream=None, csv=False) as tool:
+        fault.program(Inputs(device))
+    return tool.results
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    accelerator = torch.accelerator.current_accelerator()
+    if request.param != "cpu" and (accelerator is None or accelerator.type != request.param):
+        pytest.skip(f"there is no {request.param} device")
+    return str(request.param)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_the_guilty_operator_is_named(fault: Fault, device: str) -> None:
+    clean = compared(fault, device)
+    assert clean.failures == [] and fault.operator in clean.operators, clean.text()
+    with FaultyDevice(fault.operator, fault.wrong):
+        results = compared(fault, device)
+    assert results.guilty == [fault.operator], results.text()
+    assert results.failures[0].units > 1 and fault.operator in results.text()
+
+
+def test_there_are_thirty_faults_or_more() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 30

@@ -1,0 +1,59 @@
+"""Jobs beside the program: nothing lost, nothing beyond the limits."""
+
+from __future__ import annotations
+
+import threading
+
+from dl_optools.background import Background
+
+
+def test_all_jobs_are_done_before_it_closes() -> None:
+    done: list[int] = []
+    background = Background(done.append, threads=2, places=3, memory=100)
+    for job in range(50):
+        assert background.reserve(10, wait=True)
+        background.submit(job, 10)
+    background.close()
+    assert sorted(done) == list(range(50))
+
+
+def test_places_and_memory_are_limits() -> None:
+    go, started = threading.Event(), threading.Event()
+
+    def work(job: int) -> None:
+        started.set()
+        go.wait()
+
+    background = Background(work, threads=1, places=3, memory=100)
+    assert background.reserve(40, wait=False)
+    background.submit(0, 40)
+    started.wait()
+    assert not background.reserve(70, wait=False)
+    assert background.reserve(20, wait=False) and background.reserve(20, wait=False)
+    assert not background.reserve(1, wait=False)
+    background.release(20)
+    assert background.reserve(1, wait=False)
+    background.release(1)
+    background.release(20)
+    go.set()
+    background.drain()
+    assert background.reserve(100, wait=False)
+    background.release(100)
+    background.close()
+
+
+def test_what_can_never_fit_is_refused_at_once() -> None:
+    background: Background[int] = Background(lambda job: None, threads=1, places=1, memory=10)
+    assert not background.reserve(11, wait=True)
+    background.close()
+
+
+def test_a_waiting_caller_goes_on_when_there_is_room() -> None:
+    go = threading.Event()
+    background: Background[int] = Background(lambda job: go.wait(), threads=1, places=1, memory=10)
+    assert background.reserve(10, wait=True)
+    background.submit(0, 10)
+    threading.Timer(0.01, go.set).start()
+    assert background.reserve(10, wait=True)
+    background.release(10)
+    background.close()
