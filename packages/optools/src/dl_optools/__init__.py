@@ -17,6 +17,7 @@ from dl_optools._version import __version__
 
 _HOME = {
     "Applied": "patching",
+    "OneIter": "one_iter",
     "OpAutoCompare": "autocompare",
     "OpCapture": "capture",
     "OpDtypeCast": "dtype_cast",

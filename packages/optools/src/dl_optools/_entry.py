@@ -1,0 +1,41 @@
+"""The entry point by which tools start in a program that does not know of them.
+
+torch calls :func:`autoload` near the end of its own import, by the entry-point group
+``torch.backends``. Without the variable ``DL_TOOLS`` it does nothing. This module imports no torch.
+"""
+
+from __future__ import annotations
+
+import os
+
+_asked = False
+
+
+def autoload() -> None:
+    """Start the tools that ``DL_TOOLS`` names once torch is imported. Never raises."""
+    global _asked
+    if _asked or not os.environ.get("DL_TOOLS", "").strip():
+        return
+    _asked = True
+    try:
+        from dl_optools.when_imported import when_imported
+
+        # Devices of other wheels are registered by entry points that may come after this one.
+        when_imported("torch", _start)
+    except Exception as error:  # noqa: BLE001 - an exception from here would break `import torch`
+        _tell(error)
+
+
+def _start() -> None:
+    try:
+        from dl_optools.autostart import start
+
+        start(os.environ)
+    except Exception as error:  # noqa: BLE001 - as above
+        _tell(error)
+
+
+def _tell(error: Exception) -> None:
+    from dl_optools.launch import note
+
+    note(os.environ, f"no tool runs: {type(error).__name__}: {error}")

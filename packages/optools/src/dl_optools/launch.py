@@ -1,0 +1,149 @@
+"""Which tools a program is started with, and the variables that tell it. Imports no torch."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+TOOLS_VARIABLE = "DL_TOOLS"
+LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
+DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
+NOTES_VARIABLE = "DL_TOOLS_NOTES"
+"""A file to which every process adds which of its tools run, and what is wrong with the others."""
+NOT_FOUND = 127
+"""Exit status where there is no such program, as shells have it."""
+
+
+@dataclass(frozen=True)
+class ToolName:
+    """A tool as users call it.
+
+    :ivar feature: its name in :mod:`.features`.
+    :ivar variable: ``OP_<variable>_LIST`` selects its operators.
+    :ivar help: one line.
+    :ivar changes: it changes what operators compute.
+    """
+
+    name: str
+    feature: str
+    variable: str
+    help: str
+    changes: bool = False
+
+
+TOOL_NAMES = (
+    ToolName("capture", "op_capture", "CAPTURE", "write calls as bundles that replay anywhere"),
+    ToolName("compare", "autocompare", "AUTOCOMPARE", "check results against the CPU's float64"),
+    ToolName("time", "measure_op_time", "TIME_MEASURE", "measure how long operators take"),
+    ToolName("fallback", "fallback", "FALLBACK", "run operators on the CPU", changes=True),
+    ToolName("observe", "dump_op_args", "OBSERVE", "count calls by shapes and dtypes"),
+    ToolName("cast", "cast_dtype", "DTYPE_CAST", "compute in other dtypes", changes=True),
+    ToolName("overflow", "overflow_check", "OVERFLOW_CHECK", "look for inf and nan"),
+)
+
+
+class UnknownToolError(ValueError):
+    """No tool has that name."""
+
+
+def tools_of(text: str) -> list[ToolName]:
+    """The tools of a list such as ``capture,compare``; feature names are known, too.
+
+    :raises UnknownToolError: one is no tool, or there is none.
+    """
+    known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in TOOL_NAMES}}
+    found: dict[ToolName, None] = {}
+    for name in filter(None, (part.strip() for part in text.split(","))):
+        if name not in known:
+            raise UnknownToolError(
+                f"{name!r} is no tool; there are {', '.join(x.name for x in TOOL_NAMES)}"
+            )
+        found[known[name]] = None
+    if not found:
+        raise UnknownToolError("name a tool: " + ", ".join(x.name for x in TOOL_NAMES))
+    return list(found)
+
+
+def exact(names: Iterable[str]) -> str:
+    """A list of operators for ``OP_*_LIST`` that matches these names only."""
+    return ",".join(map(re.escape, names))
+
+
+def note(environ: Mapping[str, str], text: str) -> None:
+    """Tell the process that started the program; without one, standard error."""
+    path = environ.get(NOTES_VARIABLE)
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+    else:
+        sys.stderr.write(f"dl-optools: {text}\n")
+
+
+STARTED = "runs: "
+"""How a note begins that names a tool that runs."""
+WHY_NONE = (
+    "The program imported no torch, or the Python that ran it has no dl-optools installed, or "
+    "TORCH_DEVICE_BACKEND_AUTOLOAD=0 is set."
+)
+"""What it may be that no process left a note."""
+
+
+def run_program(
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    output: IO[Any] | None = None,
+    timeout: float | None = None,
+) -> int:
+    """Run a program to its end and return its exit status, 128 + n after signal n.
+
+    :param output: where its output and errors go; None: where ours go.
+    :param timeout: seconds after which it is killed.
+    :raises OSError: there is no such program, or it cannot be run.
+    :raises subprocess.TimeoutExpired: it took longer.
+    """
+    merged = None if output is None else subprocess.STDOUT
+    process = subprocess.Popen(list(command), env=dict(environ), stdout=output, stderr=merged)
+    interrupted = 0
+    while True:
+        try:
+            status = process.wait(timeout)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        except KeyboardInterrupt:
+            # The program got it as well, and may have to save something.
+            interrupted += 1
+            if interrupted > 1 or output is not None:
+                process.kill()
+                process.wait()
+                raise
+    return status if status >= 0 else 128 + abs(status)
+
+
+def describe_status(status: int) -> str:
+    """``exit status 3``, or the signal behind it."""
+    if status > 128:
+        try:
+            return f"killed by {signal.Signals(status - 128).name}"
+        except ValueError:
+            pass
+    return f"exit status {status}"
+
+
+def program_of(rest: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Options and the program behind them; ``--`` may be gone where nothing stands before it."""
+    rest = list(rest)
+    if rest and not rest[0].startswith("-"):
+        return [], rest
+    if "--" not in rest:
+        return rest, []
+    at = rest.index("--")
+    return rest[:at], rest[at + 1 :]

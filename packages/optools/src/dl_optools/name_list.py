@@ -1,0 +1,15 @@
+"""Names of operators that processes of one run wrote down, a file for each. Imports no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER_VARIABLE = "DL_TOOLS_NAMES"
+
+
+def collected(folder: Path) -> list[str]:
+    """The names of all processes, in order, each once."""
+    names: dict[str, None] = {}
+    for path in sorted(folder.glob("*.txt")):
+        names.update(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
+    return list(names)

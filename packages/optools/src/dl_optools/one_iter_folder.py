@@ -1,0 +1,213 @@
+"""The files of one recorded step: ``rank<R>/index.json`` and ``rank<R>/tensors-<n>.safetensors``.
+
+Tensors are named by a hash of their content, so that what one operator returns and the next one
+takes is stored once. ``index.json`` has the records in the order in which they came about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+FORMAT = 1
+SHARD = 256 << 20
+"""Bytes that are kept before they are written."""
+_RANK = re.compile(r"rank\d{1,9}")
+_HASH = re.compile(r"[0-9a-f]{40}")
+
+
+class OneIterError(ValueError):
+    """A folder holds no recorded step, or a damaged one."""
+
+
+@dataclass
+class Record:
+    """One event of a step.
+
+    :ivar kind: ``module``, ``operator``, ``weight``, ``weight gradient`` or ``weight after``.
+    :ivar name: of the module, operator or parameter.
+    :ivar module: that runs around it; of a module itself: its own path.
+    :ivar call: counts the calls of this name in this module, from 0.
+    :ivar phase: ``forward`` or ``backward``.
+    :ivar random: it drew random numbers.
+    :ivar inputs: hashes of tensors by their places: ``args[0]``, ``kwargs['mask']``; in backward
+        the gradients that came in.
+    :ivar outputs: the same of what it returned, then of arguments that it wrote to; in backward the
+        gradients of the inputs.
+    :ivar replay: what it takes to call the operator again; None where it cannot be stored.
+    """
+
+    kind: str
+    name: str
+    module: str = ""
+    call: int = 0
+    phase: str = "forward"
+    random: bool = False
+    inputs: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    replay: dict[str, Any] | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, int, str]:
+        """The same event in another run of the step."""
+        return self.kind, self.module, self.name, self.call, self.phase
+
+    def __str__(self) -> str:
+        count = f", call {self.call}" if self.call else ""
+        if self.kind == "operator":
+            place = f" in {self.module}" if self.module else ""
+            return f"{self.name}{place}{count} ({self.phase})"
+        phase = f" ({self.phase})" if self.kind == "module" else ""
+        return f"{self.kind} {self.name or '(the model)'}{count}{phase}"
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    host = tensor.detach().to("cpu")
+    if host.layout != torch.strided:
+        host = host.to_dense()
+    return host.resolve_conj().resolve_neg().contiguous()
+
+
+class Writer:
+    """Writes the step of one process.
+
+    :param folder: of the rank; it must be new or empty.
+    :raises OneIterError: there is something in it.
+    """
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        if folder.exists() and any(folder.iterdir()):
+            raise OneIterError(f"[OneIter] {folder} is not empty; name a new folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.records: list[Record] = []
+        self._folder = folder
+        self._facts = dict(facts)
+        self._tensors: dict[str, dict[str, Any]] = {}
+        self._waiting: dict[str, torch.Tensor] = {}
+        self._bytes = 0
+        self._shards = 0
+
+    def add(self, tensor: torch.Tensor) -> str:
+        """Store a tensor as it is now; returns its hash."""
+        host = _plain(tensor)
+        dtype = str(host.dtype).removeprefix("torch.")
+        # safetensors has no dtype of that name.
+        stored = torch.view_as_real(host) if host.is_complex() else host
+        flat = stored.reshape(-1).view(torch.uint8) if host.numel() else torch.empty(0)
+        digest = hashlib.blake2b(f"{dtype} {tuple(host.shape)} ".encode(), digest_size=20)
+        digest.update(flat.numpy().data)
+        name = digest.hexdigest()
+        if name not in self._tensors:
+            self._tensors[name] = {"shard": self._shards, "dtype": dtype}
+            # What the program writes later must not change it.
+            self._waiting[name] = stored.clone()
+            self._bytes += stored.nbytes
+            if self._bytes >= SHARD:
+                self._flush()
+        return name
+
+    def close(self) -> None:
+        """Write what is left, and the index last: a folder without one is no whole step."""
+        self._flush()
+        document = {
+            "format": FORMAT,
+            **self._facts,
+            "tensors": self._tensors,
+            "records": [asdict(record) for record in self.records],
+        }
+        text = json.dumps(document, indent=1)
+        (self._folder / "index.json").write_text(text + "\n", encoding="utf-8")
+
+    def _flush(self) -> None:
+        if self._waiting:
+            save_file(self._waiting, self._folder / _shard(self._shards))
+            self._shards += 1
+        self._waiting, self._bytes = {}, 0
+
+
+def _shard(number: int) -> str:
+    return f"tensors-{number:05d}.safetensors"
+
+
+class Reader:
+    """Reads the step of one process; tensors when they are asked for.
+
+    :ivar facts: ``device``, ``rank``, ``torch``, ``forced``.
+    :raises OneIterError: it is none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        path = folder / "index.json"
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise OneIterError(f"{folder} holds no whole recorded step: {error}") from None
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise OneIterError(f"{path} is no recorded step of format {FORMAT}")
+        try:
+            self.records = [Record(**record) for record in document.pop("records")]
+            self._tensors: dict[str, dict[str, Any]] = document.pop("tensors")
+            hashes = [
+                x
+                for record in self.records
+                for x in (*record.inputs.values(), *record.outputs.values())
+            ]
+            if not all(_HASH.fullmatch(x) and x in self._tensors for x in hashes):
+                raise KeyError("a record names a tensor that is not there")
+            shards = {int(x["shard"]) for x in self._tensors.values()}
+            self._dtypes = {k: _dtype(x["dtype"]) for k, x in self._tensors.items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise OneIterError(f"{path} is damaged: {error}") from None
+        self.facts = document
+        self._by_key = {record.key: record for record in self.records}
+        missing = [x for x in sorted(shards) if not (folder / _shard(x)).exists()]
+        if missing:
+            raise OneIterError(f"{folder}: {_shard(missing[0])} is missing")
+        self._open: dict[int, Any] = {}
+
+    def find(self, key: tuple[str, str, str, int, str]) -> Record | None:
+        """The record of an event."""
+        return self._by_key.get(key)
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """A tensor by its hash, on the CPU.
+
+        :raises OneIterError: the file does not hold it.
+        """
+        shard = int(self._tensors[name]["shard"])
+        try:
+            if shard not in self._open:
+                self._open[shard] = safe_open(self._folder / _shard(shard), "pt")
+            found: torch.Tensor = self._open[shard].get_tensor(name)
+        except (OSError, SafetensorError) as error:
+            raise OneIterError(f"{self._folder / _shard(shard)}: {error}") from None
+        dtype = self._dtypes[name]
+        return torch.view_as_complex(found) if dtype.is_complex else found
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = vars(torch).get(name)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"torch has no dtype {name!r}")
+    return found
+
+
+def ranks(folder: Path) -> dict[str, Path]:
+    """The folders of all ranks.
+
+    :raises OneIterError: there are none.
+    """
+    found = {x.name: x for x in sorted(folder.glob("rank*")) if _RANK.fullmatch(x.name)}
+    if not found:
+        raise OneIterError(f"{folder} holds no recorded step: it has no folder rank0")
+    return found

@@ -1,0 +1,28 @@
+"""Running something as soon as a module that is just being imported is whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+
+
+class _Watched(ModuleSpec):
+    """A module's spec that notices the end of the import: Python clears ``_initializing`` then."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "_initializing" and not value:
+            action: Callable[[], None] = self.__dict__.pop("_when_imported")
+            self.__class__ = ModuleSpec  # type: ignore[assignment]
+            action()
+
+
+def when_imported(name: str, action: Callable[[], None]) -> None:
+    """Call ``action`` when the import of a module ends; at once if it has ended."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if type(spec) is ModuleSpec and getattr(spec, "_initializing", False):
+        spec.__dict__["_when_imported"] = action
+        spec.__class__ = _Watched
+    else:
+        action()

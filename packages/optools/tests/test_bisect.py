@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dl_optools.bisect import BisectError, Bisection, Outcome
+from dl_optools.bisect_search import Elements, ddmin, search, smallest
+from dl_optools.bisect_state import Run, State, StateError
+from dl_optools.bisect_verdict import Criteria, CriterionError
+from programs import dl, script
+
+COUNT = 200
+NAMES = [f"aten.operator_{number}.default" for number in range(COUNT)]
+LIMIT = 4 * math.log2(COUNT)
+Fault = Callable[[Elements], bool]
+
+
+class Model:
+    """A run of a program with 200 operators, some of them faulty."""
+
+    def __init__(self, fault: Fault, kill_after: int | None = None) -> None:
+        self.fault = fault
+        self.runs: list[Elements] = []
+        self.kill_after = kill_after
+
+    def _outcome(self, on_device: Elements) -> Outcome:
+        if len(self.runs) == self.kill_after:
+            raise KeyboardInterrupt
+        self.runs.append(on_device)
+        loss = 2.0 if self.fault(on_device) else 1.0
+        return Outcome(0, f"step 1 loss 7\nstep 2 loss {loss}\n", NAMES)
+
+    def is_wrong(self, on_device: Elements) -> bool:
+        return "loss 2.0" in self._outcome(on_device).output
+
+    def collect(self, log: Path) -> Outcome:
+        return self._outcome(frozenset(NAMES))
+
+    def run(self, on_device: Elements, log: Path) -> Outcome:
+        return self._outcome(on_device)
+
+    def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
+        return False
+
+
+def bisection(folder: Path, model: Model, criteria: Criteria | None = None) -> Bisection:
+    path = folder / "state.json"
+    wanted = criteria or Criteria(metric="loss")
+    if path.exists():
+        state = State.load(path)
+    else:
+        state = State(["program"], "dispatch", "cpu", wanted.as_json(), str(folder))
+    return Bisection(state, path, model, lambda text: None)
+
+
+def alone(*guilty: int) -> Fault:
+    names = {NAMES[x] for x in guilty}
+    return lambda on_device: bool(names & on_device)
+
+
+def together(*guilty: int) -> Fault:
+    names = {NAMES[x] for x in guilty}
+    return lambda on_device: names <= on_device
+
+
+@pytest.mark.parametrize("guilty", [0, 1, 99, 127, 128, 198, 199])
+def test_one_culprit(tmp_path: Path, guilty: int) -> None:
+    model = Model(alone(guilty))
+    found = bisection(tmp_path, model).find()
+    assert found.groups == ((NAMES[guilty],),) and not found.left
+    assert len(model.runs) <= LIMIT
+    assert len(set(model.runs)) == len(model.runs)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (0, 199), (63, 64), (5, 130), (198, 199)])
+def test_two_culprits_each_wrong_alone(tmp_path: Path, pair: tuple[int, int]) -> None:
+    model = Model(alone(*pair))
+    found = bisection(tmp_path, model).find()
+    assert {*found.groups} == {(NAMES[x],) for x in pair}
+    assert len(model.runs) <= LIMIT
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (0, 199), (63, 64), (5, 130), (198, 199)])
+def test_two_culprits_wrong_only_together(tmp_path: Path, pair: tuple[int, int]) -> None:
+    model = Model(together(*pair))
+    found = bisection(tmp_path, model).find()
+    assert found.groups == (tuple(NAMES[x] for x in pair),)
+    assert len(model.runs) <= LIMIT
+
+
+def test_any_pair_stays_below_the_limit(tmp_path: Path) -> None:
+    drawn = random.Random(0)
+    for _ in range(200):
+        pair = drawn.sample(range(COUNT), 2)
+        for fault in (alone(*pair), together(*pair)):
+            model = Model(fault)
+            found = search(NAMES, lambda x, model=model: model.is_wrong(x))
+            assert sorted(found.elements) == sorted(NAMES[x] for x in pair)
+            # The run as it is counts already; that without operators does not.
+            assert len(model.runs) + 1 <= LIMIT
+
+
+def test_faults_that_others_hide_are_found() -> None:
+    # 3 is wrong unless 7 runs, too: more operators are not always worse.
+    def fault(on_device: Elements) -> bool:
+        return "3" in on_device and "7" not in on_device
+
+    elements = [str(x) for x in range(10) if x != 7]
+    assert smallest(elements, fault) == {"3"}
+    everything = [str(x) for x in range(10)]
+
+    def parity(on_device: Elements) -> bool:
+        return len(on_device & {"1", "4", "8"}) in (1, 3)
+
+    assert len(smallest(everything, parity)) == 1
+    assert ddmin(everything, lambda x: {"2", "9"} <= x) == {"2", "9"}
+
+
+def test_a_search_without_end_stops_at_its_limit() -> None:
+    found = search(NAMES, lambda on_device: bool(on_device), groups=3)
+    assert len(found.groups) == 3 and found.left
+
+
+def test_a_killed_search_goes_on_without_a_run_twice(tmp_path: Path) -> None:
+    whole = Model(together(20, 150))
+    expected = bisection(tmp_path / "whole", whole).find()
+    runs: list[Elements] = []
+    for _ in range(100):
+        model = Model(together(20, 150), kill_after=1)
+        try:
+            found = bisection(tmp_path, model).find()
+        except KeyboardInterrupt:
+            runs += model.runs
+        else:
+            runs += model.runs
+            break
+    assert found == expected and runs == whole.runs
+    state = State.load(tmp_path / "state.json")
+    assert state.verdict == [[NAMES[20], NAMES[150]]]
+
+
+def test_nothing_to_search_for(tmp_path: Path) -> None:
+    with pytest.raises(BisectError, match="not wrong"):
+        bisection(tmp_path / "a", Model(lambda on_device: False)).find()
+    always = Criteria(expect="never printed")
+    with pytest.raises(BisectError, match="on the CPU it is wrong, too: no output matches"):
+        bisection(tmp_path / "b", Model(alone(3)), always).find()
+
+
+@pytest.mark.parametrize(
+    ("criteria", "output", "complaint"),
+    [
+        (Criteria(), "", ""),
+        (Criteria(expect="done"), "all done", ""),
+        (Criteria(expect="^done"), "all done", "no output matches '^done'"),
+        (Criteria(finite=True), "loss: -inf", "it printed -inf"),
+        (Criteria(finite=True), "information about nantes in.nan", ""),
+        (Criteria(metric="loss"), "loss = 1.0005e0", ""),
+        (Criteria(metric="loss"), "loss=1.1 loss: 1", ""),
+        (Criteria(metric="loss"), "loss: 1.002", "the metric is 1.002, want 1 within 0.001"),
+        (Criteria(metric=r"at (\S+) %", tolerance=0.5), "at 1.4 %", ""),
+        (Criteria(metric="loss"), "loss NaN", "the metric is nan"),
+        (Criteria(metric="loss"), "", "it printed no number for 'loss'"),
+    ],
+)
+def test_what_is_wrong(criteria: Criteria, output: str, complaint: str) -> None:
+    assert criteria.complaint(0, output, 1.0) == complaint
+    assert criteria.complaint(1, output, 1.0) == "exit status 1"
+    assert criteria.complaint(139, output, 1.0) == "killed by SIGSEGV"
+
+
+def test_criteria_that_do_not_fit() -> None:
+    with pytest.raises(CriterionError, match="no regular expression"):
+        Criteria(expect="(")
+    with pytest.raises(CriterionError, match="one group"):
+        Criteria(metric="(a)(b)")
+    with pytest.raises(CriterionError, match="no number"):
+        Criteria(metric="is (.*)").number("is it")
+
+
+def test_states_of_something_else_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    for text in ("", "[]", '{"format": 2}', '{"format": 1, "runs": []}'):
+        path.write_text(text)
+        with pytest.raises(StateError, match="state of a bisection"):
+            State.load(path)
+    state = State(["a"], "api", None, {}, "b", ["x"], [Run(None, 0, "", math.nan, 1.0, "log")])
+    state.save(path)
+    assert State.load(path).runs[0].log == "log" and not list(tmp_path.glob("*.new"))
+
+
+PROGRAM = """
+import torch
+from torch.utils import _python_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+class Device(TorchDispatchMode):
+    # Below the tools, as a device is.
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result * 1.01 if str(func) in FAULTY else result
+
+FAULTY = ("aten.gelu_backward.default", "aten._softmax.default")
+above = [_python_dispatch._pop_mode() for _ in range(torch._C._len_torch_dispatch_stack())]
+Device().__enter__()
+for mode in reversed(above):
+    _python_dispatch._push_mode(mode)
+
+torch.manual_seed(0)
+layer = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 3))
+optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+x = torch.randn(5, 4)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = (layer(x).softmax(1) * torch.arange(3.0)).sum()
+    loss.backward()
+    optimizer.step()
+print("loss", loss.item())
+"""
+
+
+def test_a_program_from_end_to_end(tmp_path: Path) -> None:
+    program = script(tmp_path, PROGRAM)
+    state = tmp_path / "state.json"
+    options = ("--device", "cpu", "--metric", "loss", "--tolerance", "1e-6", "--state", str(state))
+    done = dl(tmp_path, "bisect", *options, "--", sys.executable, program)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(state.read_text())
+    guilty = ["aten._softmax.default", "aten.gelu_backward.default"]
+    assert sorted(name for group in found["verdict"] for name in group) == guilty
+    assert "2 of " in done.stdout and "dl tool fallback --level dispatch" in done.stdout
+    bundles = list((tmp_path / "state_runs" / "bundles").rglob("bundle.json"))
+    assert {x.parent.parent.name for x in bundles} == set(guilty)
+    # What it advises is right.
+    advice = next(x.split(" -- ")[0].split() for x in done.stdout.splitlines() if "dl tool" in x)
+    pattern = advice[advice.index("--list") + 1].strip("'")
+    options = ("--level", "dispatch", "--device", "cpu", "--list", pattern)
+    fixed = dl(tmp_path, "tool", "fallback", *options, "--", sys.executable, program)
+    assert float(fixed.stdout.split()[1]) == pytest.approx(found["runs"][1]["metric"], rel=1e-6)
+    # The state has it all: nothing runs again.
+    again = dl(tmp_path, "bisect", "--resume", str(state), "--no-capture")
+    assert again.returncode == 0 and again.stderr == ""
+    assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from dl_core.commands import Command
+from dl_optools import plugin
+from dl_optools.features import TOOLS
+from dl_optools.launch import TOOL_NAMES, UnknownToolError, exact, program_of, tools_of
+from dl_optools.selection import Selection
+from programs import dl, environment, script
+
+TRAINING = """
+import sys, torch
+layer = torch.nn.Linear(3, 2)
+layer(torch.ones(4, 3)).sum().backward()
+print("arguments", *sys.argv[1:])
+sys.exit(3)
+"""
+PYTHON = sys.executable
+
+
+def test_a_program_runs_under_several_tools(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING)
+    tools = ("tool", "capture,fallback", "--device", "cpu", "--list", "torch.nn.functional.linear")
+    done = dl(tmp_path, *tools, "--", PYTHON, program, "--lr", "1")
+    assert done.returncode == 3
+    assert done.stdout == "arguments --lr 1\n"
+    assert f"results are in {tmp_path / 'results'}" in done.stderr
+    bundles = list((tmp_path / "results").rglob("bundle.json"))
+    assert [x.parent.parent.name for x in bundles] == ["torch.nn.functional.linear"]
+
+
+def test_results_stay_together_where_the_program_moves(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    program = script(tmp_path, "import os; os.chdir('elsewhere')\n" + TRAINING)
+    done = dl(
+        tmp_path, "tool", "capture", "--device", "cpu", "--output", "here", "--", PYTHON, program
+    )
+    assert done.returncode == 3 and list((tmp_path / "here").rglob("bundle.json"))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_tools_see_devices_of_entry_points_that_come_later(tmp_path: Path) -> None:
+    # Devices are there when the import of torch has ended, not before.
+    program = script(
+        tmp_path,
+        "import torch\nfrom dl_optools import autostart\n"
+        "print(torch.__spec__.__class__.__name__, len(autostart._running))\n",
+    )
+    done = dl(tmp_path, "tool", "fallback", "--", PYTHON, "-W", "error", program)
+    assert (done.returncode, done.stdout) == (0, "ModuleSpec 1\n"), done.stderr
+
+
+def test_without_the_variable_nothing_is_imported(tmp_path: Path) -> None:
+    code = "import torch, sys; print([x for x in sys.modules if x.startswith('dl_optools')])"
+    done = subprocess.run(
+        [PYTHON, "-c", code], env=environment(tmp_path), text=True, capture_output=True
+    )
+    # The plugin is for dl, where that is installed.
+    few = {"dl_optools", "dl_optools._version", "dl_optools._entry", "dl_optools.plugin"}
+    assert "dl_optools._entry" in done.stdout and set(ast.literal_eval(done.stdout)) <= few
+
+
+def test_commands_import_no_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys, argparse; from dl_optools.plugin import dl_cli_commands\n"
+        "for x in dl_cli_commands(): x.configure(argparse.ArgumentParser())\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [PYTHON, "-c", code], env=environment(tmp_path), text=True, capture_output=True
+    )
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_a_tool_that_cannot_start_is_said_and_the_program_runs(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING)
+    arguments = ("tool", "capture", "--device", "cpu", "--list", "(")
+    done = dl(tmp_path, *arguments, "--", PYTHON, "-W", "error", program)
+    assert done.returncode == 3 and done.stdout == "arguments\n"
+    assert "capture does not run: PatternError" in done.stderr
+
+
+def test_forked_processes_leave_observing_to_their_parent(tmp_path: Path) -> None:
+    program = script(
+        tmp_path,
+        """
+import os, torch
+x = torch.ones(2)
+child = os.fork()
+if not child:
+    # The writer's thread is not here: a call that waits for it never ends.
+    for _ in range(200):
+        x = x * 2
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+torch.neg(x)
+""",
+    )
+    done = dl(
+        tmp_path,
+        *("tool", "capture", "--device", "cpu", "--list", "torch.(Tensor.)?(mul|neg|__mul__)"),
+        *("--memory", "1000", "--", PYTHON, program),
+    )
+    assert done.returncode == 0, done.stderr
+    names = [x.parent.parent.name for x in (tmp_path / "results").rglob("bundle.json")]
+    assert names == ["torch.neg"]
+
+
+def test_processes_of_multiprocessing_have_results(tmp_path: Path) -> None:
+    program = script(
+        tmp_path,
+        """
+import multiprocessing, torch
+def work(): torch.neg(torch.ones(2))
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=work)
+    process.start(); process.join(); assert process.exitcode == 0
+""",
+    )
+    options = ("--device", "cpu", "--list", "torch.neg")
+    done = dl(tmp_path, "tool", "capture", *options, "--", PYTHON, program)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (["capture"], 2, "which program?"),
+        (["nonsense", "--", "true"], 2, "'nonsense' is no tool; there are capture, compare"),
+        (["fallback", "--disk", "1G", "--", "true"], 2, "--disk is for capture"),
+        (["capture", "--set", "X", "--", "true"], 2, "write NAME=VALUE"),
+        (["capture", "--", "no-such-program"], 127, "no-such-program: No such file"),
+        (["capture", "--", "true"], 0, "no tool ran"),
+        (["capture", "--", "sh", "-c", "kill -9 $$"], 137, "no tool ran"),
+    ],
+)
+def test_wrong_use_is_told(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
+    done = dl(tmp_path, "tool", *arguments)
+    assert done.returncode == status and text in done.stderr
+
+
+def test_options_may_stand_before_and_behind_the_name(tmp_path: Path) -> None:
+    program = ("--", "sh", "-c", "echo $DL_TOOLS $OP_CAPTURE_LIST $OP_FALLBACK_LIST $X $0", "--a")
+    names = "capture,fallback"
+    expected = "capture,fallback x.* x.* 7 --a\n"
+    assert dl(tmp_path, "tool", "--list", "x.*", names, "--set", "X=7", *program).stdout == expected
+    assert dl(tmp_path, "tool", names, "--list", "x.*", "--set=X=7", *program).stdout == expected
+
+
+def test_names_of_tools_agree_with_the_tools() -> None:
+    assert {x.feature for x in TOOL_NAMES} == set(TOOLS)
+    for each in TOOL_NAMES:
+        module, _, name = TOOLS[each.feature].partition(":")
+        if importlib.util.find_spec(module) is not None:
+            found = getattr(importlib.import_module(module), name)
+            assert (found.feature, found.variable) == (each.feature, each.variable)
+    assert [x.name for x in tools_of("observe, op_capture")] == ["observe", "capture"]
+    with pytest.raises(UnknownToolError, match="name a tool"):
+        tools_of(" ,")
+
+
+def test_exact_lists_match_these_names_only() -> None:
+    names = ["aten.add.Tensor", "a,b", "torch.Tensor.__getitem__"]
+    chosen = Selection.of(exact(names))
+    assert all(name in chosen for name in names if "," not in name)
+    assert "aten_add.Tensor" not in chosen and "aten.add.Tensor2" not in chosen
+
+
+def test_program_of_command_lines() -> None:
+    assert program_of(["--a", "--", "p", "--", "q"]) == (["--a"], ["p", "--", "q"])
+    assert program_of(["p", "--", "q"]) == ([], ["p", "--", "q"])
+    assert program_of(["--a"]) == (["--a"], [])
+
+
+def test_plugin_lists_every_command_once() -> None:
+    commands = plugin.dl_cli_commands()
+    names = [command.name for command in commands]
+    assert len(names) == len(set(names)) and {"tool", "bisect", "replay", "bundle"} <= set(names)
+    assert all(isinstance(command, Command) for command in commands)
+
+
+def test_action_at_the_end_of_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slowly_imported.py").write_text(
+        "from dl_optools.when_imported import when_imported\n"
+        "order = []\n"
+        "when_imported(__name__, lambda: order.append('action'))\n"
+        "order.append('last line')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("slowly_imported")
+    assert module.order == ["last line", "action"]
+    assert type(module.__spec__) is ModuleSpec
