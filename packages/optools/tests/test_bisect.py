@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dl_optools.bisect import BisectError, Bisection, Outcome
+from dl_optools.bisect import BisectError, Bisection, Outcome, ProgramRunner
 from dl_optools.bisect_search import Elements, ddmin, search, smallest
 from dl_optools.bisect_state import Run, State, StateError
 from dl_optools.bisect_verdict import Criteria, CriterionError
-from programs import dl, script
+from programs import dl, environment, script
 
 COUNT = 200
 NAMES = [f"aten.operator_{number}.default" for number in range(COUNT)]
@@ -247,3 +247,24 @@ def test_a_program_from_end_to_end(tmp_path: Path) -> None:
     again = dl(tmp_path, "bisect", "--resume", str(state), "--no-capture")
     assert again.returncode == 0 and again.stderr == ""
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
+
+
+def test_a_run_that_hangs_is_wrong(tmp_path: Path) -> None:
+    program = script(tmp_path, "import torch, threading; threading.Event().wait()")
+    log = tmp_path / "run.log"
+    variables = environment(tmp_path)
+    runner = ProgramRunner([sys.executable, program], "dispatch", "cpu", variables, timeout=0.1)
+    assert runner.run(frozenset(), log).timed_out
+    state = State(["x"], "dispatch", "cpu", Criteria().as_json(), str(tmp_path))
+    with pytest.raises(BisectError, match="called no operator"):
+        Bisection(state, tmp_path / "state.json", runner, lambda text: None).find()
+    assert state.runs[0].complaint == "it took too long and was killed"
+
+
+def test_a_program_in_which_no_tool_runs(tmp_path: Path) -> None:
+    runner = ProgramRunner(["true"], "dispatch", "cpu", environment(tmp_path))
+    with pytest.raises(BisectError, match="no tool ran in the program"):
+        runner.run(frozenset(), tmp_path / "run.log")
+    runner = ProgramRunner(["no-such-program"], "dispatch", "cpu", environment(tmp_path))
+    with pytest.raises(BisectError, match="no-such-program: No such file"):
+        runner.run(frozenset(), tmp_path / "run.log")

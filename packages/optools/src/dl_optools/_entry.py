@@ -6,6 +6,7 @@ torch calls :func:`autoload` near the end of its own import, by the entry-point 
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 _asked = False
@@ -38,4 +39,6 @@ def _start() -> None:
 def _tell(error: Exception) -> None:
     from dl_optools.launch import note
 
-    note(os.environ, f"no tool runs: {type(error).__name__}: {error}")
+    # Where nobody can be told, the program runs all the same.
+    with contextlib.suppress(Exception):
+        note(os.environ, f"no tool runs: {type(error).__name__}: {error}")

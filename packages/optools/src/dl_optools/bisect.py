@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -41,11 +41,13 @@ class Outcome:
 
     :ivar output: all that the program printed.
     :ivar operators: that it used, in order; only of the run that collects them.
+    :ivar timed_out: it was killed after too long a time.
     """
 
     status: int
     output: str
     operators: Sequence[str] = ()
+    timed_out: bool = False
 
 
 class Runner(Protocol):
@@ -86,7 +88,7 @@ class ProgramRunner:
         for old in names.glob("*.txt"):
             old.unlink()
         found = self._run({TOOLS_VARIABLE: "names", FOLDER_VARIABLE: str(names)}, log)
-        return Outcome(found.status, found.output, collected(names))
+        return replace(found, operators=collected(names))
 
     def run(self, on_device: Elements, log: Path) -> Outcome:
         return self._run(self._falling_back(on_device), log)
@@ -118,20 +120,22 @@ class ProgramRunner:
         notes = log.with_suffix(".notes")
         notes.unlink(missing_ok=True)
         environ = {**self._environ, NOTES_VARIABLE: str(notes), **variables}
+        timed_out = False
         with log.open("wb") as file:
             try:
                 status = run_program(self._command, environ, file, self._timeout)
             except subprocess.TimeoutExpired:
-                status = TIMED_OUT
+                status, timed_out = TIMED_OUT, True
             except OSError as error:
                 raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
         lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
         refused = [line for line in lines if not line.startswith(STARTED)]
         if refused:
             raise BisectError(refused[0])
-        if not lines and status != TIMED_OUT:
+        if not lines and not timed_out:
             raise BisectError(f"no tool ran in the program. {WHY_NONE} Its output: {log}")
-        return Outcome(status, log.read_text(encoding="utf-8", errors="replace"))
+        output = log.read_text(encoding="utf-8", errors="replace")
+        return Outcome(status, output, timed_out=timed_out)
 
 
 class Bisection:
@@ -219,6 +223,8 @@ class Bisection:
             names = frozenset(state.operators[at] for at in on_device)
             outcome = self._runner.run(names, log)
         complaint = self._criteria.complaint(outcome.status, outcome.output, self._reference)
+        if outcome.timed_out:
+            complaint = "it took too long and was killed"
         run = Run(
             on_device,
             outcome.status,
