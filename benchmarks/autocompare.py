@@ -34,8 +34,9 @@ from dl_optools.names import Level
 from dl_optools.op_classes import draws, may_compute
 from dl_optools.operators import is_known
 from dl_optools.relocation import WIDER, Relocation
-from dl_optools.subjects import NotComparableError, OverloadSubject, answers_of
+from dl_optools.subjects import NotComparableError, OverloadSubject
 from dl_optools.tensors import runs_on
+from dl_optools.trace import answers_of
 
 WAYS = ("plain", "naive", "default", "exhaustive")
 WANTED = 3.0

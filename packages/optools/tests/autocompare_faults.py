@@ -487,6 +487,12 @@ FAULTS = [
         _running_sum,
     ),
     Fault(
+        "result of another dtype",
+        "aten.exp.default",
+        lambda x: x(8).exp(),
+        changed(lambda r: r.bfloat16()),
+    ),
+    Fault(
         "one element wrong",
         "aten.tanh.default",
         lambda x: x(1000).tanh(),

@@ -16,7 +16,7 @@ import torch
 from autocompare_faults import FaultyDevice
 from dl_optools.autocompare import OpAutoCompare
 from dl_optools.autocompare_results import COLUMNS
-from dl_optools.judging import CallComparison, CheckedCall
+from dl_optools.call_comparison import CallComparison, CheckedCall
 from dl_optools.names import Level
 
 F = torch.nn.functional

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import IO, Any, cast
@@ -18,8 +17,9 @@ from dl_optools.autocompare_results import AutoCompareResults, CsvFile, describe
 from dl_optools.background import Background
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
+from dl_optools.call_comparison import CallComparison, CheckedCall
 from dl_optools.comparison import to_host
-from dl_optools.judging import CallComparison, CheckedCall, judge
+from dl_optools.judging import judge
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.op_classes import draws, may_compute
@@ -32,17 +32,17 @@ from dl_optools.selection import Selection
 from dl_optools.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.stacks import program_stack
 from dl_optools.subjects import (
-    Answers,
     FunctionSubject,
     GradientSubject,
     OverloadSubject,
-    answers_of,
     function_answers,
     outputs_of,
 )
 from dl_optools.tensors import tensors_of, versions
 from dl_optools.tolerance_options import ComparisonOptions
 from dl_optools.tool import Condition, Tool
+from dl_optools.trace import Answers, answers_of
+from dl_optools.waiting_arguments import Allowance, WaitingArguments
 
 OnFailure = Callable[[CheckedCall, CallComparison], None]
 
@@ -216,10 +216,10 @@ class OpAutoCompare(Tool):
         before = versions(tensors)
         module = MODULE_PATH.current()
         watch: GradientWatch | None = None
-        waiting: _Waiting | None = None
+        waiting: WaitingArguments | None = None
         if any(x.requires_grad for x in tensors) and torch.is_grad_enabled():
             if self._kept.take(size):
-                waiting = _Waiting(tree)
+                waiting = WaitingArguments(tree)
                 weakref.finalize(waiting, self._kept.give, size)
                 watch = GradientWatch(tensors, self._reporter(call, waiting, module))
             else:
@@ -242,7 +242,7 @@ class OpAutoCompare(Tool):
         return result, checked
 
     def _reporter(
-        self, call: OpCall, waiting: _Waiting, module: str
+        self, call: OpCall, waiting: WaitingArguments, module: str
     ) -> Callable[[Gradients], None]:
         name, number, function = call.name, call.number, call.function
 
@@ -322,38 +322,6 @@ class OpAutoCompare(Tool):
 
 def _overload(call: OpCall) -> Overload[Any, Any]:
     return cast("Overload[Any, Any]", call.function)
-
-
-class Allowance:
-    """Bytes that may be held at a time."""
-
-    def __init__(self, limit: int) -> None:
-        self._left = limit
-        self._lock = threading.Lock()
-
-    def take(self, size: int) -> bool:
-        with self._lock:
-            if size > self._left:
-                return False
-            self._left -= size
-            return True
-
-    def give(self, size: int) -> None:
-        with self._lock:
-            self._left += size
-
-
-class _Waiting:
-    """The arguments of a function whose backward has not come; gone with autograd's graph."""
-
-    def __init__(self, tree: Any) -> None:
-        self.tree = tree
-        self.written: list[int] = []
-        self.autocast: torch.dtype | None = None
-
-    def size_with(self, gradients: Gradients) -> int:
-        tensors = tensors_of(self.tree, gradients.inputs, gradients.outputs)
-        return 1024 + sum(x.numel() * x.itemsize for x in tensors)
 
 
 def _copied(value: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dl_core.tables import table
-from dl_optools.judging import CallComparison, nan_first
+from dl_optools.call_comparison import CallComparison, nan_first
 
 KEPT_FAILURES = 1000
 """Failures kept as objects; further ones are counted, and stand in the CSV file."""

@@ -12,108 +12,33 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from diopi_proto.tolerance import OpClass
+from dl_optools.call_comparison import CallComparison, CheckedCall
 from dl_optools.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
+    dtype_name,
     equal_to_peer,
     is_exact_dtype,
     to_host,
     within_tolerance,
 )
 from dl_optools.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
-from dl_optools.names import Level
 from dl_optools.op_classes import Rule
 from dl_optools.relocation import WIDER, Relocation
 from dl_optools.screening import Screening, screen, within_bound
-from dl_optools.subjects import Answers, NotComparableError, OverloadSubject, Subject, Tree
+from dl_optools.subjects import NotComparableError, OverloadSubject, Tree
+from dl_optools.tensors import tensors_of
 from dl_optools.tolerance_options import ComparisonOptions
 
 _SIMPLE = (OpClass.EXACT, OpClass.ROUNDING)
 SHORT = 0.99
 """Of a magnitude that was computed in float32: never more than it is."""
-
-
-@dataclass
-class CheckedCall:
-    """One call that was run on the device, with everything a reference needs, on the CPU.
-
-    :ivar number: the call's :attr:`~.call.OpCall.number`.
-    :ivar parent: the Python function around an overload; empty where not known.
-    :ivar tree: ``(args, kwargs)`` as they were before the call; for gradients a third part, what
-        came into the outputs.
-    :ivar answers: what the device returned and wrote.
-    :ivar stack: the program's Python stack, innermost line first; empty in backward.
-    """
-
-    number: int
-    name: str
-    level: Level
-    subject: Subject
-    tree: Tree
-    answers: Answers
-    backward: bool = False
-    parent: str = ""
-    module: str = ""
-    stack: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
-class CallComparison:
-    """The outcome of one call.
-
-    :ivar parts: one for each result, written argument or gradient.
-    :ivar reason: why it could not be compared; empty if it was.
-    """
-
-    number: int
-    name: str
-    level: Level
-    backward: bool
-    parent: str
-    module: str
-    stack: tuple[Any, ...] = field(repr=False)
-    parts: tuple[OutputComparison, ...]
-    reason: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Nothing is wrong, as far as there was something to compare."""
-        return all(part.ok for part in self.parts)
-
-    @property
-    def units(self) -> float:
-        """The worst of all parts; nan without parts."""
-        return max((part.units for part in self.parts), key=nan_first, default=math.nan)
-
-    @property
-    def max_abs(self) -> float:
-        return max((part.max_abs for part in self.parts), key=nan_first, default=math.nan)
-
-    @property
-    def max_rel(self) -> float:
-        return max((part.max_rel for part in self.parts), key=nan_first, default=math.nan)
-
-    @property
-    def cosine(self) -> float:
-        """The smallest of all parts that have one; nan if none has."""
-        return min((x.cosine for x in self.parts if not math.isnan(x.cosine)), default=math.nan)
-
-    @property
-    def detail(self) -> str:
-        """What is wrong, in words."""
-        return "\n".join(part.detail for part in self.parts if not part.ok)
-
-
-def nan_first(value: float) -> float:
-    """Key for ``max``: an undefined value never hides another."""
-    return -math.inf if math.isnan(value) else value
 
 
 def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
@@ -257,10 +182,23 @@ class _Judgement:
         want = want.detach().resolve_conj().resolve_neg()
         if want.layout != torch.strided:
             want = want.to_dense()
+        problem = self._dtype_problem(at, got)
+        if problem is not None:
+            return OutputComparison(label, False, math.inf, detail=f"{label}: {problem}")
         tolerance = self.options.tolerance(self.call.name, got.dtype)
         if tolerance is not None:
             return within_tolerance(label, got, want, tolerance)
         return self._within_bound(at, label, got, want, rule)
+
+    def _dtype_problem(self, at: int, got: torch.Tensor) -> str | None:
+        """Of the first result; statistics and the like may be of a device's own dtype."""
+        given = {x.dtype for x in tensors_of(self.call.tree) if x.is_floating_point()}
+        if at > 0 or given == {got.dtype} or self.peer is None:
+            return None
+        peer = self.peer[at]
+        if not isinstance(peer, torch.Tensor) or peer.dtype == got.dtype:
+            return None
+        return f"dtype is {dtype_name(got.dtype)}, want {dtype_name(peer.dtype)}"
 
     def _within_bound(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
