@@ -149,6 +149,16 @@ CASES = [
 ]
 
 
+@needs_compiler
+def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
+    compile_object(EMULATION / "check" / "atomics.cpp", tmp_path / "atomics.o", "-pthread")
+    program = tmp_path / "atomics"
+    link = [*COMPILER, "-pthread", "-o", str(program), str(tmp_path / "atomics.o")]
+    subprocess.run(link, check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def build_collectives(folder: Path) -> Path:
     """A program that compares every collective of a block with a loop."""
     flags = (f"-I{folder / 'mutated'}",)

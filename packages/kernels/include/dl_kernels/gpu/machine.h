@@ -46,6 +46,20 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
 #endif
 }
 
+// The word that was there before; `wanted` is there now if that was `expected`.
+DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
+  return atomicCAS(at, expected, wanted);
+}
+DL_DEVICE uint64_t compare_and_swap(uint64_t* at, uint64_t expected, uint64_t wanted) {
+  return atomicCAS(reinterpret_cast<unsigned long long*>(at), expected, wanted);
+}
+DL_DEVICE void add_at_once(float* to, float value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(double* to, double value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(uint32_t* to, uint32_t value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(uint64_t* to, uint64_t value) {
+  (void)atomicAdd(reinterpret_cast<unsigned long long*>(to), value);
+}
+
 inline void check(DL_GPU(Error_t) status, const char* what) {
   if (status == DL_GPU(Success)) return;
   throw std::runtime_error(std::string(what) + ": " + DL_GPU(GetErrorString)(status));
