@@ -371,6 +371,27 @@ def test_nll_loss_and_its_gradient(vendor: Vendor, dtype: str, shape: tuple[int,
         )
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_nll_loss_of_many_targets(vendor: Vendor, weighted: bool) -> None:
+    count = 40000
+    a, x = place(vendor, numbers((count, 3), "float32", 101, -4, 0), "float32")
+    target = np.random.default_rng(102).integers(0, 4, count)
+    t = vendor.tensor(target)
+    w, weight = place(vendor, np.array([0.5, 1, 2] if weighted else np.ones(3)), "float32")
+    losses, weights = nll(x, target, weight, 3)
+    out, total = out_like(vendor, (), "float32"), out_like(vendor, (), "float32")
+    vendor.op.NLLLossV2(out, total, a, t, w if weighted else None, "mean", 3)
+    want = losses.sum() / weights.sum()
+    check(out, want, OpClass.REDUCTION, "NLLLossV2", **terms(count, np.abs(want)))
+    check(total, weights.sum(), OpClass.EXACT, "total_weight")
+    gi = out_like(vendor, (count, 3), "float32")
+    g, grad = place(vendor, np.array(3.0), "float32")
+    vendor.op.NLLLossBackward(gi, g, a, t, w if weighted else None, "mean", 3)
+    hot = np.eye(3)[np.where(target < 3, target, 0)]
+    want_gradient = -hot * weights[:, None] * grad / weights.sum()
+    check(gi, want_gradient, OpClass.REDUCTION, "grad_input", **terms(4, np.abs(want_gradient)))
+
+
 def test_nll_loss_refuses_targets_that_are_no_classes(vendor: Vendor) -> None:
     x = out_like(vendor, (2, 3), "float32")
     with pytest.raises(OperatorError, match="target 3 at position 1 is out of range for 3 classes"):
