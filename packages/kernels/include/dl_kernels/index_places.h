@@ -34,6 +34,10 @@ struct AddPlace {
 
 #if DL_KERNELS_GPU
 
+inline void add_whole(const Launch& launch, const AddPlace& add, int64_t count) {
+  each(launch, count, 1, add);
+}
+
 struct AddRepeatedPlace {
   AddPlace add;
   Plan<1> plan;
@@ -51,8 +55,13 @@ inline void add_repeated(const Launch& launch, const AddPlace& add, const Plan<1
 
 #else
 
+// `add` by value: what is written to places cannot change it.
+inline void add_whole(const Launch&, AddPlace add, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) add(i);
+}
+
 // Divisions by the extents, which threads of a GPU need, would cost more than the rest here.
-inline void add_repeated(const Launch&, const AddPlace& add, const Plan<1>& plan) {
+inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
   int64_t at[kMaxDims] = {};
   int64_t offset = 0;
   for (int64_t i = 0; i < plan.numel; ++i) {
@@ -241,7 +250,7 @@ inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op
     }
     const detail::AddPlace add{sum, from, extent, stride};
     if (whole) {
-      kernels::each(launch, places_count_, 1, add);
+      detail::add_whole(launch, add, places_count_);
     } else {
       detail::add_repeated(launch, add, repeated(each.tensor));
     }

@@ -29,12 +29,13 @@ class TrueItems {
     int64_t at[kMaxDims] = {};
     const int64_t inner = ndim - 1, width = sizes[inner];
     const T* from = from_;
+    int64_t* const last = to[inner];
     int64_t next = 0;
     for (int64_t i = 0; i < items_; i += width) {
       for (int64_t j = 0; j < width; ++j) {
         if (!cast<bool>(from[i + j])) continue;
         for (int64_t d = 0; d < inner; ++d) to[d][next] = at[d];
-        to[inner][next] = j;
+        last[next] = j;
         next += step;
       }
       for (int64_t d = inner - 1; d >= 0 && ++at[d] == sizes[d]; --d) at[d] = 0;
