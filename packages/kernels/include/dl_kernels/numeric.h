@@ -139,14 +139,18 @@ DL_FN T wrap_mul(T a, T b) {
 // NaN wins over every number, as everywhere in PyTorch.
 template <class T>
 DL_FN T max_nan(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a > b || a != a ? a : b;
-  return a > b ? a : b;
+  const T m = a > b ? a : b;
+  // Two choices rather than one condition of two parts, which GCC does not vectorise.
+  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+  return m;
 }
 
 template <class T>
 DL_FN T min_nan(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || a != a ? a : b;
-  return a < b ? a : b;
+  const T m = a < b ? a : b;
+  // Two choices rather than one condition of two parts, which GCC does not vectorise.
+  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+  return m;
 }
 
 DL_KERNELS_END
