@@ -22,10 +22,8 @@ struct DrawItem {
 
   DL_FN void operator()(int64_t step) const {
     const Philox random(state.seed, state.offset + static_cast<uint64_t>(step));
-    DL_UNROLL
-    for (int lane = 0; lane < 4; ++lane) {
-      if (step * 4 + lane < n) put(step * 4 + lane, random.word[lane]);
-    }
+    const int64_t first = step * 4, count = n - first < 4 ? n - first : 4;
+    for (int64_t lane = 0; lane < count; ++lane) put(first + lane, random.word[lane]);
   }
 };
 

@@ -20,7 +20,7 @@ class TensorBatch {
   };
 
   static constexpr int kMost = 24;  // arguments of a kernel have less than 4 KiB
-  static constexpr int64_t kPiece = DL_KERNELS_GPU ? 2048 : 8192;
+  static constexpr int64_t kPiece = DL_KERNELS_GPU ? 2048 : 32768;
 
   void add(const Arrays& arrays, int64_t numel) {
     arrays_[count_] = arrays;
