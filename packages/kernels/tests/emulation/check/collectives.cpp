@@ -1,10 +1,13 @@
 // Compares what the threads of a block do together with plain loops; the exit status says whether
 // they agree.
+#include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <vector>
 
 #include "dl_kernels/block.h"
 #include "dl_kernels/gemm.h"
+#include "dl_kernels/sort.h"
 
 using namespace dl::kernels;
 
@@ -97,6 +100,25 @@ bool products_agree(const Launch& launch) {
   return true;
 }
 
+// `count` rows of `n` elements, many of them equal.
+bool sorts_agree(const Launch& launch, int64_t count, int64_t n) {
+  std::vector<int32_t> in(static_cast<size_t>(count * n));
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int32_t>(i * 7919 % 1009 % 300);
+  int64_t* positions = on_device(std::vector<int64_t>(in.size()));
+  const auto status = sort_along<int32_t>(launch, {false}, dense_rows(count, n, n), on_device(in),
+                                          nullptr, positions);
+  const auto result = on_host(positions, in.size());
+  std::vector<int64_t> wanted(static_cast<size_t>(n));
+  for (int64_t row = 0; row < count; ++row) {
+    const int32_t* x = in.data() + row * n;
+    std::iota(wanted.begin(), wanted.end(), 0);
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [x](int64_t a, int64_t b) { return x[a] < x[b]; });
+    if (!std::equal(wanted.begin(), wanted.end(), result.begin() + row * n)) return false;
+  }
+  return status == diopiSuccess;
+}
+
 }  // namespace
 
 int main() {
@@ -108,6 +130,11 @@ int main() {
   }
   if (!products_agree(launch)) {
     std::puts("the matrix product does not agree with loops");
+    return 1;
+  }
+  // Rows of several tiles, and tiles of several rows.
+  if (!sorts_agree(launch, 2, 3 * gpu::kSortTile + 5) || !sorts_agree(launch, 99, 11)) {
+    std::puts("sorted rows do not agree with the standard library's");
     return 1;
   }
   return 0;
