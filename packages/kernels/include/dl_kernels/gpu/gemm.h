@@ -19,8 +19,6 @@ namespace gpu {
 inline constexpr int kTile = kThreads >= 256 ? 16 : 8;
 static_assert(kTile * kTile == kThreads, "a thread for each element of a tile");
 
-inline constexpr int64_t kBusyBlocks = 512, kShortestPiece = 128;
-
 template <class C>
 struct GemmTiles {
   C a[kTile][kTile];
@@ -58,6 +56,9 @@ DL_KERNEL void gemm_kernel(int64_t m, int64_t n, int64_t k, int64_t pieces, int6
     }
   }
 }
+
+// Pieces are made until there are so many blocks, none of less of k than this.
+inline constexpr int64_t kBusyBlocks = 512, kShortestPiece = 128;
 
 // Adds up the pieces of an element of C.
 template <class O, class C>
