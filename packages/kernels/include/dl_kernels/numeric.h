@@ -34,6 +34,13 @@ inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
 template <class T>
 inline constexpr bool kIsComplex = IsComplex<T>::value;
 
+// An unsigned integer as wide as an element of at most 8 bytes.
+template <class T>
+using bits_t =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 // What one element is computed in.
 template <class T>
 using compute_t = std::conditional_t<kIsHalf<T>, float, T>;

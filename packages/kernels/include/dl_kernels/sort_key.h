@@ -16,10 +16,7 @@ struct SortOrder {
 };
 
 template <class T>
-using sort_key_t =
-    std::conditional_t<sizeof(T) == 1, uint8_t,
-                       std::conditional_t<sizeof(T) == 2, uint16_t,
-                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+using sort_key_t = bits_t<T>;
 
 template <class T>
 DL_FN sort_key_t<T> sort_key(T value) {

@@ -54,6 +54,7 @@ namespace gpu {
 using Stream = void*;
 
 inline constexpr int kThreads = emulation::kBlockThreads;
+inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
 
 inline int thread_index() { return emulation::position().thread; }
 inline int64_t block_index() { return emulation::position().block; }

@@ -33,6 +33,9 @@ using Stream = DL_GPU(Stream_t);
 
 inline constexpr int kThreads = 256;  // of a block
 
+// That an operator takes at a time where it can bound its scratch memory.
+inline constexpr int64_t kScratchElements = int64_t(1) << 24;
+
 DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
