@@ -145,7 +145,9 @@ def barriers(header: str) -> list[int]:
 
 
 CASES = [
-    (header, at) for header in ("gpu/block.h", "gpu/gemm.h") for at in range(len(barriers(header)))
+    (header, at)
+    for header in ("gpu/block.h", "gpu/gemm.h", "gpu/tiles.h")
+    for at in range(len(barriers(header)))
 ]
 
 
