@@ -1,4 +1,4 @@
-"""Compile the operators of dl-kernels with the GPU compilers that are here, and say which are not.
+"""Compile the operators of dl-kernels with the GPU compilers in PATH; say how to get the others.
 
 The front ends of nvcc and hipcc read every family that GPUs can have; ``--objects`` makes machine
 code of it too, which takes minutes a family.
@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,9 +24,10 @@ HOST_ONLY = '#include "dl_kernels/host_only.h"'
 
 @dataclass(frozen=True)
 class GpuCompiler:
-    """How one compiler is called. `check` stops after the front end."""
+    """How one compiler is called, and where it comes from. `check` stops after the front end."""
 
     name: str
+    source: str
     suffix: str
     flags: tuple[str, ...]
     check: tuple[str, ...]
@@ -34,6 +37,7 @@ class GpuCompiler:
 COMPILERS = (
     GpuCompiler(
         "nvcc",
+        "`tools/nox -s kernels-gpu` installs it on Linux",
         ".cu",
         (
             "-std=c++17",
@@ -46,6 +50,7 @@ COMPILERS = (
     # Without a platform it would look for nvcc, without a chip for a GPU.
     GpuCompiler(
         "hipcc",
+        "on Debian: apt-get install --no-install-recommends hipcc libamdhip64-dev rocm-device-libs",
         ".hip",
         ("-std=c++17", "--offload-arch=gfx90a", "-Wall"),
         ("-fsyntax-only",),
@@ -81,11 +86,16 @@ def main() -> int:
     failures = 0
     for compiler in COMPILERS:
         if shutil.which(compiler.name) is None:
-            print(f"{compiler.name}: skipped, it is not in PATH", flush=True)
+            print(f"{compiler.name}: skipped, it is not in PATH; {compiler.source}", flush=True)
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            for family in chosen:
-                error = compile_family(compiler, family, Path(folder), objects=options.objects)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ThreadPoolExecutor(os.cpu_count()) as pool,
+        ):
+            compile_one = partial(
+                compile_family, compiler, folder=Path(folder), objects=options.objects
+            )
+            for family, error in zip(chosen, pool.map(compile_one, chosen), strict=True):
                 failures += 1 if error else 0
                 verdict = f"failed\n{error}" if error else "ok"
                 print(f"{compiler.name}: {family.stem}: {verdict}", flush=True)
