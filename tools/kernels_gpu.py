@@ -80,11 +80,15 @@ def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--objects", action="store_true", help="make machine code too")
+    names = [compiler.name for compiler in COMPILERS]
+    parser.add_argument("--compiler", choices=names, help="only this one")
     parser.add_argument("families", nargs="*", help="names of families; all by default")
     options = parser.parse_args()
     chosen = [path for path in families() if not options.families or path.stem in options.families]
     failures = 0
     for compiler in COMPILERS:
+        if options.compiler not in (None, compiler.name):
+            continue
         if shutil.which(compiler.name) is None:
             print(f"{compiler.name}: skipped, it is not in PATH; {compiler.source}", flush=True)
             continue
