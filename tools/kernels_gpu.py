@@ -1,7 +1,7 @@
 """Compile the operators of dl-kernels with the GPU compilers in PATH; say how to get the others.
 
-The front ends of nvcc and hipcc read every family that GPUs can have; ``--objects`` makes machine
-code of it too, which takes minutes a family.
+Every family that GPUs can have is read, by nvcc as far as code that no machine runs yet: only then
+does it notice calls of the host's functions. ``--objects`` makes machine code of it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ HOST_ONLY = '#include "dl_kernels/host_only.h"'
 
 @dataclass(frozen=True)
 class GpuCompiler:
-    """How one compiler is called, and where it comes from. `check` stops after the front end."""
+    """How one compiler is called, and where it comes from. `check` stops early, `code` does not."""
 
     name: str
     source: str
     suffix: str
     flags: tuple[str, ...]
     check: tuple[str, ...]
+    code: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
 
 
@@ -39,13 +40,10 @@ COMPILERS = (
         "nvcc",
         "`tools/nox -s kernels-gpu` installs it on Linux",
         ".cu",
-        (
-            "-std=c++17",
-            "--expt-relaxed-constexpr",
-            "-gencode=arch=compute_80,code=sm_80",
-            "-gencode=arch=compute_90,code=sm_90",
-        ),
-        ("-fdevice-syntax-only",),
+        # A kernel that calls what only the host can run would compile with a warning.
+        ("-std=c++17", "--expt-relaxed-constexpr", "-Werror=cross-execution-space-call"),
+        ("-arch=compute_80", "-ptx"),
+        ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-c"),
     ),
     # Without a platform it would look for nvcc, without a chip for a GPU.
     GpuCompiler(
@@ -54,6 +52,7 @@ COMPILERS = (
         ".hip",
         ("-std=c++17", "--offload-arch=gfx90a", "-Wall"),
         ("-fsyntax-only",),
+        ("-c",),
         (("HIP_PLATFORM", "amd"),),
     ),
 )
@@ -69,9 +68,9 @@ def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects
     """Compile a family; return what went wrong, or nothing."""
     source = folder / f"{family.stem}{compiler.suffix}"
     source.write_text(f'#include "dl_kernels/ops/{family.name}"\n', encoding="utf-8")
-    command = [compiler.name, *compiler.flags, *(() if objects else compiler.check)]
+    command = [compiler.name, *compiler.flags, *(compiler.code if objects else compiler.check)]
     command += [f"-I{path}" for path in INCLUDES]
-    command += ["-c", str(source), "-o", str(source.with_suffix(".o"))]
+    command += [str(source), "-o", str(source.with_suffix(".out"))]
     environment = {**os.environ, **dict(compiler.environment)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return "" if done.returncode == 0 else done.stderr
