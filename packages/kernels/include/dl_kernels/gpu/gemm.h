@@ -9,15 +9,13 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/tiles.h"
 #include "dl_kernels/matrix.h"
 #include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 
 namespace gpu {
-
-inline constexpr int kTile = kThreads >= 256 ? 16 : 8;
-static_assert(kTile * kTile == kThreads, "a thread for each element of a tile");
 
 template <class C>
 struct GemmTiles {

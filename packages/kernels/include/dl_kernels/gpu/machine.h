@@ -21,7 +21,7 @@
 #define DL_GPU(name) cuda##name
 #endif
 
-#define DL_KERNEL __global__
+#define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
 #define DL_DEVICE __device__ __forceinline__
 #define DL_SHARED __shared__
 

@@ -1,10 +1,12 @@
 // Compares what the threads of a block do together with plain loops; the exit status says whether
 // they agree.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <vector>
 
+#include "dl_kernels/attention.h"
 #include "dl_kernels/block.h"
 #include "dl_kernels/gemm.h"
 #include "dl_kernels/sort.h"
@@ -119,6 +121,45 @@ bool sorts_agree(const Launch& launch, int64_t count, int64_t n) {
   return status == diopiSuccess;
 }
 
+// Several tiles of queries, keys and columns of the values, and several slices of each product.
+bool attention_agrees(const Launch& launch) {
+  constexpr int64_t queries = 40, keys = 70, width = 20, values = 36;
+  const auto numbers = [](int64_t count, int64_t modulus) {
+    std::vector<float> made(static_cast<size_t>(count));
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i] = static_cast<float>(static_cast<int64_t>(i * 7919) % modulus) / 100.0f - 0.5f;
+    return made;
+  };
+  const auto q = numbers(queries * width, 97), k = numbers(keys * width, 101),
+             v = numbers(keys * values, 103);
+  float* out = on_device(std::vector<float>(queries * values));
+  attention<float>(launch, AttentionShape{1, 1, 1, queries, keys, width, values, 1.0, 0, -1, -1},
+                   Strided4<const float>{on_device(q), 0, 0, width, 1},
+                   Strided4<const float>{on_device(k), 0, 0, width, 1},
+                   Strided4<const float>{on_device(v), 0, 0, values, 1}, AttentionMask{},
+                   Strided4<float>{out, 0, 0, values, 1}, Strided4<float>{});
+  const auto result = on_host(out, queries * values);
+  for (int64_t i = 0; i < queries; ++i) {
+    std::vector<double> wanted(values);
+    double total = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < width; ++d)
+        score += double(q[static_cast<size_t>(i * width + d)]) *
+                 double(k[static_cast<size_t>(j * width + d)]);
+      const double weight = std::exp(score);
+      total += weight;
+      for (int64_t d = 0; d < values; ++d)
+        wanted[static_cast<size_t>(d)] += weight * double(v[static_cast<size_t>(j * values + d)]);
+    }
+    for (int64_t d = 0; d < values; ++d) {
+      const double got = double(result[static_cast<size_t>(i * values + d)]);
+      if (!(std::abs(got - wanted[static_cast<size_t>(d)] / total) < 1e-5)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int main() {
@@ -135,6 +176,10 @@ int main() {
   // Rows of several tiles, and tiles of several rows.
   if (!sorts_agree(launch, 2, 3 * gpu::kSortTile + 5) || !sorts_agree(launch, 99, 11)) {
     std::puts("sorted rows do not agree with the standard library's");
+    return 1;
+  }
+  if (!attention_agrees(launch)) {
+    std::puts("attention does not agree with loops");
     return 1;
   }
   return 0;
