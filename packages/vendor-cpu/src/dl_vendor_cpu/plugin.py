@@ -15,6 +15,7 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 _LIBRARIES = Path(__file__).parent / "lib"
 
+
 def choose_library(directory: Path, levels: list[str]) -> Path | None:
     """The library in ``directory`` for the first of ``levels`` that has one; else None."""
     for level in levels:
