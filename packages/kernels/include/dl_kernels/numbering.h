@@ -1,8 +1,8 @@
 // Numbers for marked positions, as running counts.
 //
 //   number_marked(launch, n, marked, put)
-//       calls put(i, k) for every i in [0, n), where k of the positions 0 … i have marked(i); gives
-//       how many there are in all, for which it waits. Functors without references.
+//       calls put(i, k, marked(i)) for every i in [0, n), where k of the positions 0 … i are
+//       marked; gives how many there are in all, for which it waits. Functors without references.
 #ifndef DL_KERNELS_NUMBERING_H_
 #define DL_KERNELS_NUMBERING_H_
 
@@ -69,7 +69,9 @@ struct NumberPiece {
         left < kNumberedPiece ? left : kNumberedPiece,
         [&is_marked, first](int64_t i) { return static_cast<int64_t>(is_marked(first + i)); },
         [](int64_t a, int64_t b) { return a + b; },
-        [&put_number, first, before](int64_t i, int64_t k) { put_number(first + i, before + k); });
+        [&is_marked, &put_number, first, before](int64_t i, int64_t k) {
+          put_number(first + i, before + k, is_marked(first + i));
+        });
   }
 };
 
@@ -92,8 +94,9 @@ template <class Marked, class Put>
 int64_t number_marked(const Launch&, int64_t n, const Marked& marked, const Put& put) {
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
-    total += marked(i) ? 1 : 0;
-    put(i, total);
+    const bool is_marked = marked(i);
+    total += is_marked ? 1 : 0;
+    put(i, total, is_marked);
   }
   return total;
 }
