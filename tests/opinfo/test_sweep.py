@@ -11,7 +11,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from .conftest import Verdict
 from .gradients import check_backward
-from .native_entries import listed
+from .without_fallback import listed
 from .operators import full_name
 from .sweep import Report, check_forward
 from .written_forms import check_in_place, check_out
