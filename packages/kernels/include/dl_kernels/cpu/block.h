@@ -128,8 +128,8 @@ void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kern
 
 // The same for kernels that only map: no worker of a core lies idle.
 template <class Kernel>
-void mapped_rows(const Launch& launch, int64_t count, int64_t, int64_t width,
-                 const Kernel& kernel) {
+DL_FN void mapped_rows(const Launch& launch, int64_t count, int64_t, int64_t width,
+                       const Kernel& kernel) {
   rows(launch, count, width, kernel);
 }
 

@@ -26,8 +26,8 @@ inline void valid_range(const Axis& x, int64_t k, int64_t* first, int64_t* last)
 // Calls line(tap, channel, kx, oy, iy) for every tap and output line, iy being -1 outside the
 // image.
 template <class F>
-void each_line(const ColumnsShape& shape, const F& line) {
-  const Axis& y = shape.image.y;
+DL_FN void each_line(const ColumnsShape& shape, const F& line) {
+  const Axis y = shape.image.y;
   int64_t tap = 0;
   for (int64_t c = 0; c < shape.image.channels; ++c) {
     for (int64_t ky = 0; ky < y.kernel; ++ky) {
@@ -42,11 +42,12 @@ void each_line(const ColumnsShape& shape, const F& line) {
 }
 
 template <class T>
-void unfold_image(const ColumnsShape& shape, const T* image, T* columns) {
-  const Axis& x = shape.image.x;
+DL_FN void unfold_image(const ColumnsShape& shape, const T* image, T* columns) {
+  const Axis x = shape.image.x;
+  const int64_t height = shape.image.y.output;
   const T zero = cast<T>(compute_t<T>(0));
   each_line(shape, [&](int64_t tap, int64_t c, int64_t kx, int64_t i, int64_t iy) {
-    T* to = columns + (tap * shape.image.y.output + i) * x.output;
+    T* to = columns + (tap * height + i) * x.output;
     int64_t begin = 0, end = 0;
     if (iy >= 0) valid_range(x, kx, &begin, &end);
     for (int64_t ox = 0; ox < begin; ++ox) to[ox] = zero;
@@ -65,13 +66,14 @@ void unfold_image(const ColumnsShape& shape, const T* image, T* columns) {
 }
 
 template <class C>
-void fold_image(const ColumnsShape& shape, const C* columns, C* image) {
-  const Axis& x = shape.image.x;
+DL_FN void fold_image(const ColumnsShape& shape, const C* columns, C* image) {
+  const Axis x = shape.image.x;
+  const int64_t height = shape.image.y.output;
   each_line(shape, [&](int64_t tap, int64_t c, int64_t kx, int64_t i, int64_t iy) {
     if (iy < 0) return;
     int64_t begin, end;
     valid_range(x, kx, &begin, &end);
-    const C* from = columns + (tap * shape.image.y.output + i) * x.output;
+    const C* from = columns + (tap * height + i) * x.output;
     C* to = image + (c * shape.image.y.input + iy) * x.input + x.start(0) + kx * x.dilation;
     if (x.stride == 1) {
       DL_VECTOR_LOOP
