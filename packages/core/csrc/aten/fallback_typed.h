@@ -186,8 +186,8 @@ struct TypedFallback<Return(Args...)> {
     check_not_forked();
     const typed::Count count(info);
     // CPU kernels call other operators; those must neither record gradients nor be autocast.
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
     const DeviceScope scope(index);
     HostArguments host(index, false, false);
     host.begin();
