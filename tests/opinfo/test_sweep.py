@@ -11,9 +11,9 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from .conftest import Verdict
 from .gradients import check_backward
-from .without_fallback import listed
 from .operators import full_name
 from .sweep import Report, check_forward
+from .without_fallback import listed
 from .written_forms import check_in_place, check_out
 
 # Many operators of torch warn of others that are to replace them.
