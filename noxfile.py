@@ -1,8 +1,8 @@
 """Sessions of this repository. ``tools/nox -l`` lists them, ``tools/nox -s NAME`` runs one.
 
-Three environments serve them all, because each takes its time to install torch:
+Three environments serve nearly all, because each takes its time to install torch:
 ``toolchain`` builds and checks, ``environment`` holds nothing but the built wheels and what they
-need, ``torch-free`` proves that the contract does without torch.
+need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` has a compiler.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ TORCH = "torch==2.13.0"
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
+# The compiler of CUDA; what it needs of its other parts must have the same version.
+NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
 # What vendors load where it is installed.
 LIBRARIES = ("onednn-cpu-gomp", "scipy-openblas32")
 # What `import torch` does before and after the first vendor wheel is installed.
@@ -204,10 +206,16 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
     return failed
 
 
-@nox.session(name="kernels-gpu", venv_backend="none", default=False)
+@nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
-    """Compile the operators with the GPU compilers in PATH; says which it skipped."""
-    session.run(sys.executable, "tools/kernels_gpu.py", *session.posargs, external=True)
+    """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
+    path = os.environ["PATH"]
+    # Elsewhere, nvcc is used too if it is in PATH.
+    if sys.platform == "linux":
+        session.install(*CONSTRAINTS, *NVCC)
+        folders = session.env_dir.glob("lib/python*/site-packages/nvidia/cu*/bin")
+        path = os.pathsep.join([*map(str, folders), path])
+    session.run("python", "tools/kernels_gpu.py", *session.posargs, env={"PATH": path})
 
 
 @nox.session(venv_backend="none", requires=["toolchain"])

@@ -1,7 +1,7 @@
-"""Compile the operators of dl-kernels with the GPU compilers that are here, and say which are not.
+"""Compile the operators of dl-kernels with the GPU compilers in PATH; say how to get the others.
 
-The front ends of nvcc and hipcc read every family that GPUs can have; ``--objects`` makes machine
-code of it too, which takes minutes a family.
+Every family is read, by nvcc as far as code that no machine runs yet: only then
+does it notice calls of the host's functions. ``--objects`` makes machine code of it.
 """
 
 from __future__ import annotations
@@ -12,61 +12,63 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
-HOST_ONLY = '#include "dl_kernels/host_only.h"'
 
 
 @dataclass(frozen=True)
 class GpuCompiler:
-    """How one compiler is called. `check` stops after the front end."""
+    """How one compiler is called, and where it comes from. `check` stops early, `code` does not."""
 
     name: str
+    source: str
     suffix: str
     flags: tuple[str, ...]
     check: tuple[str, ...]
+    code: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
 
 
 COMPILERS = (
     GpuCompiler(
         "nvcc",
+        "`tools/nox -s kernels-gpu` installs it on Linux",
         ".cu",
-        (
-            "-std=c++17",
-            "--expt-relaxed-constexpr",
-            "-gencode=arch=compute_80,code=sm_80",
-            "-gencode=arch=compute_90,code=sm_90",
-        ),
-        ("-fdevice-syntax-only",),
+        # A kernel that calls what only the host can run would compile with a warning.
+        ("-std=c++17", "--expt-relaxed-constexpr", "-Werror=cross-execution-space-call"),
+        ("-arch=compute_80", "-ptx"),
+        ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-c"),
     ),
     # Without a platform it would look for nvcc, without a chip for a GPU.
     GpuCompiler(
         "hipcc",
+        "on Debian: apt-get install --no-install-recommends hipcc libamdhip64-dev rocm-device-libs",
         ".hip",
         ("-std=c++17", "--offload-arch=gfx90a", "-Wall"),
         ("-fsyntax-only",),
+        ("-c",),
         (("HIP_PLATFORM", "amd"),),
     ),
 )
 
 
 def families() -> list[Path]:
-    """The operator files that a GPU can have."""
-    found = sorted((INCLUDES[0] / "dl_kernels/ops").glob("*.inc"))
-    return [path for path in found if HOST_ONLY not in path.read_text(encoding="utf-8")]
+    """The files of operators."""
+    return sorted((INCLUDES[0] / "dl_kernels/ops").glob("*.inc"))
 
 
 def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects: bool) -> str:
     """Compile a family; return what went wrong, or nothing."""
     source = folder / f"{family.stem}{compiler.suffix}"
     source.write_text(f'#include "dl_kernels/ops/{family.name}"\n', encoding="utf-8")
-    command = [compiler.name, *compiler.flags, *(() if objects else compiler.check)]
+    command = [compiler.name, *compiler.flags, *(compiler.code if objects else compiler.check)]
     command += [f"-I{path}" for path in INCLUDES]
-    command += ["-c", str(source), "-o", str(source.with_suffix(".o"))]
+    command += [str(source), "-o", str(source.with_suffix(".out"))]
     environment = {**os.environ, **dict(compiler.environment)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return "" if done.returncode == 0 else done.stderr
@@ -75,17 +77,26 @@ def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--objects", action="store_true", help="make machine code too")
+    names = [compiler.name for compiler in COMPILERS]
+    parser.add_argument("--compiler", choices=names, help="only this one")
     parser.add_argument("families", nargs="*", help="names of families; all by default")
     options = parser.parse_args()
     chosen = [path for path in families() if not options.families or path.stem in options.families]
     failures = 0
     for compiler in COMPILERS:
-        if shutil.which(compiler.name) is None:
-            print(f"{compiler.name}: skipped, it is not in PATH", flush=True)
+        if options.compiler not in (None, compiler.name):
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            for family in chosen:
-                error = compile_family(compiler, family, Path(folder), objects=options.objects)
+        if shutil.which(compiler.name) is None:
+            print(f"{compiler.name}: skipped, it is not in PATH; {compiler.source}", flush=True)
+            continue
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ThreadPoolExecutor(os.cpu_count()) as pool,
+        ):
+            compile_one = partial(
+                compile_family, compiler, folder=Path(folder), objects=options.objects
+            )
+            for family, error in zip(chosen, pool.map(compile_one, chosen), strict=True):
                 failures += 1 if error else 0
                 verdict = f"failed\n{error}" if error else "ok"
                 print(f"{compiler.name}: {family.stem}: {verdict}", flush=True)

@@ -111,11 +111,13 @@ setup(
             extra_compile_args=[
                 "-O2",
                 "-g0",
+                # torch's pool of threads is OpenMP's: without it at::parallel_for is a plain loop.
+                "-fopenmp",
                 "-fvisibility=hidden",
                 "-Wall",
                 "-Wno-unused-local-typedefs",
             ],
-            extra_link_args=["-Wl,--as-needed"],
+            extra_link_args=["-fopenmp", "-Wl,--as-needed"],
         )
     ],
     cmdclass={"build_ext": BuildInUnits, "build_py": BuildWithRecord},

@@ -1,14 +1,15 @@
 """One library per instruction set, from the same sources; all else stands in pyproject.toml.
 
-``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` (the default) and ``v4``, the
-x86-64 levels, or ``all`` for a release. On other processors there is one library, ``native``.
+``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` and ``v4``, the x86-64 levels,
+or ``all`` for a release; by default the best one that this machine has. On other processors there
+is one library, ``native``.
 
 ``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
 for hosts that look them up by name and provide DIOPI's runtime functions.
 """
 
 import os
-import platform
+import runpy
 from pathlib import Path
 
 from setuptools import setup
@@ -40,9 +41,10 @@ HEADERS = [
 
 def levels() -> list[str]:
     """The instruction sets to build for."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return ["native"]
-    wanted = os.environ.get("DL_BUILD_ISA") or "v3"
+    here: list[str] = runpy.run_path("src/dl_vendor_cpu/levels.py")["levels_here"]()
+    if here == ["native"]:
+        return here
+    wanted = os.environ.get("DL_BUILD_ISA") or (here or ["v2"])[0]
     chosen = ["v2", "v3", "v4"] if wanted == "all" else wanted.split(",")
     unknown = [level for level in chosen if level not in FLAGS]
     if unknown:

@@ -14,6 +14,7 @@ import os
 import torch
 
 torch.set_num_threads(2)
+host = torch.ones(1 << 22)
 x = torch.ones(1 << 22, device="dl")
 assert (x + x).sum().item() == 2 << 22
 model = torch.nn.Linear(4, 4).to("dl")
@@ -45,7 +46,7 @@ ACTIONS = {
     "fallback": "x.view(2, -1).lgamma_()",
     "small fallback": "x[:1].lgamma_()",
     "copy to the host": "x.cpu()",
-    "copy to the device": "x.copy_(torch.ones(1 << 22))",
+    "copy to the device": "x.copy_(host)",
     "storage": "x.untyped_storage().cpu()",
     "item": "x[0].item()",
     "module": "model(x[:4])",

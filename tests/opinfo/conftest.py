@@ -7,6 +7,7 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 import torch
@@ -22,6 +23,8 @@ Counts = defaultdict[str, Counter[str]]
 
 _counts: Counts = defaultdict(Counter)
 """What the summary tells, under "forward float32 on cpu"."""
+_native: dict[str, dict[str, list[bool]]] = {}
+"""By vendor and base operator: whether each of its entries ran without a fallback."""
 
 
 @pytest.fixture(scope="session")
@@ -102,9 +105,26 @@ def native_counts(vendor: str) -> Callable[[bool], None]:
     return count
 
 
+@pytest.fixture
+def without_fallback(vendor: str) -> Callable[[Any, bool], None]:
+    """Counts an operator of OpInfo: all of its samples right with native operators, or not."""
+
+    def count(op: Any, native: bool) -> None:
+        _native.setdefault(vendor, {}).setdefault(op.name, []).append(native)
+
+    return count
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for what, counts in sorted(_counts.items()):
         samples = f", {counts['samples']} samples" if counts["samples"] else ""
         terminalreporter.write_line(
             f"OpInfo {what}: {counts['right']} of {counts['all']} right{samples}"
+        )
+    for vendor, operators in sorted(_native.items()):
+        entries = [entry for base in operators.values() for entry in base]
+        terminalreporter.write_line(
+            f"OpInfo forward float32 without fallback on {vendor}: {sum(entries)} of "
+            f"{len(entries)} entries, {sum(map(any, operators.values()))} of {len(operators)} "
+            f"base operators ({sum(map(all, operators.values()))} with all of their entries)"
         )

@@ -13,6 +13,7 @@ from .conftest import Verdict
 from .gradients import check_backward
 from .operators import full_name
 from .sweep import Report, check_forward
+from .without_fallback import listed
 from .written_forms import check_in_place, check_out
 
 # Many operators of torch warn of others that are to replace them.
@@ -61,8 +62,25 @@ def cases(dtypes: tuple[torch.dtype, ...], modes: tuple[str, ...]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("op", "mode", "dtype"), cases((torch.float32,), ("forward",)))
-def test_operator_is_right(op: Any, mode: str, dtype: torch.dtype, verdict: Verdict) -> None:
-    verdict.judge(CHECKS[mode](op, dtype, "dl"), full_name(op), mode, dtype)
+def test_operator_is_right(
+    op: Any,
+    mode: str,
+    dtype: torch.dtype,
+    verdict: Verdict,
+    without_fallback: Callable[[Any, bool], None],
+) -> None:
+    torch.dl.reset_fallback_stats()
+    report = CHECKS[mode](op, dtype, "dl")
+    fell_back = sorted(torch.dl.fallback_stats())
+    verdict.judge(report, full_name(op), mode, dtype)
+    native = report.samples > 0 and not fell_back and not report.problems
+    without_fallback(op, native)
+    if full_name(op) in listed(verdict.vendor):
+        assert native, f"{full_name(op)} is listed to need no fallback; fell back: {fell_back}"
+    else:
+        assert not native or not listed(verdict.vendor), (
+            f"{full_name(op)} needs no fallback: add it to without_fallback_{verdict.vendor}.txt"
+        )
 
 
 @pytest.mark.sampled

@@ -1,4 +1,4 @@
-"""The emulated GPU as a vendor library: built once from every family that GPUs can have."""
+"""The emulated GPU as a vendor library: built once from every family of operators."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ FLAGS = ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"
 FOLDERS = [f"-I{include_dir()}", f"-I{contract_dir()}"]
 
 
-def families(*, for_gpu: bool) -> list[Path]:
-    """The operator files that a GPU can have, or those written for the host's memory."""
-    marker = '#include "dl_kernels/host_only.h"'
-    found = sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
-    return [path for path in found if (marker not in path.read_text("utf-8")) == for_gpu]
+def families() -> list[Path]:
+    """The files of operators."""
+    return sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
 
 
 def missing_compiler() -> str | None:
@@ -44,7 +42,7 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
-    for family in families(for_gpu=True):
+    for family in families():
         source = folder / f"{family.stem}.cpp"
         source.write_text(
             f'#include "dl_kernels/ops/{family.name}"\n#include "families.h"\n'

@@ -48,8 +48,8 @@ def operators_of(family: Path) -> list[str]:
 
 
 @needs_compiler
-def test_every_operator_of_the_gpu_families_is_there(library: Path) -> None:
-    wanted = {name for family in families(for_gpu=True) for name in operators_of(family)}
+def test_every_operator_is_there(library: Path) -> None:
+    wanted = {name for family in families() for name in operators_of(family)}
     with load_vendor(library) as vendor:
         assert {name for name in wanted if not vendor.operators[name]} == set()
         assert not vendor.host_accessible
@@ -59,11 +59,9 @@ def test_every_operator_of_the_gpu_families_is_there(library: Path) -> None:
 def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     if not NUMERIC_TESTS.is_dir():
         pytest.skip(f"the CPU vendor's tests are not at {NUMERIC_TESTS}")
-    host_only = [name for family in families(for_gpu=False) for name in operators_of(family)]
     environment = {
         **os.environ,
         "DL_TEST_LIBRARY": str(library),
-        "DL_TEST_WITHOUT": ",".join(host_only),
         "PYTHONPATH": os.pathsep.join(
             [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
         ),
@@ -77,7 +75,7 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
         "test_runtime.py",
     }
     command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q"]
-    command += ["-p", "skip_host_only"]
+    command += ["-p", "share_of_tests"]
     files = sorted(str(path) for path in NUMERIC_TESTS.glob("test_*.py") if path.name not in own)
 
     def run(part: list[str]) -> subprocess.CompletedProcess[str]:
@@ -145,8 +143,20 @@ def barriers(header: str) -> list[int]:
 
 
 CASES = [
-    (header, at) for header in ("gpu/block.h", "gpu/gemm.h") for at in range(len(barriers(header)))
+    (header, at)
+    for header in ("gpu/block.h", "gpu/gemm.h", "gpu/sort.h", "gpu/tiles.h")
+    for at in range(len(barriers(header)))
 ]
+
+
+@needs_compiler
+def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
+    compile_object(EMULATION / "check" / "atomics.cpp", tmp_path / "atomics.o", "-pthread")
+    program = tmp_path / "atomics"
+    link = [*COMPILER, "-pthread", "-o", str(program), str(tmp_path / "atomics.o")]
+    subprocess.run(link, check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def build_collectives(folder: Path) -> Path:

@@ -43,6 +43,8 @@ def laid_out(array: Array, layout: str) -> Array:
         return np.ascontiguousarray(array).reshape(array.shape)
     if layout == "transposed":
         return np.ascontiguousarray(array.T).T
+    if layout == "channels last":
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
     wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
     wide[..., ::2] = array
     return wide[..., ::2]

@@ -90,6 +90,24 @@ def test_place_out_of_range_is_named_and_nothing_written(vendor: Vendor, bad: in
     check(a, x, OpClass.EXACT, "IndexPutInp")
 
 
+def test_largest_of_many_places_out_of_range_is_named(vendor: Vendor) -> None:
+    a, index = vendor.tensor(np.zeros(4, np.float32)), np.zeros(40000, np.int64)
+    index[[100, 20000, 39999]] = -7, 9, 5
+    with pytest.raises(OperatorError, match="index 9 is out of bounds for dimension 0 with size 4"):
+        vendor.op.Index(a, [vendor.tensor(index)])
+    index[[20000, 39999]] = 0
+    with pytest.raises(OperatorError, match="index -7 is out of bounds"):
+        vendor.op.Index(a, [vendor.tensor(index)])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_index_of_other_dtypes(vendor: Vendor, dtype: str) -> None:
+    a, x = place(vendor, numbers((3, 4), "float32", 318), "float32")
+    index = np.array([2, 0, 1], dtype)
+    at = index.astype(bool) if dtype == "uint8" else index
+    check(vendor.op.Index(a, [vendor.tensor(index)]), x[at], OpClass.EXACT, "Index")
+
+
 def test_shapes_that_do_not_fit_are_named(vendor: Vendor) -> None:
     a = vendor.tensor(np.zeros((4, 5), np.float32))
     with pytest.raises(OperatorError, match="2 and 3 elements in dim 0 do not broadcast"):

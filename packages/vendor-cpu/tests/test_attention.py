@@ -39,6 +39,7 @@ CASES = {
     "causal-wide": Case(1, 2, 2, 9, 200, 32, 16, causal=True),
     "causal-tall": Case(1, 2, 2, 200, 9, 8, 24, causal=True),
     "grouped": Case(2, 6, 2, 65, 66, 16, 16),
+    "wide": Case(1, 2, 1, 9, 40, 70, 40),
     "added": Case(2, 3, 3, 66, 131, 16, 16, mask="same", mask_shape=(2, 3, 66, 131)),
     "added-wide": Case(2, 2, 2, 5, 9, 16, 16, mask="wide", mask_shape=(1, 2, 5, 9)),
     "padding": Case(2, 2, 1, 66, 131, 16, 16, mask="bool", mask_shape=(2, 1, 1, 131)),

@@ -275,6 +275,29 @@ def test_pow_of_floats(vendor: Vendor, dtype: str, exponent: float) -> None:
     check(d, x ** np.longdouble(exponent), OpClass.ELEMENTARY, "PowInpTensor")
 
 
+SPECIAL = np.array(
+    (
+        *(0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 2.5, -2.5, 1e-40, -1e-40, 1e-45, 3e38, -3e38),
+        *(127, -149, 2**24 - 1, 1 - 2**-24, 1 + 2**-23, np.inf, -np.inf, np.nan),
+    ),
+    np.float32,
+)
+
+
+def test_pow_of_special_values_is_that_of_ieee(vendor: Vendor) -> None:
+    base, exponent = (part.ravel() for part in np.meshgrid(SPECIAL, SPECIAL))
+    out = vendor.empty(base.shape, dtype="float32")
+    vendor.op.PowTensor(out, vendor.tensor(base), vendor.tensor(exponent))
+    with np.errstate(all="ignore"):
+        want = np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(np.float32)
+    got = out.numpy()
+    finite = np.isfinite(want) & (want != 0)
+    np.testing.assert_array_equal(got[~finite], want[~finite])
+    number = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(want[number]))
+    np.testing.assert_allclose(got[finite], want[finite], rtol=2**-23)
+
+
 @pytest.mark.parametrize("dtype", INTS)
 def test_pow_of_integers_wraps(vendor: Vendor, dtype: str) -> None:
     a, x = place(vendor, [0, 1, 2, 3, 5], dtype)

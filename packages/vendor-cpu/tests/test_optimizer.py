@@ -84,6 +84,40 @@ def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
     assert (tensors[0][0].numpy() > 0).all()
 
 
+def test_fused_adam_takes_many_parameters(vendor: Vendor) -> None:
+    """More than go together, of several dtypes, sizes and layouts, each with its own step."""
+    count, sizes = 60, ((5, 7), (0, 3), (1, 1), (90, 100))
+    lists: list[list[Any]] = [[], [], [], []]
+    steps, wanted = [], []
+    for i in range(count):
+        dtype, layout = ("float32", "bfloat16")[i // 40], ("dense", "transposed")[i % 7 == 3]
+        step, shape = 1 + i % 3, sizes[i % 4] if i < 8 else (3, i)
+        placed = [
+            place(vendor, numbers(shape, dtype, 1000 * k + i, low, 1), dtype, layout)
+            for k, low in enumerate((-1, -1, -1, 0.1))
+        ]
+        for tensors, (tensor, _) in zip(lists, placed, strict=True):
+            tensors.append(tensor)
+        values = [x for _, x in placed]
+        wanted.append(step_of(*values, values[3], step, amsgrad=False, coupled=False, lr=LR)[:3])
+        step_dtype = (np.float32, np.float64, np.int64)[i % 3]
+        steps.append(vendor.tensor(np.array(step, step_dtype)))
+    vendor.op.FusedAdamW(*lists, None, steps, LR, BETA1, BETA2, EPS, DECAY, False, False)
+    params, _, means, squares = lists
+    for got, want in zip(zip(params, means, squares, strict=True), wanted, strict=True):
+        for tensor, reference in zip(got, want, strict=True):
+            terms = {"reduction_length": 16, "magnitude": np.abs(reference) + 1}
+            check(tensor, reference, OpClass.REDUCTION, "FusedAdamW", **terms)
+
+
+def test_steps_are_counted_in_a_dtype_that_holds_them(vendor: Vendor) -> None:
+    lists = [[vendor.tensor(np.ones(3, np.float32))] for _ in range(4)]
+    steps = [vendor.tensor(np.array(1, np.int8))]
+    with pytest.raises(OperatorError, match="diopiDtypeNotSupported"):
+        vendor.op.FusedAdamW(*lists, None, steps, LR, BETA1, BETA2, EPS, DECAY, False, False)
+    assert (lists[0][0].numpy() == 1).all()
+
+
 @pytest.mark.parametrize(
     ("momentum", "dampening", "nesterov"),
     [(0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.3, False), (0.9, 0.0, True)],
@@ -141,6 +175,38 @@ def test_unscaling_finds_what_is_not_finite(vendor: Vendor, dtype: str) -> None:
             [good, place(vendor, source, dtype)[0]], found, scale
         )
         assert found.numpy() == 1
+
+
+def test_unscaling_takes_many_gradients(vendor: Vendor) -> None:
+    shapes = [(3, i) for i in range(30)] + [(95, 95)]
+    placed = [
+        place(
+            vendor,
+            numbers(shape, "float32", 300 + i),
+            ("float16", "float32")[i > 27],
+            ("dense", "transposed")[i % 5 == 2],
+        )
+        for i, shape in enumerate(shapes)
+    ]
+    found, scale = vendor.tensor(np.zeros((), np.float32)), vendor.tensor(np.array(4, np.float32))
+    grads = [grad for grad, _ in placed]
+    vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp(grads, found, scale)
+    for grad, x in placed:
+        check(grad, x * 4, OpClass.EXACT, "unscale")
+    assert found.numpy() == 0
+    # The last element of the last gradient.
+    source = np.zeros((95, 95), np.float32)
+    source[-1, -1] = np.inf
+    grads[-1] = vendor.tensor(source)
+    vendor.op.AmpForeachNonFiniteCheckAndUnscaleInp(grads, found, scale)
+    assert found.numpy() == 1
+
+
+def test_scale_that_would_overflow_stays(vendor: Vendor) -> None:
+    scale = vendor.tensor(np.array([3e38], np.float32))
+    tracker = vendor.tensor(np.array([0], np.int32))
+    vendor.op.AmpUpdateScaleInp(scale, tracker, vendor.tensor(np.zeros(1, np.float32)), 2.0, 0.5, 1)
+    assert (scale.numpy()[0], tracker.numpy()[0]) == (np.float32(3e38), 0)
 
 
 def test_scale_grows_and_backs_off(vendor: Vendor) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dl_vendor_cpu import plugin
+from dl_vendor_cpu import levels, plugin
 
 V2 = {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}
 V3 = V2 | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
@@ -15,7 +15,7 @@ V4 = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 
 @pytest.mark.parametrize(
-    ("flags", "levels"),
+    ("flags", "expected"),
     [
         (V4, ["v4", "v3", "v2"]),
         (V3, ["v3", "v2"]),
@@ -25,14 +25,14 @@ V4 = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
         (set(), []),
     ],
 )
-def test_level_needs_all_of_its_features(flags: set[str], levels: list[str]) -> None:
-    assert plugin.supported_levels(frozenset(flags)) == levels
+def test_level_needs_all_of_its_features(flags: set[str], expected: list[str]) -> None:
+    assert levels.supported_levels(frozenset(flags)) == expected
 
 
 def test_flags_of_the_first_processor_count() -> None:
     text = "processor : 0\nflags\t\t: fpu avx2\n\nprocessor : 1\nflags\t\t: fpu\n"
-    assert plugin.processor_flags(text) == {"fpu", "avx2"}
-    assert plugin.processor_flags("processor : 0\n") == set()
+    assert levels.processor_flags(text) == {"fpu", "avx2"}
+    assert levels.processor_flags("processor : 0\n") == set()
 
 
 def test_best_library_that_is_there_is_chosen(tmp_path: Path) -> None:

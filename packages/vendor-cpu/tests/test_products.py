@@ -167,6 +167,8 @@ CONVOLUTIONS = [
     (3, 6, 5, 5, 6, 1, 1, 0, 1, 1),
     (2, 2, 3, 6, 6, 5, 3, 2, 1, 1),
     (1, 16, 8, 40, 50, 3, 1, 1, 1, 1),
+    (2, 40, 26, 4, 5, 3, 1, 1, 1, 2),  # groups that are worth a matrix product
+    (2, 3, 6, 7, 8, 3, 2, 1, 1, 3),  # each channel a group with two filters
 ]
 
 

@@ -186,16 +186,27 @@ def test_layer_norm_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 9), (4, 5, 6, 7)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        ((6, 5), "dense"),
+        ((6, 5, 9), "dense"),
+        ((4, 5, 6, 7), "dense"),
+        ((4, 5, 6, 7), "channels last"),
+        ((3, 5, 71, 20), "dense"),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_batch_norm_and_its_gradient(
-    vendor: Vendor, dtype: str, shape: tuple[int, ...], training: bool
+    vendor: Vendor, dtype: str, shape: tuple[int, ...], layout: str, training: bool
 ) -> None:
     axes = (0, *range(2, len(shape)))
     count = int(np.prod(shape)) // 5
     view = (1, 5, *(1,) * (len(shape) - 2))
-    a, x = place(vendor, numbers(shape, dtype, 91), dtype)
-    g, grad = place(vendor, numbers(shape, dtype, 92), dtype, "transposed")
+    a, x = place(vendor, numbers(shape, dtype, 91), dtype, layout)
+    others = "transposed" if layout == "dense" else layout
+    g, grad = place(vendor, numbers(shape, dtype, 92), dtype, others)
     w, weight = place(vendor, numbers((5,), dtype, 93, 0.5, 2), dtype)
     b, bias = place(vendor, numbers((5,), dtype, 94), dtype)
     rm, running_mean = place(vendor, numbers((5,), dtype, 95), dtype)
@@ -206,7 +217,7 @@ def test_batch_norm_and_its_gradient(
         scale = 1 / np.sqrt(running_var.reshape(view) + np.longdouble(1e-5))
         hat = (x - mu) * scale
     statistics = "float64" if dtype == "float64" else "float32"
-    out = out_like(vendor, shape, dtype)
+    out = out_like(vendor, shape, dtype, layout)
     mean, invstd = out_like(vendor, (5,), statistics), out_like(vendor, (5,), statistics)
     vendor.op.BatchNorm(out, mean, invstd, a, w, b, rm, rv, training, 0.1, 1e-5)
     wide = weight.reshape(view)
@@ -244,7 +255,7 @@ def test_batch_norm_and_its_gradient(
         rm_in, rv_in = rm, rv
 
     gi, gw, gb = (
-        out_like(vendor, shape, dtype),
+        out_like(vendor, shape, dtype, layout),
         out_like(vendor, (5,), dtype),
         out_like(vendor, (5,), dtype),
     )
@@ -369,6 +380,27 @@ def test_nll_loss_and_its_gradient(vendor: Vendor, dtype: str, shape: tuple[int,
             "NLLLossBackward",
             **terms(4, np.abs(want_gradient)),
         )
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_nll_loss_of_many_targets(vendor: Vendor, weighted: bool) -> None:
+    count = 40000
+    a, x = place(vendor, numbers((count, 3), "float32", 101, -4, 0), "float32")
+    target = np.random.default_rng(102).integers(0, 4, count)
+    t = vendor.tensor(target)
+    w, weight = place(vendor, np.array([0.5, 1, 2] if weighted else np.ones(3)), "float32")
+    losses, weights = nll(x, target, weight, 3)
+    out, total = out_like(vendor, (), "float32"), out_like(vendor, (), "float32")
+    vendor.op.NLLLossV2(out, total, a, t, w if weighted else None, "mean", 3)
+    want = losses.sum() / weights.sum()
+    check(out, want, OpClass.REDUCTION, "NLLLossV2", **terms(count, np.abs(want)))
+    check(total, weights.sum(), OpClass.EXACT, "total_weight")
+    gi = out_like(vendor, (count, 3), "float32")
+    g, grad = place(vendor, np.array(3.0), "float32")
+    vendor.op.NLLLossBackward(gi, g, a, t, w if weighted else None, "mean", 3)
+    hot = np.eye(3)[np.where(target < 3, target, 0)]
+    want_gradient = -hot * weights[:, None] * grad / weights.sum()
+    check(gi, want_gradient, OpClass.REDUCTION, "grad_input", **terms(4, np.abs(want_gradient)))
 
 
 def test_nll_loss_refuses_targets_that_are_no_classes(vendor: Vendor) -> None:

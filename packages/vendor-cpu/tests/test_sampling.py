@@ -36,6 +36,17 @@ def test_permutations_exchange_elements(vendor: Vendor, dtype: str, layout: str)
     assert generator.offset == offset + (n + 1) // 2
 
 
+@pytest.mark.parametrize("n", [1, 2, 3000])
+def test_permutations_of_other_sizes(vendor: Vendor, n: int) -> None:
+    out = out_like(vendor, (n,), "int64")
+    vendor.op.Randperm(out, n, Generator(seed=77, offset=1))
+    want = list(range(n))
+    for i, word in enumerate(long_words(77, 1, n)):
+        other = i + (word * (n - i) >> 64)
+        want[i], want[other] = want[other], want[i]
+    assert out.numpy().tolist() == want
+
+
 def test_permutation_of_nothing_and_of_the_wrong_size(vendor: Vendor) -> None:
     generator = Generator(seed=1)
     vendor.op.Randperm(out_like(vendor, (0,), "int64"), 0, generator)
@@ -66,6 +77,32 @@ def test_draws_without_replacement_order_exponential_numbers(vendor: Vendor, sam
     keys = -np.log1p(-units(72, 0, 40)) / weights.astype(np.float64)
     assert np.array_equal(out.numpy(), np.argsort(keys)[:samples])
     assert generator.offset == 20
+
+
+def test_rows_are_drawn_without_replacement_apart(vendor: Vendor) -> None:
+    weights = np.random.default_rng(7).uniform(0.1, 3, (5, 333)).astype(np.float32)
+    out, generator = out_like(vendor, (5, 20), "int64"), Generator(seed=79, offset=1)
+    vendor.op.Multinomial(out, vendor.tensor(weights), 20, False, generator)
+    keys = -np.log1p(-units(79, 1, weights.size)).reshape(weights.shape) / weights.astype(float)
+    assert np.array_equal(out.numpy(), np.argsort(keys, axis=1)[:, :20])
+    assert generator.offset == 1 + (weights.size + 1) // 2
+
+
+def test_long_rows_are_drawn_with_replacement(vendor: Vendor) -> None:
+    weights = np.random.default_rng(8).integers(0, 4, (3, 700)).astype(np.float32)
+    out = out_like(vendor, (3, 50), "int64")
+    vendor.op.Multinomial(out, vendor.tensor(weights), 50, True, Generator(seed=80))
+    sums = np.cumsum(weights.astype(np.float64), axis=1)
+    drawn = units(80, 0, 150).reshape(3, 50) * sums[:, -1:]
+    want = np.stack([np.searchsorted(s, d, side="right") for s, d in zip(sums, drawn, strict=True)])
+    assert np.array_equal(out.numpy(), want)
+    assert (np.take_along_axis(weights, out.numpy(), 1) > 0).all()
+
+
+def test_the_first_row_that_is_wrong_is_reported(vendor: Vendor) -> None:
+    weights = vendor.tensor(np.array([[1, 1], [0, 0], [1, -1]], np.float32))
+    with pytest.raises(OperatorError, match="sum of prob"):
+        vendor.op.Multinomial(out_like(vendor, (3, 1), "int64"), weights, 1, True, Generator())
 
 
 def test_weightless_categories_come_last(vendor: Vendor) -> None:

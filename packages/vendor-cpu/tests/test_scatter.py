@@ -23,6 +23,14 @@ def scattered(x: Array, dim: int, index: Array, source: Array, reduce: str) -> A
     return want
 
 
+def factors(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Numbers whose products do not come to 0: odd integers, floats around 1 and -1."""
+    if dtype not in FLOATS:
+        return 2 * numbers(shape, dtype, seed) + 1
+    signs = np.random.default_rng(seed + 1).choice([-1, 1], shape)
+    return np.asarray(signs * numbers(shape, dtype, seed, 0.7, 1.3))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dim", [0, 1, -1])
 @pytest.mark.parametrize("dtype", REALS)
@@ -59,6 +67,58 @@ def test_scatter_reduces(vendor: Vendor, dtype: str, dim: int, layout: str, redu
         check(a, want, OpClass.EXACT, "ScatterInp")
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", REALS)
+def test_long_scatter_replaces(vendor: Vendor, dtype: str, dim: int) -> None:
+    shape = (90, 3) if dim == 0 else (3, 90)
+    a, x = place(vendor, numbers(shape, dtype, 320), dtype)
+    b, source = place(vendor, numbers(shape, dtype, 321), dtype)
+    index = np.argsort(np.random.default_rng(322).random(shape), axis=dim)
+    vendor.op.ScatterInp(a, dim, b, vendor.tensor(index), "")
+    check(a, scattered(x, dim, index, source, ""), OpClass.EXACT, "ScatterInp")
+
+
+@pytest.mark.parametrize("reduce", REDUCE)
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_many_elements_meet_at_few_places(
+    vendor: Vendor, dtype: str, dim: int, reduce: str
+) -> None:
+    shape, long = ((3, 5), (90, 5)) if dim == 0 else ((5, 3), (5, 90))
+    a, x = place(vendor, factors(shape, dtype, 323), dtype)
+    b, source = place(vendor, factors(long, dtype, 324), dtype)
+    index = np.random.default_rng(325).integers(0, 3, long)
+    want = scattered(x, dim, index, source, reduce)
+    size = scattered(np.abs(x), dim, index, np.abs(source), reduce)
+    vendor.op.ScatterInp(a, dim, b, vendor.tensor(index), reduce)
+    if dtype in FLOATS and reduce in ("add", "multiply"):
+        check(a, want, OpClass.REDUCTION, "ScatterInp", reduction_length=90, magnitude=size)
+    else:
+        check(a, want, OpClass.EXACT, "ScatterInp")
+
+
+@pytest.mark.parametrize("reduce", REDUCE)
+def test_many_bools_meet_at_few_places(vendor: Vendor, reduce: str) -> None:
+    a, x = place(vendor, numbers((7,), "bool", 326), "bool")
+    b, source = place(vendor, np.random.default_rng(327).random(60) < 0.1, "bool")
+    index = np.random.default_rng(328).integers(0, 7, 60)
+    vendor.op.ScatterInp(a, 0, b, vendor.tensor(index), reduce)
+    check(a, scattered(x, 0, index, source, reduce), OpClass.EXACT, "ScatterInp")
+
+
+@pytest.mark.parametrize("reduce", REDUCE)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int16"])
+def test_nan_and_infinity_scatter(vendor: Vendor, dtype: str, reduce: str) -> None:
+    special = [np.nan, 1, -np.inf, np.inf, 0, 2] if dtype in FLOATS else [7, 1, -9, 9, 0, 2]
+    a, x = place(vendor, np.ones(4), dtype)
+    b, source = place(vendor, np.tile(special, 10), dtype)
+    index = np.tile([0, 1, 1, 2, 2, 3], 10)
+    vendor.op.ScatterInp(a, 0, b, vendor.tensor(index), reduce)
+    with np.errstate(invalid="ignore"):
+        want = scattered(x, 0, index, source, reduce)
+    check(a, want, OpClass.EXACT, "ScatterInp")
+
+
 @pytest.mark.parametrize("dtype", REALS)
 def test_scatter_of_a_number(vendor: Vendor, dtype: str) -> None:
     a, x = place(vendor, numbers((3, 4), dtype, 307), dtype)
@@ -66,6 +126,19 @@ def test_scatter_of_a_number(vendor: Vendor, dtype: str) -> None:
     want = scattered(x, 0, index, np.full((1, 4), 1, x.dtype), "")
     vendor.op.ScatterInpScalar(a, 0, 1, vendor.tensor(index), "")
     check(a, want, OpClass.EXACT, "ScatterInpScalar")
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_scatter_adds_a_number_many_times(vendor: Vendor, dtype: str) -> None:
+    a, x = place(vendor, numbers((3,), dtype, 329), dtype)
+    index = np.random.default_rng(330).integers(0, 3, 60)
+    out = out_like(vendor, (3,), dtype)
+    vendor.op.ScatterScalar(out, a, 0, 2, vendor.tensor(index), "add")
+    want = x + (2 * np.bincount(index, minlength=3)).astype(x.dtype)
+    terms = {"reduction_length": 60, "magnitude": np.abs(want)} if dtype in FLOATS else {}
+    op_class = OpClass.REDUCTION if dtype in FLOATS else OpClass.EXACT
+    check(out, want, op_class, "ScatterScalar", **terms)
+    check(a, x, OpClass.EXACT, "ScatterScalar")
 
 
 def test_scatter_without_dimensions(vendor: Vendor) -> None:
@@ -84,6 +157,14 @@ def test_scatter_out_of_range_writes_nothing(vendor: Vendor, bad: int) -> None:
     with pytest.raises(OperatorError, match=message):
         vendor.op.ScatterInp(a, 0, a, vendor.tensor(index), "add")
     check(a, x, OpClass.EXACT, "ScatterInp")
+
+
+def test_first_of_many_bad_indexes_is_named(vendor: Vendor) -> None:
+    a, source = out_like(vendor, (3,), "float32"), out_like(vendor, (40000,), "float32")
+    index = np.zeros(40000, np.int64)
+    index[[20001, 20005, 39000]] = 4, 5, 6
+    with pytest.raises(OperatorError, match=r"index 4 at position 20001 is out of range \[0, 3\)"):
+        vendor.op.ScatterInp(a, 0, source, vendor.tensor(index), "")
 
 
 def test_scatter_names_what_does_not_fit(vendor: Vendor) -> None:

@@ -95,6 +95,21 @@ def test_topk_along_the_first_dimension(vendor: Vendor) -> None:
     assert np.array_equal(where.numpy(), np.argsort(-x, axis=0, kind="stable")[:5])
 
 
+@pytest.mark.parametrize("k", [1, 50, 700])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_topk_of_long_rows(vendor: Vendor, dtype: str, k: int) -> None:
+    a, x = place(vendor, few_values((2, 3001), dtype, 97), dtype)
+    values, where = out_like(vendor, (2, k), dtype), out_like(vendor, (2, k), "int64")
+    vendor.op.Topk(values, where, a, k, 1, True, True)
+    # Of equal elements at the edge, the first ones are taken, in any order.
+    want = order_of(x, 1, True)[:, :k]
+    assert np.array_equal(np.sort(where.numpy()), np.sort(want))
+    check(values, np.take_along_axis(x, want, 1), OpClass.EXACT, "Topk")
+    assert np.array_equal(
+        np.take_along_axis(x, where.numpy(), 1), np.take_along_axis(x, want, 1), equal_nan=True
+    )
+
+
 def test_topk_names_a_k_that_is_too_large(vendor: Vendor) -> None:
     values, where = out_like(vendor, (4,), "float32"), out_like(vendor, (4,), "int64")
     with pytest.raises(OperatorError, match=r"\[diopiTopk\].*k is 4"):
@@ -111,6 +126,28 @@ def test_unique(vendor: Vendor, dtype: str, shape: tuple[int, ...], layout: str)
     want, want_inverse, want_counts = np.unique(x, return_inverse=True, return_counts=True)
     check(values, want, OpClass.EXACT, "Unique")
     assert np.array_equal(inverse.numpy(), want_inverse.reshape(shape))
+    assert np.array_equal(counts.numpy(), want_counts)
+
+
+def test_unique_of_many_elements(vendor: Vendor) -> None:
+    source = np.random.default_rng(98).integers(-3000, 3000, 9000).astype(np.int32)
+    inverse = out_like(vendor, source.shape, "int64")
+    values, counts = vendor.op.Unique(vendor.tensor(source), None, True, True, inverse)
+    want, want_inverse, want_counts = np.unique(source, return_inverse=True, return_counts=True)
+    assert np.array_equal(values.numpy(), want)
+    assert np.array_equal(inverse.numpy(), want_inverse)
+    assert np.array_equal(counts.numpy(), want_counts)
+
+
+def test_unique_of_many_slices(vendor: Vendor) -> None:
+    source = np.random.default_rng(99).integers(0, 5, (700, 3)).astype(np.float32)
+    inverse = out_like(vendor, (700,), "int64")
+    values, counts = vendor.op.Unique(vendor.tensor(source), 0, True, True, inverse)
+    want, want_inverse, want_counts = np.unique(
+        source, return_inverse=True, return_counts=True, axis=0
+    )
+    assert np.array_equal(values.numpy(), want)
+    assert np.array_equal(inverse.numpy(), want_inverse.reshape(-1))
     assert np.array_equal(counts.numpy(), want_counts)
 
 

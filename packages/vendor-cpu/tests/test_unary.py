@@ -219,11 +219,15 @@ WHOLE_RANGE: dict[str, tuple[Function, float, float, float]] = {
     "Acosh": (np.arccosh, 1.0, np.inf, 2.4),
     "Atanh": (np.arctanh, -1.0, 1.0, 2.6),
 }
+# Where the processor has no fused multiply-add, products are rounded before they are added to.
+WITHOUT_FMA = {"Log2": 1.7, "Log10": 1.6}
 
 
 @pytest.mark.parametrize("name", WHOLE_RANGE)
 def test_error_over_the_whole_range(vendor: Vendor, name: str) -> None:
     reference, low, high, bound = WHOLE_RANGE[name]
+    if vendor.host_accessible and vendor.properties(0).architecture == "x86-64-v2":
+        bound = WITHOUT_FMA.get(name, bound)
     # Bit patterns spread evenly: every exponent is there, subnormal numbers are too.
     x = np.arange(0, 1 << 32, 2027, dtype=np.uint64).astype(np.uint32).view(np.float32)
     x = x[np.isfinite(x) & (x >= low) & (x <= high)]

@@ -159,7 +159,7 @@ def test_input_and_output_may_lie_differently(vendor: Vendor, layouts: tuple[str
 @pytest.mark.parametrize("sizes", [((40, 60), (90, 130)), ((90, 130), (40, 60))], ids=str)
 def test_many_cells_are_shared_among_threads(vendor: Vendor, sizes: Sizes, layout: str) -> None:
     """And taken in pieces: more than what lies between two passes at once."""
-    lead = (2, 70)
+    lead = (2, 20)
     a, x = place_image(vendor, numbers((*lead, *sizes[0]), "float32", 476), "float32", layout)
     g, grad = place_image(vendor, numbers((*lead, *sizes[1]), "float32", 477), "float32", layout)
     # In float64, which is wide enough here and much faster.

@@ -39,7 +39,10 @@ at::Tensor take_alias(const at::Tensor& view, void* data, size_t bytes) {
   storage->set_nbytes(bytes);
   if (impl->dtype() != from->dtype())
     impl->set_storage_and_dtype(impl->unsafe_storage(), from->dtype());
-  impl->set_sizes_and_strides(from->sizes(), from->strides(), from->storage_offset());
+  // The one before had often the same shape.
+  if (impl->sizes() != from->sizes() || impl->strides() != from->strides() ||
+      impl->storage_offset() != from->storage_offset())
+    impl->set_sizes_and_strides(from->sizes(), from->strides(), from->storage_offset());
   return alias;
 }
 
@@ -53,9 +56,7 @@ void give_back_alias(at::Tensor&& alias, size_t storage_references) {
   if (alias.is_conj() || alias.is_neg() || impl->is_wrapped_number() || impl->requires_grad())
     return;
   if (!impl->unsafe_storage().unsafeGetStorageImpl()->resizable()) return;
-  auto* storage = impl->unsafe_storage().unsafeGetStorageImpl();
-  storage->set_data_ptr_noswap(at::DataPtr(nullptr, c10::Device(c10::kCPU)));
-  storage->set_nbytes(0);
+  // What it points to is not its own, and is set anew before anybody looks.
   kept.push_back(std::move(alias));
 }
 

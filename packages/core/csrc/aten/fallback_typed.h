@@ -152,8 +152,13 @@ class Count {
 }  // namespace typed
 
 // What the fallback is called with. Looked up once for each overload, by whoever falls back.
-inline c10::OperatorHandle find_operator(const char* name, const char* overload) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+struct FallbackOperator {
+  c10::OperatorHandle handle;
+  OperatorInfo& info;
+};
+inline FallbackOperator find_operator(const char* name, const char* overload) {
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+  return {handle, operator_info(handle)};
 }
 
 template <typename Signature>
@@ -161,36 +166,36 @@ struct TypedFallback;
 
 template <typename Return, typename... Args>
 struct TypedFallback<Return(Args...)> {
-  static Return call(const c10::OperatorHandle& op, Args... args) {
+  static Return call(const FallbackOperator& op, Args... args) {
     if constexpr (typed::kSupported<Return, Args...>) {
-      OperatorInfo& info = operator_info(op);
       typed::CommonDevice common;
       (common.see(args), ...);
-      if (C10_LIKELY(typed::possible(info, common.index())))
-        return unboxed(std::index_sequence_for<Args...>(), op, info, common.index(), args...);
+      if (C10_LIKELY(typed::possible(op.info, common.index())))
+        return unboxed(std::index_sequence_for<Args...>(), op, common.index(), args...);
     }
     return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
-        c10::BoxedKernel::makeFromFunction<&fallback>(), op, c10::DispatchKeySet(),
+        c10::BoxedKernel::makeFromFunction<&fallback>(), op.handle, c10::DispatchKeySet(),
         std::forward<Args>(args)...);
   }
 
  private:
   template <size_t... Position>
-  static Return unboxed(std::index_sequence<Position...>, const c10::OperatorHandle& op,
-                        OperatorInfo& info, int index, std::remove_reference_t<Args>&... args) {
+  static Return unboxed(std::index_sequence<Position...>, const FallbackOperator& op, int index,
+                        std::remove_reference_t<Args>&... args) {
+    OperatorInfo& info = op.info;
     check_not_forked();
     const typed::Count count(info);
     // CPU kernels call other operators; those must neither record gradients nor be autocast.
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
     const DeviceScope scope(index);
     HostArguments host(index, false, false);
     host.begin();
     // Braces evaluate from left to right.
     std::tuple<typed::Held<Args>...> held{typed::hold<Args>(host, args, info.writes[Position])...};
     const auto run = [&](typed::Held<Args>&... each) -> Return {
-      return op.typed<Return(Args...)>().redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                                    static_cast<Args>(each)...);
+      return op.handle.typed<Return(Args...)>().redispatch(
+          c10::DispatchKeySet(c10::DispatchKey::CPU), static_cast<Args>(each)...);
     };
     if constexpr (std::is_reference_v<Return>) {
       const at::Tensor& result = std::apply(run, held);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/size_class.h"
+#include "memory/spin_lock.h"
 #include "memory/transfer.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
@@ -39,9 +40,17 @@ struct Pool {
   std::vector<Block*> free[kSizeClasses];
 };
 
+// Memory of the host that a device took over.
+struct Adopted {
+  at::DataPtr memory;
+  size_t bytes = 0;
+  int device = 0;
+};
+
 struct DeviceState {
-  std::mutex mutex;
+  SpinLock lock;
   Pool default_stream_pool;
+  std::vector<Adopted*> unused_adopted;  // kept for the next ones
   std::unordered_map<int64_t, Pool> other_pools;
   Counter allocated, reserved, requested, allocations, segments;
   int64_t retries = 0, ooms = 0, vendor_allocations = 0, vendor_frees = 0;
@@ -92,27 +101,23 @@ void release_block(void* context) {
   if (C10_UNLIKELY(in_bad_fork())) return;  // the parent's memory: leave it alone
   if (C10_UNLIKELY(!block->other_streams.empty())) join_other_streams(block);
   DeviceState& state = state_of(block->device);
-  const std::lock_guard<std::mutex> guard(state.mutex);
+  const std::lock_guard<SpinLock> guard(state.lock);
   state.allocated.stat.decrease(block->bytes);
   state.requested.stat.decrease(block->requested);
   state.allocations.stat.decrease(1);
   state.pool(block->stream).free[block->size_class].push_back(block);
 }
 
-struct Adopted {
-  at::DataPtr memory;
-  size_t bytes;
-  int device;
-};
-
 void release_adopted(void* context) {
-  const std::unique_ptr<Adopted> adopted(static_cast<Adopted*>(context));
+  auto* adopted = static_cast<Adopted*>(context);
+  adopted->memory.clear();
   DeviceState& state = state_of(adopted->device);
-  const std::lock_guard<std::mutex> guard(state.mutex);
+  const std::lock_guard<SpinLock> guard(state.lock);
   state.allocated.stat.decrease(adopted->bytes);
   state.requested.stat.decrease(adopted->bytes);
   state.reserved.stat.decrease(adopted->bytes);
   state.allocations.stat.decrease(1);
+  state.unused_adopted.push_back(adopted);
 }
 
 class Allocator final : public DeviceAllocator {
@@ -138,16 +143,24 @@ class Allocator final : public DeviceAllocator {
     void* memory = host_memory.get();
     const c10::Device where(kDeviceType, static_cast<c10::DeviceIndex>(index));
     if (memory == nullptr) return {nullptr, where};
-    auto owned = std::make_unique<Adopted>(Adopted{std::move(host_memory), bytes, index});
     DeviceState& state = state_of(index);
+    Adopted* adopted = nullptr;
     {
-      const std::lock_guard<std::mutex> guard(state.mutex);
+      const std::lock_guard<SpinLock> guard(state.lock);
+      if (!state.unused_adopted.empty()) {
+        adopted = state.unused_adopted.back();
+        state.unused_adopted.pop_back();
+      }
       state.allocated.stat.increase(bytes);
       state.requested.stat.increase(bytes);
       state.reserved.stat.increase(bytes);
       state.allocations.stat.increase(1);
     }
-    return {memory, owned.release(), &release_adopted, where};
+    if (C10_UNLIKELY(adopted == nullptr)) adopted = new Adopted;
+    adopted->memory = std::move(host_memory);
+    adopted->bytes = bytes;
+    adopted->device = index;
+    return {memory, adopted, &release_adopted, where};
   }
 
   at::DeleterFnPtr raw_deleter() const override { return nullptr; }
@@ -166,7 +179,7 @@ class Allocator final : public DeviceAllocator {
     auto* block = static_cast<Block*>(data.get_context());
     if (stream.id() == block->stream && stream.device_index() == block->device) return;
     DeviceState& state = state_of(block->device);
-    const std::lock_guard<std::mutex> guard(state.mutex);
+    const std::lock_guard<SpinLock> guard(state.lock);
     auto& streams = block->other_streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end())
       streams.push_back(stream);
@@ -175,7 +188,7 @@ class Allocator final : public DeviceAllocator {
   DeviceStats getDeviceStats(c10::DeviceIndex index) override {
     device(index);
     DeviceState& state = state_of(index);
-    const std::lock_guard<std::mutex> guard(state.mutex);
+    const std::lock_guard<SpinLock> guard(state.lock);
     DeviceStats stats;
     state.allocated.write(stats.allocated_bytes);
     state.allocated.write(stats.active_bytes);
@@ -208,7 +221,7 @@ class Allocator final : public DeviceAllocator {
 
  private:
   static Block* take_cached(DeviceState& state, int64_t stream, int size, size_t bytes) {
-    const std::lock_guard<std::mutex> guard(state.mutex);
+    const std::lock_guard<SpinLock> guard(state.lock);
     auto& list = state.pool(stream).free[size];
     if (list.empty()) return nullptr;
     Block* block = list.back();
@@ -233,7 +246,7 @@ class Allocator final : public DeviceAllocator {
       memory = vendor_allocate(owner, rounded);
     } catch (const c10::OutOfMemoryError&) {
       empty_cache(index);
-      const std::lock_guard<std::mutex> guard(state.mutex);
+      const std::lock_guard<SpinLock> guard(state.lock);
       ++state.retries;
     }
     if (memory == nullptr) {
@@ -248,7 +261,7 @@ class Allocator final : public DeviceAllocator {
       const std::lock_guard<std::mutex> guard(segments_mutex);
       segments()[reinterpret_cast<uintptr_t>(memory)] = {rounded, index};
     }
-    const std::lock_guard<std::mutex> guard(state.mutex);
+    const std::lock_guard<SpinLock> guard(state.lock);
     ++state.vendor_allocations;
     state.reserved.stat.increase(rounded);
     state.segments.stat.increase(1);
@@ -267,7 +280,7 @@ class Allocator final : public DeviceAllocator {
                          const char* reason) {
     int64_t allocated = 0, reserved = 0;
     {
-      const std::lock_guard<std::mutex> guard(state.mutex);
+      const std::lock_guard<SpinLock> guard(state.lock);
       ++state.ooms;
       allocated = state.allocated.stat.current;
       reserved = state.reserved.stat.current;
@@ -291,7 +304,7 @@ class Allocator final : public DeviceAllocator {
     std::vector<Block*> blocks;
     DeviceState& state = state_of(index);
     {
-      const std::lock_guard<std::mutex> guard(state.mutex);
+      const std::lock_guard<SpinLock> guard(state.lock);
       const auto drain = [&](Pool& pool) {
         for (auto& list : pool.free) {
           blocks.insert(blocks.end(), list.begin(), list.end());
@@ -322,7 +335,7 @@ class Allocator final : public DeviceAllocator {
   static void each_counter(int index, F&& f) {
     device(index);
     DeviceState& state = state_of(index);
-    const std::lock_guard<std::mutex> guard(state.mutex);
+    const std::lock_guard<SpinLock> guard(state.lock);
     for (Counter* counter : {&state.allocated, &state.reserved, &state.requested,
                              &state.allocations, &state.segments}) {
       f(*counter);

@@ -35,7 +35,7 @@ struct AttentionShape {
   // Query i sees the keys i + shift - left … i + shift + right; negative: no limit.
   int64_t shift, left, right;
 
-  int64_t group() const { return heads / key_heads; }
+  DL_FN int64_t group() const { return heads / key_heads; }
   DL_FN int64_t first_key(int64_t query) const {
     const int64_t first = query + shift - left;
     return left < 0 || first < 0 ? 0 : first;
@@ -43,6 +43,15 @@ struct AttentionShape {
   DL_FN int64_t end_key(int64_t query) const {
     const int64_t end = query + shift + right + 1;
     return right < 0 || end > keys ? keys : end < 0 ? 0 : end;
+  }
+  // No query before the first sees `key` or a later one; none from the end on, `key` or an earlier.
+  DL_FN int64_t first_query(int64_t key) const {
+    const int64_t first = key - shift - right;
+    return right < 0 || first < 0 ? 0 : first;
+  }
+  DL_FN int64_t end_query(int64_t key) const {
+    const int64_t end = key - shift + left + 1;
+    return left < 0 || end > queries ? queries : end < 0 ? 0 : end;
   }
 };
 

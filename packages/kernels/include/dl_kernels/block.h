@@ -7,7 +7,9 @@
 //   block.reduce(n, start, combine, f)
 //   block.scan<T>(n, load, combine, store)   inclusive
 //
-// Rows are given out by `rows(launch, count, width, kernel)`, which calls kernel(block, row).
+// Rows are given out by `rows(launch, count, width, kernel)`, which calls kernel(block, row). Where
+// a kernel needs nothing but `map`, `mapped_rows(launch, count, n, width, kernel)` takes as many
+// workers for a row as its maps over about `n` elements can use.
 #ifndef DL_KERNELS_BLOCK_H_
 #define DL_KERNELS_BLOCK_H_
 

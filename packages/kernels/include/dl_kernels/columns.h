@@ -1,90 +1,15 @@
-// Images unfolded into columns, a line for each channel and place in the window, and back.
+// Images unfolded into columns, and columns folded into images: unfold(launch, shape, images,
+// columns) and fold(launch, shape, columns, images).
 #ifndef DL_KERNELS_COLUMNS_H_
 #define DL_KERNELS_COLUMNS_H_
 
-#include <cstdint>
-#include <cstring>
-
+#include "dl_kernels/columns_shape.h"
 #include "dl_kernels/config.h"
-#include "dl_kernels/image.h"
-#include "dl_kernels/numeric.h"
 
-DL_KERNELS_BEGIN
-
-struct ColumnsShape {
-  ImageShape image;
-  int64_t taps() const { return image.channels * image.y.kernel * image.x.kernel; }
-};
-
-// The outputs [*first, *last) of a line whose tap `k` lies inside the image.
-inline void valid_range(const Axis& x, int64_t k, int64_t* first, int64_t* last) {
-  const int64_t shift = k * x.dilation - x.padding;
-  *first = shift >= 0 ? 0 : (-shift + x.stride - 1) / x.stride;
-  *last = x.input <= shift ? 0 : (x.input - shift + x.stride - 1) / x.stride;
-  if (*last > x.output) *last = x.output;
-  if (*first > *last) *first = *last;
-}
-
-// Calls line(tap, oy, iy) for every tap and output line, iy being -1 outside the image.
-template <class F>
-void each_line(const ColumnsShape& shape, int64_t first, int64_t count, const F& line) {
-  const Axis& y = shape.image.y;
-  int64_t tap = 0;
-  for (int64_t c = 0; c < shape.image.channels; ++c) {
-    for (int64_t ky = 0; ky < y.kernel; ++ky) {
-      for (int64_t kx = 0; kx < shape.image.x.kernel; ++kx, ++tap) {
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t iy = y.start(first + i) + ky * y.dilation;
-          line(tap, c, kx, i, iy >= 0 && iy < y.input ? iy : int64_t(-1));
-        }
-      }
-    }
-  }
-}
-
-// columns[tap][line · width + ox] of output lines first … first + count - 1.
-template <class T>
-void unfold(const ColumnsShape& shape, const T* image, int64_t first, int64_t count, T* columns) {
-  const Axis& x = shape.image.x;
-  const T zero = cast<T>(compute_t<T>(0));
-  each_line(shape, first, count, [&](int64_t tap, int64_t c, int64_t kx, int64_t i, int64_t iy) {
-    T* to = columns + (tap * count + i) * x.output;
-    int64_t begin = 0, end = 0;
-    if (iy >= 0) valid_range(x, kx, &begin, &end);
-    for (int64_t ox = 0; ox < begin; ++ox) to[ox] = zero;
-    if (begin < end) {
-      const T* from =
-          image + (c * shape.image.y.input + iy) * x.input + x.start(0) + kx * x.dilation;
-      if (x.stride == 1) {
-        std::memcpy(static_cast<void*>(to + begin), from + begin,
-                    static_cast<size_t>(end - begin) * sizeof(T));
-      } else {
-        for (int64_t ox = begin; ox < end; ++ox) to[ox] = from[ox * x.stride];
-      }
-    }
-    for (int64_t ox = end; ox < x.output; ++ox) to[ox] = zero;
-  });
-}
-
-// Adds columns back to the places of the image that they came from.
-template <class C>
-void fold(const ColumnsShape& shape, const C* columns, int64_t first, int64_t count, C* image) {
-  const Axis& x = shape.image.x;
-  each_line(shape, first, count, [&](int64_t tap, int64_t c, int64_t kx, int64_t i, int64_t iy) {
-    if (iy < 0) return;
-    int64_t begin, end;
-    valid_range(x, kx, &begin, &end);
-    const C* from = columns + (tap * count + i) * x.output;
-    C* to = image + (c * shape.image.y.input + iy) * x.input + x.start(0) + kx * x.dilation;
-    if (x.stride == 1) {
-      DL_VECTOR_LOOP
-      for (int64_t ox = begin; ox < end; ++ox) to[ox] += from[ox];
-    } else {
-      for (int64_t ox = begin; ox < end; ++ox) to[ox * x.stride] += from[ox];
-    }
-  });
-}
-
-DL_KERNELS_END
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/columns.h"
+#else
+#include "dl_kernels/cpu/columns.h"
+#endif
 
 #endif  // DL_KERNELS_COLUMNS_H_

@@ -17,12 +17,12 @@ struct ConvShape {
   int64_t samples, channels, filters, groups;
   Axis axes[3];
 
-  int64_t group_channels() const { return channels / groups; }
-  int64_t group_filters() const { return filters / groups; }
-  int64_t window() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
-  int64_t taps() const { return group_channels() * window(); }
-  int64_t input_plane() const { return axes[0].input * axes[1].input * axes[2].input; }
-  int64_t output_plane() const { return axes[0].output * axes[1].output * axes[2].output; }
+  DL_FN int64_t group_channels() const { return channels / groups; }
+  DL_FN int64_t group_filters() const { return filters / groups; }
+  DL_FN int64_t window() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  DL_FN int64_t taps() const { return group_channels() * window(); }
+  DL_FN int64_t input_plane() const { return axes[0].input * axes[1].input * axes[2].input; }
+  DL_FN int64_t output_plane() const { return axes[0].output * axes[1].output * axes[2].output; }
 };
 
 // What `input`, `weight` and `output` of a convolution say together; for a transposed one, `input`

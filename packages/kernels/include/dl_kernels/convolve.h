@@ -1,12 +1,14 @@
 // Convolutions of dense tensors. The seam that a vendor with a convolution library fills with its
-// own; on the CPU there is one of ours.
+// own.
 #ifndef DL_KERNELS_CONVOLVE_H_
 #define DL_KERNELS_CONVOLVE_H_
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/conv_shape.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/convolve.h"
+#else
 #include "dl_kernels/cpu/convolve.h"
 #endif
 

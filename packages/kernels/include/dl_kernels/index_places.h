@@ -8,10 +8,76 @@
 #include "dl_kernels/config.h"
 #include "dl_kernels/dense.h"
 #include "dl_kernels/error.h"
+#include "dl_kernels/indexes.h"
 #include "dl_kernels/launch.h"
+#include "dl_kernels/plan.h"
+#include "dl_kernels/reduce_plan.h"
 #include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/true_items.h"
 
 DL_KERNELS_BEGIN
+
+namespace detail {
+
+// Place `i` moves along a dimension to where its index says.
+struct AddPlace {
+  int64_t* sum;
+  const int64_t* index;
+  int64_t extent, stride;
+
+  DL_FN void operator()(int64_t i) const { from(i, i); }
+  DL_FN void from(int64_t i, int64_t offset) const {
+    const int64_t at = index[offset];
+    sum[i] += (at < 0 ? at + extent : at) * stride;
+  }
+};
+
+#if DL_KERNELS_GPU
+
+inline void add_whole(const Launch& launch, const AddPlace& add, int64_t count) {
+  each(launch, count, 1, add);
+}
+
+struct AddRepeatedPlace {
+  AddPlace add;
+  Plan<1> plan;
+
+  DL_FN void operator()(int64_t i) const {
+    int64_t offset[1];
+    offsets_of(plan, i, offset);
+    add.from(i, offset[0]);
+  }
+};
+
+inline void add_repeated(const Launch& launch, const AddPlace& add, const Plan<1>& plan) {
+  each(launch, plan.numel, 1, AddRepeatedPlace{add, plan});
+}
+
+#else
+
+// `add` by value: what is written to places cannot change it.
+inline void add_whole(const Launch&, AddPlace add, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) add(i);
+}
+
+// Divisions by the extents, which threads of a GPU need, would cost more than the rest here.
+inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
+  int64_t at[kMaxDims] = {};
+  int64_t offset = 0;
+  for (int64_t i = 0; i < plan.numel; ++i) {
+    add.from(i, offset);
+    for (int d = plan.ndim - 1; d >= 0; --d) {
+      offset += plan.strides[0][d];
+      if (++at[d] < plan.shape[d]) break;
+      offset -= plan.strides[0][d] * at[d];
+      at[d] = 0;
+    }
+  }
+}
+
+#endif
+
+}  // namespace detail
 
 class IndexPlaces {
  public:
@@ -46,6 +112,7 @@ class IndexPlaces {
                         const TensorRef& mask, int64_t dim);
   diopiError_t broadcast(const char* op);
   void shape(const TensorRef& tensor);
+  Plan<1> repeated(const TensorRef& index) const;
   diopiError_t locate(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor);
 
   int64_t found_ = 0;
@@ -77,8 +144,8 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
     DL_TRY(copy_elements(ctx, op, detail::array_like(copy, mask, strides), mask));
     chosen = copy;
   }
-  int64_t length = 0;
-  for (int64_t i = 0; i < mask.numel; ++i) length += chosen[i] ? 1 : 0;
+  const TrueItems<bool> items(launch, chosen, mask.numel);
+  const int64_t length = items.count();
   int64_t* to[kMaxDims];
   for (int64_t e = 0; e < mask.ndim; ++e) {
     to[e] = masked_[found_].reserve(launch, length);
@@ -87,17 +154,7 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
     added.dim = dim + e;
     added.length = length;
   }
-  int64_t at[kMaxDims] = {};
-  int64_t next = 0;
-  const int64_t inner = mask.ndim - 1;
-  for (int64_t i = 0; i < mask.numel; i += mask.sizes[inner]) {
-    for (int64_t j = 0; j < mask.sizes[inner]; ++j) {
-      if (!chosen[i + j]) continue;
-      for (int64_t e = 0; e < inner; ++e) to[e][next] = at[e];
-      to[inner][next++] = j;
-    }
-    for (int64_t e = inner - 1; e >= 0 && ++at[e] == mask.sizes[e]; --e) at[e] = 0;
-  }
+  items.coordinates(mask.sizes, mask.ndim, to, 1);
   return diopiSuccess;
 }
 
@@ -150,6 +207,22 @@ inline void IndexPlaces::shape(const TensorRef& tensor) {
   for (int64_t d = 0; d < ndim_; ++d) numel_ *= sizes_[d];
 }
 
+// The dense elements of an index tensor, broadcast to the places.
+inline Plan<1> IndexPlaces::repeated(const TensorRef& index) const {
+  Plan<1> plan;
+  plan.ndim = static_cast<int>(broadcast_dims_);
+  plan.numel = places_count_;
+  int64_t next = 1;
+  for (int64_t d = broadcast_dims_ - 1; d >= 0; --d) {
+    const int64_t own = d - (broadcast_dims_ - index.ndim);
+    const bool repeats = own < 0 || index.sizes[own] == 1;
+    plan.shape[d] = broadcast_sizes_[d];
+    plan.strides[0][d] = repeats ? 0 : next;
+    if (!repeats) next *= index.sizes[own];
+  }
+  return plan;
+}
+
 inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op,
                                         const TensorRef& tensor) {
   const Launch launch(ctx);
@@ -157,16 +230,10 @@ inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op
   for (int64_t k = 0; k < found_; ++k) {
     const Positions& each = positions_[k];
     const int64_t extent = tensor.sizes[each.dim], stride = tensor.strides[each.dim];
-    int64_t strides[kMaxDims];
     const DenseInput<int64_t> dense(ctx, op, each.tensor);
     DL_TRY(dense.status());
     const int64_t* from = dense.data();
-    int64_t low = 0, high = -1;
-    DL_VECTOR_LOOP
-    for (int64_t i = 0; i < each.tensor.numel; ++i) {
-      low = from[i] < low ? from[i] : low;
-      high = from[i] > high ? from[i] : high;
-    }
+    const auto [low, high] = index_range(launch, from, each.tensor.numel);
     if (numel_ != 0 && (low < -extent || high >= extent)) {
       return fail(op, "index %lld is out of bounds for dimension %lld with size %lld",
                   (long long)(high >= extent ? high : low), (long long)each.dim, (long long)extent);
@@ -179,32 +246,13 @@ inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op
     }
     if (sum == nullptr) {
       sum = sum_.reserve(launch, places_count_);
-      for (int64_t i = 0; i < places_count_; ++i) sum[i] = 0;
+      clear_bytes(launch, sum, places_count_ * static_cast<int64_t>(sizeof(int64_t)));
     }
-    const auto add = [=](int64_t to, int64_t at) {
-      sum[to] += (at < 0 ? at + extent : at) * stride;
-    };
+    const detail::AddPlace add{sum, from, extent, stride};
     if (whole) {
-      for (int64_t i = 0; i < places_count_; ++i) add(i, from[i]);
-      continue;
-    }
-    int64_t next = 1;
-    for (int64_t e = broadcast_dims_ - 1; e >= 0; --e) {
-      const int64_t own = e - (broadcast_dims_ - each.tensor.ndim);
-      const bool repeats = own < 0 || each.tensor.sizes[own] == 1;
-      strides[e] = repeats ? 0 : next;
-      if (!repeats) next *= each.tensor.sizes[own];
-    }
-    int64_t at[kMaxDims] = {};
-    int64_t offset = 0;
-    for (int64_t i = 0; i < places_count_; ++i) {
-      add(i, from[offset]);
-      for (int64_t e = broadcast_dims_ - 1; e >= 0; --e) {
-        offset += strides[e];
-        if (++at[e] < broadcast_sizes_[e]) break;
-        offset -= strides[e] * at[e];
-        at[e] = 0;
-      }
+      detail::add_whole(launch, add, places_count_);
+    } else {
+      detail::add_repeated(launch, add, repeated(each.tensor));
     }
   }
   places_ = sum;

@@ -34,6 +34,13 @@ inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
 template <class T>
 inline constexpr bool kIsComplex = IsComplex<T>::value;
 
+// An unsigned integer as wide as an element of at most 8 bytes.
+template <class T>
+using bits_t =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
 // What one element is computed in.
 template <class T>
 using compute_t = std::conditional_t<kIsHalf<T>, float, T>;
@@ -139,14 +146,18 @@ DL_FN T wrap_mul(T a, T b) {
 // NaN wins over every number, as everywhere in PyTorch.
 template <class T>
 DL_FN T max_nan(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a > b || a != a ? a : b;
-  return a > b ? a : b;
+  const T m = a > b ? a : b;
+  // Two choices rather than one condition of two parts, which GCC does not vectorise.
+  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+  return m;
 }
 
 template <class T>
 DL_FN T min_nan(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || a != a ? a : b;
-  return a < b ? a : b;
+  const T m = a < b ? a : b;
+  // Two choices rather than one condition of two parts, which GCC does not vectorise.
+  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+  return m;
 }
 
 DL_KERNELS_END

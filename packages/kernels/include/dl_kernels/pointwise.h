@@ -21,7 +21,7 @@ DL_FN TensorRef single(T* value) {
 
 // Whether a scalar would turn a tensor of `dtype` into another category, which the host does before
 // it calls.
-DL_FN bool scalar_promotes(diopiDtype_t dtype, const diopiScalar_t* scalar) {
+inline bool scalar_promotes(diopiDtype_t dtype, const diopiScalar_t* scalar) {
   return is_floating(scalar->stype) && !is_floating(dtype);
 }
 

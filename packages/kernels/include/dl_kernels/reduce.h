@@ -121,10 +121,7 @@ struct MinReducer {
 
 // An integer as wide as the elements: conversions between widths cost more than the comparison.
 template <class C>
-using truth_t =
-    std::conditional_t<sizeof(C) == 1, uint8_t,
-                       std::conditional_t<sizeof(C) == 2, uint16_t,
-                                          std::conditional_t<sizeof(C) == 4, uint32_t, uint64_t>>>;
+using truth_t = bits_t<C>;
 
 template <class C>
 struct AnyReducer {

@@ -33,23 +33,16 @@ inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const T
   return out.data == input.data ? diopiSuccess : copy_elements(ctx, op, out, input);
 }
 
-// A number as a source of any shape.
+// A number as a source of any shape, in the host's memory.
 class RepeatedScalar {
  public:
-  RepeatedScalar(diopiContextHandle_t ctx, const char* op, const diopiScalar_t& value,
-                 const TensorRef& target, const TensorRef& shape)
-      : source_(shape) {
-    int64_t one = 1;
-    TensorRef element = target;
-    element.data = &element_;
-    element.ndim = 0;
-    element.numel = one;
-    element.contiguous = true;
-    status_ = fill_elements(ctx, op, element, value);
+  RepeatedScalar(const diopiScalar_t& value, const TensorRef& target, const TensorRef& shape)
+      : source_(shape), status_(element_of(target.dtype, value, &element_)) {
     source_.data = &element_;
     source_.dtype = target.dtype;
     source_.strides = zeros_;
     source_.contiguous = false;
+    source_.on_host = true;
   }
   diopiError_t status() const { return status_; }
   const TensorRef& source() const { return source_; }
@@ -58,7 +51,7 @@ class RepeatedScalar {
   alignas(16) Bits128 element_{};
   int64_t zeros_[kMaxDims] = {};
   TensorRef source_;
-  diopiError_t status_ = diopiSuccess;
+  diopiError_t status_;
 };
 
 DL_KERNELS_END

@@ -4,33 +4,32 @@
 
 #include <cstdint>
 
-#include "dl_kernels/block.h"
 #include "dl_kernels/config.h"
 #include "dl_kernels/launch.h"
 
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/total.h"
+#endif
+
 DL_KERNELS_BEGIN
 
+#if DL_KERNELS_GPU
 namespace detail {
 
+// The number of an item that has the property, `none` of others.
 template <class F>
-struct FirstWhere {
-  int64_t count;
+struct Found {
   F f;
-  int64_t* first;
+  int64_t none;
+  DL_FN int64_t operator()(int64_t i) const { return f(i) ? i : none; }
+};
 
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t) const {
-    const F& found = f;
-    const int64_t none = count;
-    const int64_t at = block.reduce(
-        count, none, [](int64_t a, int64_t b) { return a < b ? a : b; },
-        [&found, none](int64_t i) { return found(i) ? i : none; });
-    int64_t* to = first;
-    block.map(1, [to, at](int64_t) { *to = at; });
-  }
+struct Smaller {
+  DL_FN int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
 }  // namespace detail
+#endif
 
 // The smallest i in [0, count) with f(i); `count` where there is none. `f` is a functor without
 // references.
@@ -39,7 +38,7 @@ int64_t first_where(const Launch& launch, int64_t count, const F& f) {
   if (count <= 0) return count;
 #if DL_KERNELS_GPU
   const Workspace<int64_t> first(launch, 1);
-  rows(launch, 1, count, detail::FirstWhere<F>{count, f, first.data()});
+  gpu::total(launch, count, count, detail::Smaller{}, detail::Found<F>{f, count}, first.data());
   return fetch(launch, first.data());
 #else
   int64_t i = 0;

@@ -1,11 +1,16 @@
-// A random permutation of an array. The seam where a vendor with a sort of its own orders random
-// keys; on the CPU elements change places one after the other.
+// A random permutation: that of elements which change places one after the other, element i with
+// one of those from i on, drawn by the i-th 64 bits of the stream.
+// Source: Durstenfeld, Random permutation (CACM 1964).
+//
+//   permute(launch, to, n, state)      writes the numbers from 0 to n - 1 in the order
 #ifndef DL_KERNELS_SHUFFLE_H_
 #define DL_KERNELS_SHUFFLE_H_
 
 #include "dl_kernels/config.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/shuffle.h"
+#else
 #include "dl_kernels/cpu/shuffle.h"
 #endif
 

@@ -84,7 +84,7 @@ inline bool is_integral(diopiDtype_t dtype) {
 
 // A scalar argument in the type a kernel computes in.
 template <class T>
-DL_FN T scalar_to(const diopiScalar_t& scalar) {
+T scalar_to(const diopiScalar_t& scalar) {
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "dl_kernels/config.h"
@@ -53,6 +54,7 @@ namespace gpu {
 using Stream = void*;
 
 inline constexpr int kThreads = emulation::kBlockThreads;
+inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
 
 inline int thread_index() { return emulation::position().thread; }
 inline int64_t block_index() { return emulation::position().block; }
@@ -61,6 +63,21 @@ inline int warp_threads() { return emulation::kWarpThreads; }
 inline void barrier() { emulation::barrier(); }
 inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
+}
+
+// Fibers never meet in these; a check with threads of the system does.
+template <class T>
+T compare_and_swap(T* at, T expected, T wanted) {
+  __atomic_compare_exchange_n(at, &expected, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+template <class T>
+void add_at_once(T* to, T value) {
+  T seen, sum;
+  __atomic_load(to, &seen, __ATOMIC_RELAXED);
+  do {
+    sum = seen + value;
+  } while (!__atomic_compare_exchange(to, &seen, &sum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 template <class... P, class... A>

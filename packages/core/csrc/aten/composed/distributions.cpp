@@ -47,7 +47,7 @@ bool is_dl_floating(const at::Tensor& self) { return is_on_dl(self) && self.is_f
 
 at::Tensor& exponential_(at::Tensor& self, double lambd, OptionalGenerator generator) {
   if (!is_dl_floating(self) || !(lambd > 0)) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::exponential_", "");
+    static const auto op = find_operator("aten::exponential_", "");
     return TypedFallback<at::Tensor&(at::Tensor&, double, OptionalGenerator)>::call(op, self, lambd,
                                                                                     generator);
   }
@@ -60,7 +60,7 @@ at::Tensor& exponential_(at::Tensor& self, double lambd, OptionalGenerator gener
 at::Tensor& geometric_(at::Tensor& self, double p, OptionalGenerator generator) {
   const bool numeric = self.is_floating_point() || c10::isIntegralType(self.scalar_type(), false);
   if (!is_on_dl(self) || !numeric || !(p > 0 && p < 1)) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::geometric_", "");
+    static const auto op = find_operator("aten::geometric_", "");
     return TypedFallback<at::Tensor&(at::Tensor&, double, OptionalGenerator)>::call(op, self, p,
                                                                                     generator);
   }
@@ -74,7 +74,7 @@ at::Tensor& geometric_(at::Tensor& self, double p, OptionalGenerator generator) 
 // In double: the tails are where the distribution differs from others.
 at::Tensor& cauchy_(at::Tensor& self, double median, double sigma, OptionalGenerator generator) {
   if (!is_dl_floating(self) || !(sigma > 0)) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::cauchy_", "");
+    static const auto op = find_operator("aten::cauchy_", "");
     return TypedFallback<at::Tensor&(at::Tensor&, double, double, OptionalGenerator)>::call(
         op, self, median, sigma, generator);
   }
@@ -88,7 +88,7 @@ at::Tensor& cauchy_(at::Tensor& self, double median, double sigma, OptionalGener
 
 at::Tensor& log_normal_(at::Tensor& self, double mean, double std, OptionalGenerator generator) {
   if (!is_dl_floating(self) || !(std > 0)) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::log_normal_", "");
+    static const auto op = find_operator("aten::log_normal_", "");
     return TypedFallback<at::Tensor&(at::Tensor&, double, double, OptionalGenerator)>::call(
         op, self, mean, std, generator);
   }

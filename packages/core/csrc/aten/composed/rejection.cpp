@@ -95,8 +95,7 @@ Tensor standard_gamma(const Tensor& self, OptionalGenerator generator) {
   const double most = std::numeric_limits<double>::max();
   if (!is_on_dl(self) || !self.is_floating_point() ||
       !all_within(self, smallest_number(at::kDouble), most)) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_standard_gamma", "");
+    static const auto op = find_operator("aten::_standard_gamma", "");
     return TypedFallback<Tensor(const Tensor&, OptionalGenerator)>::call(op, self, generator);
   }
   return gamma_numbers(self.to(at::kDouble), generator)
@@ -108,8 +107,7 @@ Tensor sample_dirichlet(const Tensor& self, OptionalGenerator generator) {
   const double most = std::numeric_limits<double>::max();
   if (!is_on_dl(self) || !self.is_floating_point() || self.dim() == 0 ||
       !all_within(self, smallest_number(at::kDouble), most)) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_sample_dirichlet", "");
+    static const auto op = find_operator("aten::_sample_dirichlet", "");
     return TypedFallback<Tensor(const Tensor&, OptionalGenerator)>::call(op, self, generator);
   }
   const Tensor numbers =
@@ -148,7 +146,7 @@ Tensor large_poisson(const Tensor& mean, const OptionalGenerator& generator) {
 Tensor poisson(const Tensor& self, OptionalGenerator generator) {
   // Up to here every count is exact.
   if (!is_on_dl(self) || !self.is_floating_point() || !all_within(self, 0, std::ldexp(1.0, 53))) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::poisson", "");
+    static const auto op = find_operator("aten::poisson", "");
     return TypedFallback<Tensor(const Tensor&, OptionalGenerator)>::call(op, self, generator);
   }
   const Tensor mean = self.to(at::kDouble), large = mean.ge(kLargeMean);
@@ -198,7 +196,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator gener
   if (!is_on_dl(count) || count.device() != prob.device() || !floating ||
       count.sizes() != prob.sizes() || !all_within(count, 0, std::ldexp(1.0, 53)) ||
       !all_within(prob, 0, 1)) {
-    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::binomial", "");
+    static const auto op = find_operator("aten::binomial", "");
     return TypedFallback<Tensor(const Tensor&, const Tensor&, OptionalGenerator)>::call(
         op, count, prob, generator);
   }

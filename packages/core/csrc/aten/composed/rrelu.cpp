@@ -37,8 +37,7 @@ at::Tensor with_mean_slope(const at::Tensor& self, const at::Scalar& lower,
 at::Tensor randomised(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
                       const at::Scalar& upper, bool training, OptionalGenerator generator) {
   if (!covered(self, noise, lower, upper)) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::rrelu_with_noise", "");
+    static const auto op = find_operator("aten::rrelu_with_noise", "");
     return TypedFallback<at::Tensor(const at::Tensor&, at::Tensor&, const at::Scalar&,
                                     const at::Scalar&, bool, OptionalGenerator)>::call(op, self,
                                                                                        noise, lower,
@@ -54,8 +53,7 @@ at::Tensor randomised(const at::Tensor& self, at::Tensor& noise, const at::Scala
 at::Tensor& randomised_(at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
                         const at::Scalar& upper, bool training, OptionalGenerator generator) {
   if (!covered(self, noise, lower, upper)) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::rrelu_with_noise_", "");
+    static const auto op = find_operator("aten::rrelu_with_noise_", "");
     return TypedFallback<at::Tensor&(at::Tensor&, at::Tensor&, const at::Scalar&, const at::Scalar&,
                                      bool, OptionalGenerator)>::call(op, self, noise, lower, upper,
                                                                      training, generator);
@@ -70,8 +68,7 @@ at::Tensor& randomised_out(const at::Tensor& self, at::Tensor& noise, const at::
                            at::Tensor& out) {
   if (!covered(self, noise, lower, upper) || out.dtype() != self.dtype() ||
       out.device() != self.device()) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::rrelu_with_noise", "out");
+    static const auto op = find_operator("aten::rrelu_with_noise", "out");
     return TypedFallback<at::Tensor&(const at::Tensor&, at::Tensor&, const at::Scalar&,
                                      const at::Scalar&, bool, OptionalGenerator,
                                      at::Tensor&)>::call(op, self, noise, lower, upper, training,

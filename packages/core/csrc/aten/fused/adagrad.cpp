@@ -19,8 +19,7 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
                    const OptionalTensor& found_inf) {
   if (params.empty() || !is_on_dl(params[0]) || !lists_match(params, {grads, state_sums}) ||
       !steps_match(params, state_steps)) {
-    static const auto op =
-        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_fused_adagrad_", "");
+    static const auto op = find_operator("aten::_fused_adagrad_", "");
     TypedFallback<AdagradSignature>::call(op, params, grads, state_sums, state_steps, lr, lr_decay,
                                           weight_decay, eps, maximize, grad_scale, found_inf);
     return;

@@ -42,14 +42,14 @@ bool run_native(Site& site, const AdamStep& step) {
                   step.beta1, step.beta2, step.eps, step.weight_decay, step.amsgrad, step.maximize);
 }
 
-void fall_back(const c10::OperatorHandle& op, const AdamStep& s, const OptionalTensor& grad_scale,
+void fall_back(const FallbackOperator& op, const AdamStep& s, const OptionalTensor& grad_scale,
                const OptionalTensor& found_inf) {
   TypedFallback<AdamSignature>::call(
       op, s.params, s.grads, s.exp_avgs, s.exp_avg_sqs, s.max_exp_avg_sqs, s.state_steps, s.lr,
       s.beta1, s.beta2, s.weight_decay, s.eps, s.amsgrad, s.maximize, grad_scale, found_inf);
 }
 
-void run_step(Site& site, const c10::OperatorHandle& op, bool decoupled, AdamStep step,
+void run_step(Site& site, const FallbackOperator& op, bool decoupled, AdamStep step,
               const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
   if (!is_covered(site, step)) {
     fall_back(op, step, grad_scale, found_inf);

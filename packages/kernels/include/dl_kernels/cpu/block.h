@@ -126,7 +126,14 @@ void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kern
   });
 }
 
-// The same with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
+// The same for kernels that only map: no worker of a core lies idle.
+template <class Kernel>
+DL_FN void mapped_rows(const Launch& launch, int64_t count, int64_t, int64_t width,
+                       const Kernel& kernel) {
+  rows(launch, count, width, kernel);
+}
+
+// As rows, with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
 // buffer).
 template <class T, class Kernel>
 void rows_with_buffer(const Launch& launch, int64_t count, int64_t width, int64_t count_in_buffer,

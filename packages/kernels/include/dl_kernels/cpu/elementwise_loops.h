@@ -26,9 +26,10 @@ template <class F>
 struct HasRange<F, std::void_t<decltype(&F::in_range)>> : std::true_type {};
 
 template <class O, class... C, class F, size_t... K>
-__attribute__((noinline)) void dense_row(const F& f, int64_t n, void* const* data,
+__attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* const* data,
                                          std::index_sequence<K...>) {
   O* out = static_cast<O*>(data[0]);
+  const F f = functor;  // its parameters are known not to be where `out` is
   if constexpr (HasRange<F>::value) {
     const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<C...>>*>(data[1]);
     int outside = 0;
@@ -44,8 +45,10 @@ __attribute__((noinline)) void dense_row(const F& f, int64_t n, void* const* dat
 }
 
 template <class O, class A, class B, class F>
-__attribute__((noinline)) void dense_row_with_scalar(const F& f, int64_t n, void* const* data) {
+__attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n,
+                                                     void* const* data) {
   O* out = static_cast<O*>(data[0]);
+  const F f = functor;
   const A* a = static_cast<const A*>(data[1]);
   const B b = *static_cast<const B*>(data[2]);
   DL_VECTOR_LOOP

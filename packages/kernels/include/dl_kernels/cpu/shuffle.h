@@ -1,5 +1,4 @@
-// Source: Durstenfeld, Random permutation (CACM 1964). Element i takes the i-th 64 bits of the
-// stream.
+// CPU: elements change places in memory.
 #ifndef DL_KERNELS_CPU_SHUFFLE_H_
 #define DL_KERNELS_CPU_SHUFFLE_H_
 
@@ -9,21 +8,18 @@
 
 DL_KERNELS_BEGIN
 
-// A number in [0, count): the upper half of the product, without a division.
-DL_FN int64_t below(uint64_t word, int64_t count) {
-  return static_cast<int64_t>(
-      static_cast<uint64_t>((static_cast<unsigned __int128>(word) * uint64_t(count)) >> 64));
-}
-
 template <class T>
-void shuffle(const Launch&, T* elements, int64_t n, const RandomState& state) {
+void permute(const Launch& launch, T* to, int64_t n, const RandomState& state) {
+  launch.parallel_for(n, kParallelGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = cast<T>(i);
+  });
   for (int64_t step = 0; 2 * step < n; ++step) {
     const Philox random(state.seed, state.offset + static_cast<uint64_t>(step));
     for (int64_t lane = 0; lane < 2 && 2 * step + lane < n; ++lane) {
       const int64_t i = 2 * step + lane, other = i + below(long_lane(random, lane), n - i);
-      const T kept = elements[i];
-      elements[i] = elements[other];
-      elements[other] = kept;
+      const T kept = to[i];
+      to[i] = to[other];
+      to[other] = kept;
     }
   }
 }

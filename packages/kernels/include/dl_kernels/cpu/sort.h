@@ -1,8 +1,6 @@
-// Sorting on the CPU. Elements become integer keys in the same order, packed with their positions:
-// equal keys are then ordered by position, so any sort is stable. Long rows take a radix sort from
-// the least significant byte that skips bytes in which all keys agree, short ones a comparison
-// sort. Selections keep the best candidates so far and look closer only at elements that beat the
-// worst of them.
+// Sorting on the CPU, as items. Long rows take a radix sort from the least significant byte that
+// skips bytes in which all keys agree, short ones a comparison sort. Selections keep the best
+// candidates so far and look closer only at elements that beat the worst of them.
 #ifndef DL_KERNELS_CPU_SORT_H_
 #define DL_KERNELS_CPU_SORT_H_
 
@@ -17,39 +15,6 @@
 DL_KERNELS_BEGIN
 
 namespace detail {
-
-// A key of up to 32 bits above the position.
-struct NarrowItem {
-  uint64_t bits;
-  uint64_t position() const { return bits & 0xffffffffu; }
-  unsigned digit(int byte) const { return bits >> (32 + 8 * byte) & 0xff; }
-  bool operator<(const NarrowItem& other) const { return bits < other.bits; }
-};
-
-struct WideItem {
-  uint64_t key, at;
-  uint64_t position() const { return at; }
-  unsigned digit(int byte) const { return key >> (8 * byte) & 0xff; }
-  bool operator<(const WideItem& other) const {
-    return key != other.key ? key < other.key : at < other.at;
-  }
-};
-
-template <class T>
-using sort_item_t = std::conditional_t<sizeof(T) <= 4, NarrowItem, WideItem>;
-
-// Positions beyond 32 bits do not fit beside a narrow key.
-inline constexpr int64_t kLongestRow = int64_t(1) << 32;
-
-template <class T>
-DL_FN sort_item_t<T> item_of(T value, int64_t position, sort_key_t<T> flip) {
-  const auto key = static_cast<sort_key_t<T>>(sort_key(value) ^ flip);
-  if constexpr (sizeof(T) <= 4) {
-    return {static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(position)};
-  } else {
-    return {key, static_cast<uint64_t>(position)};
-  }
-}
 
 inline constexpr int64_t kRadixFrom = 512;  // from here on counting beats comparing
 
@@ -120,11 +85,6 @@ void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, 
   if (held > k) std::nth_element(items, items + k - 1, items + held);
 }
 
-template <class T>
-sort_key_t<T> flip_of(SortOrder order) {
-  return order.descending ? static_cast<sort_key_t<T>>(~sort_key_t<T>(0)) : sort_key_t<T>(0);
-}
-
 }  // namespace detail
 
 template <class T>
@@ -132,7 +92,7 @@ diopiError_t sort_along(const Launch& launch, SortOrder order, const DimPlan<3>&
                         T* values, int64_t* indices) {
   using Item = detail::sort_item_t<T>;
   if (plan.n >= detail::kLongestRow) return diopiNoImplement;
-  const sort_key_t<T> flip = detail::flip_of<T>(order);
+  const sort_key_t<T> flip = flip_of<T>(order);
   launch.parallel_for(plan.rows.numel, grain_for(8 * plan.n), [&](int64_t begin, int64_t end) {
     const Workspace<Item> buffer(launch, 2 * plan.n);
     for (int64_t row = begin; row < end; ++row) {
@@ -155,7 +115,7 @@ diopiError_t select_along(const Launch& launch, SortOrder order, const DimPlan<3
   using Item = detail::sort_item_t<T>;
   if (plan.n >= detail::kLongestRow) return diopiNoImplement;
   if (k == 0) return diopiSuccess;
-  const sort_key_t<T> flip = detail::flip_of<T>(order);
+  const sort_key_t<T> flip = flip_of<T>(order);
   const int64_t wanted = 2 * k + 64, room = wanted < plan.n ? wanted : plan.n + 1;
   launch.parallel_for(plan.rows.numel, grain_for(2 * plan.n), [&](int64_t begin, int64_t end) {
     const Workspace<Item> buffer(launch, room + k);
@@ -166,7 +126,8 @@ diopiError_t select_along(const Launch& launch, SortOrder order, const DimPlan<3
       Item* items = buffer.data();
       detail::select_items(x, plan.step[0], plan.n, k, room, flip, items);
       if (sorted) items = detail::sort_items<sizeof(T)>(items, items + room, k);
-      detail::store_items(items, k, x, plan, values + offsets[1], indices + offsets[2]);
+      detail::store_items(items, k, x, plan, values == nullptr ? nullptr : values + offsets[1],
+                          indices == nullptr ? nullptr : indices + offsets[2]);
     }
   });
   return diopiSuccess;

@@ -124,6 +124,29 @@ class Block {
 
 namespace gpu {
 
+// Some threads of a block, for kernels that only map.
+class Lanes {
+ public:
+  DL_DEVICE Lanes(int index, int count) : index_(index), count_(count) {}
+
+  template <class F>
+  DL_DEVICE void map(int64_t n, const F& f) const {
+    for (int64_t i = index_; i < n; i += count_) f(i);
+  }
+
+ private:
+  int index_, count_;
+};
+
+template <class Kernel>
+DL_KERNEL void mapped_row_kernel(int64_t count, int lanes, Kernel kernel) {
+  const Lanes block(thread_index() % lanes, lanes);
+  const int64_t in_block = kThreads / lanes;
+  for (int64_t row = block_index() * in_block + thread_index() / lanes; row < count;
+       row += block_count() * in_block)
+    kernel(block, row);
+}
+
 template <class Kernel>
 DL_KERNEL void row_kernel(int64_t count, Kernel kernel) {
   DL_SHARED BlockScratch scratch;
@@ -150,7 +173,17 @@ void rows(const Launch& launch, int64_t count, int64_t, const Kernel& kernel) {
                   kernel);
 }
 
-// The same with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
+// The same for kernels that only map over about `n` elements: a block takes several short rows.
+template <class Kernel>
+void mapped_rows(const Launch& launch, int64_t count, int64_t n, int64_t, const Kernel& kernel) {
+  if (count <= 0) return;
+  int lanes = 1;
+  while (lanes < n && lanes < gpu::kThreads) lanes *= 2;
+  gpu::run_threads(launch.stream(), gpu::blocks_for(count * lanes), gpu::mapped_row_kernel<Kernel>,
+                   count, lanes, kernel);
+}
+
+// As rows, with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
 // buffer).
 template <class T, class Kernel>
 void rows_with_buffer(const Launch& launch, int64_t count, int64_t, int64_t count_in_buffer,

@@ -21,7 +21,7 @@
 #define DL_GPU(name) cuda##name
 #endif
 
-#define DL_KERNEL __global__
+#define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
 #define DL_DEVICE __device__ __forceinline__
 #define DL_SHARED __shared__
 
@@ -32,6 +32,9 @@ namespace gpu {
 using Stream = DL_GPU(Stream_t);
 
 inline constexpr int kThreads = 256;  // of a block
+
+// That an operator takes at a time where it can bound its scratch memory.
+inline constexpr int64_t kScratchElements = int64_t(1) << 24;
 
 DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
@@ -44,6 +47,20 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
 #else
   return __shfl_xor_sync(0xffffffffu, word, mask);
 #endif
+}
+
+// The word that was there before; `wanted` is there now if that was `expected`.
+DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
+  return atomicCAS(at, expected, wanted);
+}
+DL_DEVICE uint64_t compare_and_swap(uint64_t* at, uint64_t expected, uint64_t wanted) {
+  return atomicCAS(reinterpret_cast<unsigned long long*>(at), expected, wanted);
+}
+DL_DEVICE void add_at_once(float* to, float value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(double* to, double value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(uint32_t* to, uint32_t value) { (void)atomicAdd(to, value); }
+DL_DEVICE void add_at_once(uint64_t* to, uint64_t value) {
+  (void)atomicAdd(reinterpret_cast<unsigned long long*>(to), value);
 }
 
 inline void check(DL_GPU(Error_t) status, const char* what) {

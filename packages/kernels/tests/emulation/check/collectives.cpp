@@ -1,10 +1,15 @@
 // Compares what the threads of a block do together with plain loops; the exit status says whether
 // they agree.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <vector>
 
+#include "dl_kernels/attention.h"
 #include "dl_kernels/block.h"
 #include "dl_kernels/gemm.h"
+#include "dl_kernels/sort.h"
 
 using namespace dl::kernels;
 
@@ -97,6 +102,64 @@ bool products_agree(const Launch& launch) {
   return true;
 }
 
+// `count` rows of `n` elements, many of them equal.
+bool sorts_agree(const Launch& launch, int64_t count, int64_t n) {
+  std::vector<int32_t> in(static_cast<size_t>(count * n));
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int32_t>(i * 7919 % 1009 % 300);
+  int64_t* positions = on_device(std::vector<int64_t>(in.size()));
+  const auto status = sort_along<int32_t>(launch, {false}, dense_rows(count, n, n), on_device(in),
+                                          nullptr, positions);
+  const auto result = on_host(positions, in.size());
+  std::vector<int64_t> wanted(static_cast<size_t>(n));
+  for (int64_t row = 0; row < count; ++row) {
+    const int32_t* x = in.data() + row * n;
+    std::iota(wanted.begin(), wanted.end(), 0);
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [x](int64_t a, int64_t b) { return x[a] < x[b]; });
+    if (!std::equal(wanted.begin(), wanted.end(), result.begin() + row * n)) return false;
+  }
+  return status == diopiSuccess;
+}
+
+// Several tiles of queries, keys and columns of the values, and several slices of each product.
+bool attention_agrees(const Launch& launch) {
+  constexpr int64_t queries = 40, keys = 70, width = 20, values = 36;
+  const auto numbers = [](int64_t count, int64_t modulus) {
+    std::vector<float> made(static_cast<size_t>(count));
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i] = static_cast<float>(static_cast<int64_t>(i * 7919) % modulus) / 100.0f - 0.5f;
+    return made;
+  };
+  const auto q = numbers(queries * width, 97), k = numbers(keys * width, 101),
+             v = numbers(keys * values, 103);
+  float* out = on_device(std::vector<float>(queries * values));
+  attention<float>(launch, AttentionShape{1, 1, 1, queries, keys, width, values, 1.0, 0, -1, -1},
+                   Strided4<const float>{on_device(q), 0, 0, width, 1},
+                   Strided4<const float>{on_device(k), 0, 0, width, 1},
+                   Strided4<const float>{on_device(v), 0, 0, values, 1}, AttentionMask{},
+                   Strided4<float>{out, 0, 0, values, 1}, Strided4<float>{});
+  const auto result = on_host(out, queries * values);
+  for (int64_t i = 0; i < queries; ++i) {
+    std::vector<double> wanted(values);
+    double total = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < width; ++d)
+        score += double(q[static_cast<size_t>(i * width + d)]) *
+                 double(k[static_cast<size_t>(j * width + d)]);
+      const double weight = std::exp(score);
+      total += weight;
+      for (int64_t d = 0; d < values; ++d)
+        wanted[static_cast<size_t>(d)] += weight * double(v[static_cast<size_t>(j * values + d)]);
+    }
+    for (int64_t d = 0; d < values; ++d) {
+      const double got = double(result[static_cast<size_t>(i * values + d)]);
+      if (!(std::abs(got - wanted[static_cast<size_t>(d)] / total) < 1e-5)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int main() {
@@ -108,6 +171,15 @@ int main() {
   }
   if (!products_agree(launch)) {
     std::puts("the matrix product does not agree with loops");
+    return 1;
+  }
+  // Rows of several tiles, and tiles of several rows.
+  if (!sorts_agree(launch, 2, 3 * gpu::kSortTile + 5) || !sorts_agree(launch, 99, 11)) {
+    std::puts("sorted rows do not agree with the standard library's");
+    return 1;
+  }
+  if (!attention_agrees(launch)) {
+    std::puts("attention does not agree with loops");
     return 1;
   }
   return 0;

@@ -1,0 +1,99 @@
+// Batch normalisation on the CPU where the positions of a channel are neighbours: a channel is one
+// core's work while it is in the cache.
+#ifndef DL_KERNELS_CPU_BATCH_NORM_H_
+#define DL_KERNELS_CPU_BATCH_NORM_H_
+
+#include <cstdint>
+
+#include "dl_kernels/batch_norm_terms.h"
+#include "dl_kernels/channels.h"
+#include "dl_kernels/cpu/block.h"
+#include "dl_kernels/numeric.h"
+
+DL_KERNELS_BEGIN
+
+// Calls f(first) for the first element of every sample's positions of channel `c`.
+template <class F>
+DL_FN void each_sample(const ChannelShape& shape, int64_t c, const F& f) {
+  for (int64_t s = 0; s < shape.samples; ++s) f((s * shape.channels + c) * shape.positions);
+}
+
+template <class T>
+struct BatchNormRow {
+  using C = compute_t<T>;
+  T* out;
+  const T* in;
+  C* mean;
+  C* variance;  // of the population: divided by the count
+  bool training;
+  BatchParameters<C> parameters;
+  ChannelShape shape;
+
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t c) const {
+    const T* x = in;
+    T* y = out;
+    if (training) {
+      const double count = static_cast<double>(shape.count());
+      double sum = 0, squares = 0;
+      each_sample(shape, c, [&](int64_t at) {
+        sum += static_cast<double>(
+            block.sum(shape.positions, [=](int64_t i) { return cast<C>(x[at + i]); }));
+      });
+      const C center = static_cast<C>(sum / count);
+      each_sample(shape, c, [&](int64_t at) {
+        squares += static_cast<double>(block.sum(shape.positions, [=](int64_t i) {
+          const C d = cast<C>(x[at + i]) - center;
+          return d * d;
+        }));
+      });
+      mean[c] = center;
+      variance[c] = static_cast<C>(squares / count);
+    }
+    const Affine<C> to = parameters.affine(c, mean[c], variance[c]);
+    each_sample(shape, c, [&](int64_t at) {
+      block.map(shape.positions,
+                [=](int64_t i) { y[at + i] = cast<T>(cast<C>(x[at + i]) * to.scale + to.shift); });
+    });
+  }
+};
+
+template <class T>
+struct BatchBackwardRow {
+  using C = compute_t<T>;
+  T* grad_input;  // may be null
+  const T* grad_output;
+  const T* in;
+  BatchGradient<C> gradient;
+  ChannelShape shape;
+
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t c) const {
+    const T* g = grad_output;
+    const T* x = in;
+    const C mu = gradient.mean[c];
+    double sum = 0, dot = 0;
+    each_sample(shape, c, [&](int64_t at) {
+      const Pair<double> both = block.sum_pair(shape.positions, [=](int64_t i) {
+        const C grad = cast<C>(g[at + i]);
+        return Pair<C>{grad, grad * (cast<C>(x[at + i]) - mu)};
+      });
+      sum += both.first;
+      dot += both.second;
+    });
+    const auto terms = gradient.finish(c, sum, dot);
+    if (grad_input == nullptr) return;
+    T* to = grad_input;
+    each_sample(shape, c, [&](int64_t at) {
+      block.map(shape.positions, [=](int64_t i) {
+        to[at + i] =
+            cast<T>((cast<C>(g[at + i]) - terms.first - (cast<C>(x[at + i]) - mu) * terms.second) *
+                    terms.scale);
+      });
+    });
+  }
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_BATCH_NORM_H_

@@ -1,0 +1,180 @@
+// CPU: places and whole dimensions as nested loops, the innermost of which vectorises.
+#ifndef DL_KERNELS_CPU_PLACE_WALKS_H_
+#define DL_KERNELS_CPU_PLACE_WALKS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/index_places.h"
+#include "dl_kernels/numeric.h"
+#include "dl_kernels/plan.h"
+#include "dl_kernels/reduce_plan.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+// How the indexed tensor and a dense or broadcast one of the result's shape are walked together:
+// operand 0 is the indexed tensor.
+struct PlacesPlan {
+  Plan<2> outer, inner;  // dimensions before and after the places
+  int64_t count, scale;
+  const int64_t* places;
+  int64_t step;          // of the other tensor from one place to the next
+  const int64_t* steps;  // its offsets where no step fits
+};
+
+inline Plan<2> whole_dims(const IndexPlaces& places, const int64_t* strides, int64_t begin,
+                          int64_t end) {
+  Plan<2> plan;
+  plan.ndim = static_cast<int>(end - begin);
+  plan.numel = 1;
+  for (int64_t d = begin; d < end; ++d) {
+    plan.shape[d - begin] = places.sizes()[d];
+    plan.strides[0][d - begin] = places.strides()[d];
+    plan.strides[1][d - begin] = strides[d];
+    plan.numel *= places.sizes()[d];
+  }
+  simplify(plan);
+  return plan;
+}
+
+// `strides` are those of the other tensor, for each dimension of the result.
+inline PlacesPlan places_plan(const Launch& launch, const IndexPlaces& places,
+                              const int64_t* strides, Workspace<int64_t>& storage) {
+  const int64_t first = places.first(), last = first + places.broadcast_dims();
+  PlacesPlan plan{whole_dims(places, strides, 0, first),
+                  whole_dims(places, strides, last, places.ndim()),
+                  places.count(),
+                  places.scale(),
+                  places.places(),
+                  0,
+                  nullptr};
+  Plan<1> between;
+  between.ndim = static_cast<int>(last - first);
+  between.numel = places.count();
+  int64_t merged = 1;
+  bool regular = true;
+  for (int64_t d = last - 1; d >= first; --d) {
+    between.shape[d - first] = places.sizes()[d];
+    between.strides[0][d - first] = strides[d];
+    if (places.sizes()[d] == 1) continue;
+    if (merged == 1) plan.step = strides[d];
+    regular &= strides[d] == plan.step * merged;
+    merged *= places.sizes()[d];
+  }
+  if (!regular) {
+    int64_t* to = storage.reserve(launch, plan.count);
+    for (int64_t i = 0; i < plan.count; ++i) {
+      int64_t offset[1];
+      offsets_of(between, i, offset);
+      to[i] = offset[0];
+    }
+    plan.steps = to;
+  }
+  return plan;
+}
+
+// Places begin … end - 1 at one position of the outer dimensions, columns [left, right) of the
+// innermost one.
+template <class X, class Y, class F>
+void visit_places(const PlacesPlan& plan, X* x, Y* y, int64_t begin, int64_t end, int64_t left,
+                  int64_t right, const F& f) {
+  const int last = plan.inner.ndim - 1;
+  const int64_t a = plan.inner.strides[0][last], b = plan.inner.strides[1][last];
+  const int64_t width = plan.inner.shape[last], lines = plan.inner.numel / width;
+  const int64_t* places = plan.places;
+  const int64_t scale = plan.scale, step = plan.step;
+  if (plan.inner.numel == 1 && plan.steps == nullptr) {
+    for (int64_t i = begin; i < end; ++i) f(x[places[i] * scale], y[i * step]);
+    return;
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    X* const from = x + places[i] * scale;
+    Y* const to = y + (plan.steps == nullptr ? i * step : plan.steps[i]);
+    for (int64_t line = 0; line < lines; ++line) {
+      int64_t offsets[2] = {0, 0};
+      if (lines > 1) offsets_of(plan.inner, line * width, offsets);
+      X* const p = from + offsets[0];
+      Y* const q = to + offsets[1];
+      if (a == 1 && b == 1) {
+        DL_VECTOR_LOOP
+        for (int64_t j = left; j < right; ++j) f(p[j], q[j]);
+      } else {
+        for (int64_t j = left; j < right; ++j) f(p[j * a], q[j * b]);
+      }
+    }
+  }
+}
+
+// Reads may go in any order.
+template <class X, class Y, class F>
+void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
+  const int64_t width = plan.inner.shape[plan.inner.ndim - 1];
+  launch.parallel_for(
+      plan.outer.numel * plan.count, grain_for(plan.inner.numel), [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t first = begin % plan.count;
+          const int64_t left = plan.count - first, n = end - begin < left ? end - begin : left;
+          int64_t offsets[2];
+          offsets_of(plan.outer, begin / plan.count, offsets);
+          visit_places(plan, x + offsets[0], y + offsets[1], first, first + n, int64_t(0), width,
+                       f);
+          begin += n;
+        }
+      });
+}
+
+// All that is written to one element is written by one thread, in the order of the places: the
+// result is always the same.
+template <class X, class Y, class F>
+void each_place_in_order(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
+  constexpr int64_t kPart = 64;
+  const int64_t width = plan.inner.shape[plan.inner.ndim - 1];
+  const int64_t parts = (width + kPart - 1) / kPart;
+  const int64_t work = plan.count * plan.inner.numel;
+  launch.parallel_for(
+      plan.outer.numel * parts, grain_for(work / parts), [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t first = begin % parts;
+          const int64_t left = parts - first, n = end - begin < left ? end - begin : left;
+          const int64_t last = (first + n) * kPart;
+          int64_t offsets[2];
+          offsets_of(plan.outer, begin / parts, offsets);
+          visit_places(plan, x + offsets[0], y + offsets[1], int64_t(0), plan.count, first * kPart,
+                       last < width ? last : width, f);
+          begin += n;
+        }
+      });
+}
+
+}  // namespace detail
+
+template <class U>
+void take_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides,
+                 const U* from, U* to) {
+  Workspace<int64_t> storage;
+  detail::each_place(launch, detail::places_plan(launch, places, strides, storage), from, to,
+                     [](const U& x, U& y) { y = x; });
+}
+
+template <class U>
+void put_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, U* to,
+                const U* from) {
+  Workspace<int64_t> storage;
+  detail::each_place_in_order(launch, detail::places_plan(launch, places, strides, storage), to,
+                              from, [](U& x, const U& y) { x = y; });
+}
+
+template <class A, class T>
+void add_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, A* to,
+                const T* from) {
+  Workspace<int64_t> storage;
+  detail::each_place_in_order(launch, detail::places_plan(launch, places, strides, storage), to,
+                              from, [](A& x, const T& y) { x = wrap_add(x, cast<A>(y)); });
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_PLACE_WALKS_H_

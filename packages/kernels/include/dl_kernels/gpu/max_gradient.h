@@ -1,0 +1,103 @@
+// GPU: a thread for each cell looks through the windows that cover it.
+#ifndef DL_KERNELS_GPU_MAX_GRADIENT_H_
+#define DL_KERNELS_GPU_MAX_GRADIENT_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/flag.h"
+#include "dl_kernels/gpu/block.h"
+#include "dl_kernels/numeric.h"
+#include "dl_kernels/planes.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+struct PlaceOutside {
+  const int64_t* places;
+  uint64_t cells;
+  bool* found;
+  DL_FN void operator()(int64_t i) const {
+    if (static_cast<uint64_t>(places[i]) >= cells) raise_flag(found);
+  }
+};
+
+struct LargestPlace {
+  const int64_t* places;
+  int64_t count;
+  uint64_t* largest;
+
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t) const {
+    const int64_t* const from = places;
+    const uint64_t most = block.reduce(
+        count, uint64_t(0), [](uint64_t a, uint64_t b) { return a > b ? a : b; },
+        [=](int64_t i) { return static_cast<uint64_t>(from[i]); });
+    uint64_t* const to = largest;
+    block.map(1, [=](int64_t) { *to = most; });
+  }
+};
+
+template <class T>
+struct MaximaItem {
+  Planes planes;
+  const Window *zs, *ys, *xs;  // the outputs that may cover each input cell
+  compute_t<T>* to;
+  const T* grads;
+  const int64_t* places;
+
+  DL_FN void operator()(int64_t i) const {
+    using C = compute_t<T>;
+    const Axis &ay = planes.y, &ax = planes.x;
+    const int64_t channels = planes.inner, channel = i % channels;
+    const int64_t cell = i / channels % planes.input_cells();
+    const int64_t plane = i / channels / planes.input_cells();
+    const Window x = xs[cell % ax.input], y = ys[cell / ax.input % ay.input],
+                 z = zs[cell / (ax.input * ay.input)];
+    C total = 0;
+    for (int64_t oz = z.begin; oz < z.end; ++oz) {
+      for (int64_t oy = y.begin; oy < y.end; ++oy) {
+        const int64_t line = (oz * ay.output + oy) * ax.output;
+        for (int64_t ox = x.begin; ox < x.end; ++ox) {
+          const int64_t o = (plane * planes.output_cells() + line + ox) * channels + channel;
+          if (places[o] == cell) total += cast<C>(grads[o]);
+        }
+      }
+    }
+    to[i] = total;
+  }
+};
+
+}  // namespace gpu
+
+// Waits for the device.
+inline bool place_outside(const Launch& launch, const int64_t* places, int64_t count, int64_t cells,
+                          uint64_t* largest) {
+  if (count == 0) return false;
+  const Flag outside(launch);
+  each(launch, count, 1, gpu::PlaceOutside{places, static_cast<uint64_t>(cells), outside.data()});
+  if (!outside.raised()) return false;
+  const Workspace<uint64_t> most(launch, 1);
+  rows(launch, 1, count, gpu::LargestPlace{places, count, most.data()});
+  *largest = fetch(launch, most.data());
+  return true;
+}
+
+template <class T>
+void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compute_t<T>* to,
+                const T* grads, const int64_t* places) {
+  // A window that steps over cells covers them here; only what was taken counts.
+  Planes whole = planes;
+  for (Axis* axis : {&whole.z, &whole.y, &whole.x}) {
+    axis->kernel = (axis->kernel - 1) * axis->dilation + 1;
+    axis->dilation = 1;
+  }
+  const WindowTables over(launch, whole, adaptive, true);
+  each(launch, planes.outer * planes.input_cells() * planes.inner, 1,
+       gpu::MaximaItem<T>{planes, over.z(), over.y(), over.x(), to, grads, places});
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_MAX_GRADIENT_H_

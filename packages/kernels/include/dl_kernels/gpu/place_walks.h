@@ -1,0 +1,78 @@
+// GPU: a thread for each element of the result.
+#ifndef DL_KERNELS_GPU_PLACE_WALKS_H_
+#define DL_KERNELS_GPU_PLACE_WALKS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/scatter_rows.h"
+#include "dl_kernels/index_places.h"
+#include "dl_kernels/plan.h"
+#include "dl_kernels/reduce_plan.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+// Operands: the indexed tensor without its indexed dimensions, the other tensor, the places.
+inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
+  Plan<3> plan;
+  plan.ndim = static_cast<int>(places.ndim());
+  plan.numel = places.numel();
+  int64_t next = 1;
+  for (int64_t d = places.ndim() - 1; d >= 0; --d) {
+    const int64_t e = d - places.first();
+    const bool indexed = e >= 0 && e < places.broadcast_dims();
+    plan.shape[d] = places.sizes()[d];
+    plan.strides[0][d] = places.strides()[d];
+    plan.strides[1][d] = strides[d];
+    plan.strides[2][d] = indexed ? next : 0;
+    if (indexed) next *= places.sizes()[d];
+  }
+  simplify(plan);
+  return plan;
+}
+
+template <class U>
+struct TakeItem {
+  const U* from;
+  U* to;
+  const int64_t* places;
+  Plan<3> plan;
+  int64_t scale;
+
+  DL_DEVICE void operator()(int64_t i) const {
+    int64_t offsets[3];
+    offsets_of(plan, i, offsets);
+    to[offsets[1]] = from[offsets[0] + places[offsets[2]] * scale];
+  }
+};
+
+}  // namespace gpu
+
+template <class U>
+void take_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides,
+                 const U* from, U* to) {
+  each(launch, places.numel(), 1,
+       gpu::TakeItem<U>{from, to, places.places(), gpu::places_plan(places, strides),
+                        places.scale()});
+}
+
+template <class U>
+void put_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, U* to,
+                const U* from) {
+  gpu::scatter_all(launch, gpu::places_plan(places, strides), to, from, places.places(),
+                   places.scale(), ReplaceOp{});
+}
+
+template <class A, class T>
+void add_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, A* to,
+                const T* from) {
+  gpu::scatter_all(launch, gpu::places_plan(places, strides), to, from, places.places(),
+                   places.scale(), AddOp{});
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_PLACE_WALKS_H_

@@ -1,0 +1,86 @@
+// GPU: every element finds by itself what the exchanges one after the other leave in its place.
+//
+// Step i exchanges place i with target t(i) >= i, and no later step touches place i: it ends with
+// what was at t(i) before step i. That was brought there by the last earlier step with the same
+// target, from the place of its own number; and what was at place j before step j was brought there
+// by the last step before j with target j, and so on. These chains are short: about log(n) steps.
+#ifndef DL_KERNELS_GPU_SHUFFLE_H_
+#define DL_KERNELS_GPU_SHUFFLE_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/draws.h"
+#include "dl_kernels/numeric.h"
+#include "dl_kernels/sort.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+struct TargetPut {
+  int64_t* targets;
+  int64_t n;
+  DL_FN void operator()(int64_t i, uint64_t word) const { targets[i] = i + below(word, n - i); }
+};
+
+// Steps in the order of their targets, those of one target in their own.
+struct OrderedSteps {
+  const int64_t *targets, *steps;
+  int64_t n;
+
+  // The step before the k-th with the same target; -1 where there is none.
+  DL_FN int64_t before(int64_t k) const {
+    return k > 0 && targets[k - 1] == targets[k] ? steps[k - 1] : -1;
+  }
+};
+
+// Of place j, one more than the last step before j with target j. The others stay 0.
+struct OriginItem {
+  OrderedSteps ordered;
+  int64_t* origins;
+
+  DL_FN void operator()(int64_t k) const {
+    const int64_t place = ordered.targets[k];
+    if (k + 1 < ordered.n && ordered.targets[k + 1] == place) return;
+    const int64_t last = ordered.steps[k];
+    origins[place] = (last == place ? ordered.before(k) : last) + 1;
+  }
+};
+
+template <class T>
+struct PermutedItem {
+  OrderedSteps ordered;
+  const int64_t* origins;
+  T* to;
+
+  DL_FN void operator()(int64_t k) const {
+    int64_t found = ordered.before(k);
+    if (found < 0) {
+      found = ordered.targets[k];
+    } else {
+      while (origins[found] != 0) found = origins[found] - 1;
+    }
+    to[ordered.steps[k]] = cast<T>(found);
+  }
+};
+
+}  // namespace gpu
+
+template <class T>
+void permute(const Launch& launch, T* to, int64_t n, const RandomState& state) {
+  if (n == 0) return;
+  const Workspace<int64_t> drawn(launch, n), targets(launch, n), steps(launch, n),
+      origins(launch, n);
+  draw_long_words(launch, state, n, gpu::TargetPut{drawn.data(), n});
+  (void)sort_along<int64_t>(launch, {false}, dense_rows(1, n, n), drawn.data(), targets.data(),
+                            steps.data());
+  const gpu::OrderedSteps ordered{targets.data(), steps.data(), n};
+  clear_bytes(launch, origins.data(), n * static_cast<int64_t>(sizeof(int64_t)));
+  each(launch, n, 1, gpu::OriginItem{ordered, origins.data()});
+  each(launch, n, 1, gpu::PermutedItem<T>{ordered, origins.data(), to});
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_SHUFFLE_H_

@@ -1,0 +1,63 @@
+// What all items of a large array come to together. Pieces are cut at fixed places and each has an
+// order: the result does not depend on the order of threads.
+#ifndef DL_KERNELS_GPU_TOTAL_H_
+#define DL_KERNELS_GPU_TOTAL_H_
+
+#include <cstdint>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/gpu/block.h"
+#include "dl_kernels/gpu/launch.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+template <class T, class Combine, class F>
+struct TotalPiece {
+  T start;
+  Combine combine;
+  F f;
+  int64_t count, piece;
+  T* to;
+
+  DL_DEVICE void operator()(const Block& block, int64_t k) const {
+    const F& item = f;
+    const int64_t first = k * piece, left = count - first;
+    const T all = block.reduce(left < piece ? left : piece, start, combine,
+                               [&item, first](int64_t i) { return item(first + i); });
+    T* result = to + k;
+    block.map(1, [=](int64_t) { *result = all; });
+  }
+};
+
+template <class T>
+struct LoadTotal {
+  const T* parts;
+  DL_FN T operator()(int64_t i) const { return parts[i]; }
+};
+
+// *to becomes the combination of f(0) … f(count - 1), on the device; `start` where there are none.
+// `combine` and `start` are as those of Block::reduce; functors without references.
+template <class T, class Combine, class F>
+void total(const Launch& launch, int64_t count, T start, const Combine& combine, const F& f,
+           T* to) {
+  constexpr int64_t kPiece = 1 << 14;
+  const int64_t pieces = (count + kPiece - 1) / kPiece;
+  if (pieces <= 1) {
+    rows(launch, 1, count, TotalPiece<T, Combine, F>{start, combine, f, count, count, to});
+    return;
+  }
+  const Workspace<T> parts(launch, pieces);
+  rows(launch, pieces, kPiece,
+       TotalPiece<T, Combine, F>{start, combine, f, count, kPiece, parts.data()});
+  using Load = LoadTotal<T>;
+  rows(launch, 1, pieces,
+       TotalPiece<T, Combine, Load>{start, combine, Load{parts.data()}, pieces, pieces, to});
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_TOTAL_H_

@@ -1,0 +1,99 @@
+// Threads of the system change the same few elements: no change may get lost, and neighbours of
+// short elements stay as they are. The exit status says whether that holds.
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "dl_kernels/gpu/atomic.h"
+
+using namespace dl::kernels;
+
+namespace {
+
+constexpr int kThreads = 4, kRounds = 20000, kElements = 4;
+
+struct Larger {
+  template <class C>
+  C operator()(C a, C b) const {
+    return a > b ? a : b;
+  }
+};
+
+// All begin together: a thread may do its work in less time than it takes to start the next one.
+template <class F>
+void in_threads(const F& f) {
+  std::vector<std::thread> threads;
+  std::atomic<int> missing{kThreads};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&f, &missing, t] {
+      --missing;
+      while (missing != 0) std::this_thread::yield();
+      f(t);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Numbers stay so small that every format holds them exactly.
+template <class T>
+bool agrees(const char* name) {
+  using C = compute_t<T>;
+  alignas(8) T sums[kElements], tops[kElements];
+  // The first and the last one are neighbours that nobody changes.
+  const auto edge = [](int i) { return i == 0 || i == kElements - 1; };
+  for (int i = 0; i < kElements; ++i) sums[i] = tops[i] = cast<T>(static_cast<C>(edge(i) ? 5 : 0));
+  in_threads([&](int t) {
+    for (int k = 0; k < kRounds; ++k) {
+      const int i = 1 + k % (kElements - 2);
+      gpu::atomic_add(&sums[i], cast<T>(static_cast<C>(1)));
+      gpu::atomic_add(&sums[i], cast<T>(static_cast<C>(-1)));
+      gpu::atomic_update(&tops[i], cast<T>(static_cast<C>(k * kThreads / kRounds * 20 + t)),
+                         Larger{});
+    }
+  });
+  bool good = true;
+  for (int i = 0; i < kElements; ++i) {
+    good &= cast<C>(sums[i]) == C(edge(i) ? 5 : 0);
+    good &= cast<C>(tops[i]) == C(edge(i) ? 5 : (kThreads - 1) * 20 + kThreads - 1);
+  }
+  if (!good) std::printf("%s: a change got lost\n", name);
+  return good;
+}
+
+bool complex_agrees() {
+  Complex<double> sum{0, 0};
+  in_threads([&](int) {
+    for (int k = 0; k < kRounds; ++k) gpu::atomic_add(&sum, Complex<double>{1, -2});
+  });
+  return sum.re == kThreads * kRounds && sum.im == -2 * kThreads * kRounds;
+}
+
+// Each thread has an element of the same word to itself.
+bool bools_agree() {
+  alignas(8) bool elements[kThreads];
+  bool good = true;
+  for (int k = 0; k < 100; ++k) {
+    for (bool& element : elements) element = false;
+    in_threads([&](int t) { gpu::atomic_add(&elements[t], true); });
+    for (const bool element : elements) good &= element;
+  }
+  return good;
+}
+
+}  // namespace
+
+int main() {
+  bool good = agrees<int8_t>("int8");
+  good &= agrees<uint8_t>("uint8");
+  good &= agrees<int16_t>("int16");
+  good &= agrees<int32_t>("int32");
+  good &= agrees<int64_t>("int64");
+  good &= agrees<Half>("float16");
+  good &= agrees<BFloat16>("bfloat16");
+  good &= agrees<float>("float32");
+  good &= agrees<double>("float64");
+  good &= complex_agrees();
+  good &= bools_agree();
+  return good ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+"""The instruction sets of x86-64 that a processor has. Imports nothing but the standard library:
+the build asks, too.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+# What the x86-64 levels add to each other, as Linux names it.
+_LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
+    (
+        "v4",
+        frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+    ),
+    (
+        "v3",
+        frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}),
+    ),
+    (
+        "v2",
+        frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}),
+    ),
+)
+
+
+def processor_flags(cpuinfo: str) -> frozenset[str]:
+    """The feature names in the text of ``/proc/cpuinfo``, of the first processor that lists any."""
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "flags":
+            return frozenset(value.split())
+    return frozenset()
+
+
+def supported_levels(flags: frozenset[str]) -> list[str]:
+    """The x86-64 levels that a processor with these features can run, the best one first."""
+    needed: frozenset[str] = frozenset()
+    levels: list[str] = []
+    for level, features in reversed(_LEVELS):
+        needed |= features
+        if needed <= flags:
+            levels.insert(0, level)
+    return levels
+
+
+def levels_here() -> list[str]:
+    """The names of libraries that this machine can run, the best one first."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ["native"]
+    try:
+        cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ["v2"]
+    return supported_levels(processor_flags(cpuinfo))
