@@ -1,0 +1,136 @@
+"""Calls of overloads that neither OpInfo nor the other tables of this folder make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from .cell_formulas import gru_cell, gru_cell_backward, lstm_cell, lstm_cell_backward
+
+Written = tuple[tuple[Any, ...], dict[str, Any], bool]
+"""Positional arguments, named ones, and whether every element of the result is a draw of its own."""
+
+
+def _call(*args: Any, **kwargs: Any) -> Written:
+    return args, kwargs, False
+
+
+def _draws(*args: Any, **kwargs: Any) -> Written:
+    return args, kwargs, True
+
+
+def _numbers(*shape: int, low: float = -1.0, high: float = 1.0, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(shape, generator=generator) * (high - low) + low
+
+
+_X = _numbers(3, 5)
+_POSITIVE = _numbers(3, 5, low=0.5, high=4.0)
+_INDICES = torch.tensor([2, 0, 2, 3])
+_SORTED = torch.tensor([-0.5, 0.0, 0.25, 0.75])
+
+
+def _optimizer(lists: int, **options: Any) -> Written:
+    """Two parameters, their gradients and the averages so far, and the steps taken."""
+    given = [
+        [_numbers(3, 4, low=0.1, seed=at), _numbers(7, low=0.1, seed=at + 50)]
+        for at in range(lists)
+    ]
+    return _call(*given, [torch.tensor(1.0), torch.tensor(7.0)], **options)
+
+
+_ADAM = {"beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1, "eps": 1e-3, "maximize": False}
+_ADAGRAD = {"lr_decay": 0.1, "weight_decay": 0.1, "eps": 1e-3, "maximize": False}
+_SGD = {"weight_decay": 0.1, "momentum": 0.9, "dampening": 0.25, "nesterov": False}
+_RATE = torch.tensor(0.05)
+
+
+def _cell(gates: int) -> Written:
+    wide = 6 * gates
+    return _call(
+        _numbers(3, wide, seed=1),
+        _numbers(3, wide, seed=2),
+        _numbers(3, 6, seed=3),
+        _numbers(wide, seed=4),
+        _numbers(wide, seed=5),
+    )
+
+
+_GATES = _numbers(3, 24, low=0.1, high=0.9, seed=6)
+
+WRITTEN: Mapping[str, tuple[Written, ...]] = {
+    "_assert_async": (_call(torch.tensor(1.0)),),
+    "_assert_async.msg": (_call(torch.tensor(1.0), "unseen"),),
+    "_compute_linear_combination": (_call(_numbers(4, 2, 3), _numbers(5, 4, seed=1)),),
+    "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
+    "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
+    "_cummin_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 0),),
+    "_functional_assert_async.msg": (_call(torch.tensor(1.0), "unseen", torch.tensor(1.0)),),
+    "_fused_adagrad_": (_optimizer(3, lr=0.05, **_ADAGRAD),),
+    "_fused_adagrad_.tensor_lr": (_optimizer(3, lr=_RATE, **_ADAGRAD),),
+    "_fused_adam_.tensor_lr": (_optimizer(5, lr=_RATE, amsgrad=True, **_ADAM),),
+    "_fused_adamw_.tensor_lr": (_optimizer(5, lr=_RATE, amsgrad=True, **_ADAM),),
+    "_fused_sgd_.tensor_lr": (
+        _call(
+            *_optimizer(3)[0][:3],
+            lr=_RATE,
+            maximize=False,
+            is_first_step=False,
+            **_SGD,
+        ),
+    ),
+    "_sample_dirichlet": (_call(_POSITIVE),),
+    "_standard_gamma": (_draws(_POSITIVE),),
+    "_thnn_fused_gru_cell": (_cell(3),),
+    "_thnn_fused_gru_cell_backward": (
+        _call(_numbers(3, 6), _numbers(3, 30, low=0.1, high=0.9, seed=1), True),
+    ),
+    "_thnn_fused_lstm_cell": (_cell(4),),
+    "_thnn_fused_lstm_cell_backward_impl": (
+        _call(
+            _numbers(3, 6),
+            _numbers(3, 6, seed=1),
+            _numbers(3, 6, seed=2),
+            _numbers(3, 6, seed=3),
+            _GATES,
+            True,
+        ),
+    ),
+    "binomial": (_draws(torch.full((3, 5), 9.0), _numbers(3, 5, low=0.1, high=0.9)),),
+    "embedding_renorm_": (_call(_numbers(5, 3) * 4, _INDICES, 1.0, 2.0),),
+    "fill_.Tensor": (_call(_X, torch.tensor(2.5)),),
+    "glu_backward_jvp": (
+        _call(
+            _numbers(3, 8),
+            _numbers(3, 4, seed=1),
+            _numbers(3, 8, seed=2),
+            _numbers(3, 4, seed=3),
+            _numbers(3, 8, seed=4),
+            -1,
+        ),
+    ),
+    "glu_jvp": (_call(_numbers(3, 4), _numbers(3, 8, seed=1), _numbers(3, 8, seed=2), -1),),
+    "is_set_to": (_call(_X, _X.view(3, 5)), _call(_X, _X.clone())),
+    "isin.Scalar_Tensor_out": (_call(0.25, _SORTED, out=torch.empty(0, dtype=torch.bool)),),
+    "isin.Tensor_Scalar_out": (_call(_SORTED, 0.25, out=torch.empty(0, dtype=torch.bool)),),
+    "poisson": (_draws(_POSITIVE),),
+    "pow.Scalar_out": (_call(2.5, _X, out=torch.empty(0)),),
+    "remainder.Scalar_Tensor": (_call(2.5, _POSITIVE),),
+}
+"""By overload. Where CPU kernels are missing, FORMULAS has what to compare with."""
+
+
+def _copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    return target.copy_(source)
+
+
+FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "_copy_from": _copy,
+    "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_gru_cell_backward": gru_cell_backward,
+    "_thnn_fused_lstm_cell": lstm_cell,
+    "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
+}
+"""What overloads without a kernel for the CPU compute."""
