@@ -57,10 +57,7 @@ class CallOf:
         positional = [argument for argument in schema.arguments if not argument.kwarg_only]
         while positional and positional[-1].name not in moved:
             positional.pop()
-        values = [
-            moved[argument.name] if argument.name in moved else argument.default_value
-            for argument in positional
-        ]
+        values = [moved.get(argument.name, argument.default_value) for argument in positional]
         placed = {argument.name for argument in positional}
         named = {name: value for name, value in moved.items() if name not in placed}
         return None, tuple(values), named

@@ -14,7 +14,7 @@ from .derived_calls import CallOf, caller, calls_of
 from .native import REFUSED
 from .operators import UNINITIALISED
 from .relocate import Relocation
-from .sweep import compare_outcomes, describe, run, tensors_of
+from .sweep import compare_outcomes, describe, run
 
 # Many operators of torch warn of others that are to replace them.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]

@@ -10,7 +10,7 @@ import torch
 from .cell_formulas import gru_cell, gru_cell_backward, lstm_cell, lstm_cell_backward
 
 Written = tuple[tuple[Any, ...], dict[str, Any], bool]
-"""Positional arguments, named ones, and whether every element of the result is a draw of its own."""
+"""By position, by name, and whether every element of the result is a draw of its own."""
 
 
 def _call(*args: Any, **kwargs: Any) -> Written:
