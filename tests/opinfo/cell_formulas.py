@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-Tensors = tuple[torch.Tensor, ...]
+Tensors = tuple[torch.Tensor | None, ...]
 
 
 def lstm_cell(
@@ -48,7 +48,7 @@ def lstm_cell_backward(
         grad_hidden * bent * leave * (1 - leave),
     ]
     grad_gates = torch.cat(grads, 1)
-    return grad_gates, inner * forget, grad_gates.sum(0)
+    return grad_gates, inner * forget, grad_gates.sum(0) if has_bias else None
 
 
 def gru_cell(
@@ -76,4 +76,5 @@ def gru_cell_backward(grad: torch.Tensor, workspace: torch.Tensor, has_bias: boo
     into_update = grad * (state - new) * update * (1 - update)
     of_inputs = torch.cat([into_reset, into_update, into_new], 1)
     of_hidden = torch.cat([into_reset, into_update, into_new * reset], 1)
-    return of_inputs, of_hidden, grad * update, of_inputs.sum(0), of_hidden.sum(0)
+    biases = (of_inputs.sum(0), of_hidden.sum(0)) if has_bias else (None, None)
+    return of_inputs, of_hidden, grad * update, *biases
