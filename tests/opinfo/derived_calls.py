@@ -68,6 +68,15 @@ def operator(overload: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), name or "default")
 
 
+def packet_of(overload: str) -> str:
+    return overload.partition(".")[0]
+
+
+def stem_of(packet: str) -> str:
+    """The name without the mark of an in-place form; Python's own names keep theirs."""
+    return packet if packet.endswith("__") else packet.removesuffix("_")
+
+
 def caller(overload: str) -> Call:
     """Calls the overload; on the CPU its formula, where torch has no kernel there."""
     op = operator(overload)
@@ -126,11 +135,11 @@ def _of_other_forms(overload: str) -> Iterator[Recorded]:
 
 def _other_forms(overload: str) -> list[str]:
     """Known overloads of the same operator and of its functional and in-place forms."""
-    packet = overload.split(".")[0]
-    stem = packet if packet.endswith("__") else packet.removesuffix("_")
+    packet = packet_of(overload)
+    stem = stem_of(packet)
     wanted = {packet, stem, f"{stem}_", ALIASES.get(stem)}
     every = sorted({*recordings(), *WRITTEN})
-    return [each for each in every if each != overload and each.split(".")[0] in wanted]
+    return [each for each in every if each != overload and packet_of(each) in wanted]
 
 
 def _fitting(schema: Any, source: Any, bound: Bound) -> Bound | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import pytest
@@ -10,7 +10,7 @@ import torch
 
 from dl_core.coverage import Coverage, measure
 
-from .derived_calls import CallOf, caller, calls_of
+from .derived_calls import CallOf, caller, calls_of, packet_of, stem_of
 from .native import REFUSED
 from .operators import UNINITIALISED
 from .relocate import Relocation
@@ -38,39 +38,54 @@ def counted() -> list[str]:
     return sorted(name for kind in COUNTED for name in coverage().overloads["A"][kind])
 
 
-def proof(call: CallOf) -> tuple[str | None, str | None]:
-    """Call it on the CPU and on dl: (what is wrong or None, which overload dl refuses or None)."""
-    judgement = replace(call.judgement, uninitialised=call.overload.split(".")[0] in UNINITIALISED)
-    original = call.arguments("cpu")
-    function = caller(call.overload)
-    cpu = run(function, Relocation()(original))
-    if cpu.error is not None:
-        return None, f"the CPU: {cpu.error}"
-    with torch.dl.fallback("error"):
-        got = run(function, call.arguments("dl"))
+@dataclass
+class Proof:
+    """What the calls of one overload have shown."""
+
+    right: int = 0
+    native: int = 0
+    """How many of them the vendor's own operator took part in."""
+    problems: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+
+    def add(self, call: CallOf) -> None:
+        """Call it on the CPU and on dl."""
+        judgement = replace(call.judgement, uninitialised=packet_of(call.overload) in UNINITIALISED)
+        original, function = call.arguments("cpu"), caller(call.overload)
+        told = describe(original)
+        cpu = run(function, Relocation()(original))
+        if cpu.error is not None:
+            self.refusals.append(f"{told}: the CPU refuses: {cpu.error}")
+            return
+        arguments = call.arguments("dl")
+        torch.dl.reset_native_stats()
+        with torch.dl.fallback("error"), torch.dl.profile_operators():
+            got = run(function, arguments)
+        ran = {stem_of(packet_of(name)) for name in torch.dl.native_stats()}
         refused = REFUSED.match(str(got.error)) if got.error is not None else None
         if refused is not None:
-            return None, refused[1]
-        problem, _ = compare_outcomes(function, original, cpu, got, judgement, "dl")
-    return problem, None
+            self.refusals.append(f"{told}: dl has to leave {refused[1]} to the CPU")
+            return
+        with torch.dl.fallback("error"):
+            problem, _ = compare_outcomes(function, original, cpu, got, judgement, "dl")
+        if problem is not None:
+            self.problems.append(f"{told}: {problem}")
+            return
+        self.right += 1
+        self.native += stem_of(packet_of(call.overload)) in ran
 
 
 @pytest.mark.parametrize("overload", [name for name in counted() if name not in UNPROVEN])
 def test_counted_overload_runs_without_fallback(overload: str, vendor: str) -> None:
     calls = calls_of(overload)
     assert calls, f"no call of {overload} is known: write one in written_calls.py"
-    problems, refusals, right = [], [], 0
+    proof = Proof()
     for call in calls:
-        problem, refused = proof(call)
-        told = describe(call.arguments("cpu"))
-        if problem is not None:
-            problems.append(f"{told}: {problem}")
-        elif refused is not None:
-            refusals.append(f"{told}: refused by {refused}")
-        else:
-            right += 1
-    assert not problems, "\n".join(problems)
-    assert right, f"no call of {overload} ran\n" + "\n".join(refusals)
+        proof.add(call)
+    assert not proof.problems, "\n".join(proof.problems)
+    assert proof.right, f"no call of {overload} ran\n" + "\n".join(proof.refusals)
+    if overload in coverage().overloads["A"]["native"]:
+        assert proof.native, f"{overload} is counted as native, and the vendor's code did not run"
 
 
 def test_most_of_the_tier_is_proven(vendor: str) -> None:
