@@ -78,10 +78,18 @@ class Recorder(TorchDispatchMode):
         ):
             return
         told = describe((None, args, dict(kwargs)))
-        if told not in known:
-            bound = bind(op, args, kwargs)
+        bound = bind(op, args, kwargs)
+        if told not in known and not _has_plain_number(op, bound):
             detached = tree_map_only(torch.Tensor, torch.Tensor.detach, bound)
             known[told] = Recorded(Relocation()(detached), self.judgement)
+
+
+def _has_plain_number(op: Any, bound: Bound) -> bool:
+    """Whether a Python number stands for a tensor, which only some overloads take."""
+    return any(
+        str(argument.type) == "Tensor" and isinstance(bound.get(argument.name), (bool, int, float))
+        for argument in op._schema.arguments
+    )
 
 
 def bind(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
@@ -121,7 +129,7 @@ def _record_operator(recorder: Recorder, op: Any) -> None:
                 result = op(sample.input, *sample.args, **sample.kwargs)
                 recorder.judgement = replace(judgement, op_class=OpClass.REDUCTION, normwise=True)
                 _go_back(result, sample)
-        except (RuntimeError, ValueError, TypeError, NotImplementedError):
+        except Exception:  # noqa: BLE001 - whatever an operator raises, others go on
             # Not every sample has a result, or a gradient, on the CPU.
             continue
 

@@ -61,8 +61,26 @@ def _cell(gates: int) -> Written:
 _GATES = _numbers(3, 24, low=0.1, high=0.9, seed=6)
 
 WRITTEN: Mapping[str, tuple[Written, ...]] = {
+    **{
+        f"{name}.Scalar": (_call(torch.tensor([5, -7, 1 << 40]), 3),)
+        for name in ("__lshift__", "__rshift__", "__ilshift__", "__irshift__")
+    },
     "_assert_async": (_call(torch.tensor(1.0)),),
     "_assert_async.msg": (_call(torch.tensor(1.0), "unseen"),),
+    "_embedding_bag_dense_backward": tuple(
+        _call(
+            _numbers(2, 5),
+            torch.tensor([2, 0, 2, 3, 1]),
+            torch.tensor([0, 0, 1, 1, 1]),
+            torch.tensor([2, 3]),
+            torch.zeros(2, 5, dtype=torch.int64),
+            6,
+            frequency,
+            mode,
+            None,
+        )
+        for mode, frequency in ((0, True), (0, False), (1, False))
+    ),
     "_compute_linear_combination": (_call(_numbers(4, 2, 3), _numbers(5, 4, seed=1)),),
     "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
     "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
@@ -80,6 +98,10 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
             is_first_step=False,
             **_SGD,
         ),
+    ),
+    "_native_batch_norm_legit.no_stats": (
+        _call(_numbers(4, 3, 5), _numbers(3), _numbers(3, seed=1), True, 0.1, 1e-5),
+        _call(_numbers(4, 3, 2, 2), None, None, True, 0.1, 1e-5),
     ),
     "_sample_dirichlet": (_call(_POSITIVE),),
     "_standard_gamma": (_draws(_POSITIVE),),
