@@ -17,7 +17,7 @@ from .foreach_arguments import foreach_arguments
 from .operators import Judgement
 from .recording import Bound, Recorded, bind, recordings
 from .relocate import Relocation
-from .sweep import Arguments, Call
+from .sweep import Arguments, Call, tensors_of
 from .written_calls import FORMULAS, WRITTEN
 
 ALIASES = {
@@ -145,6 +145,10 @@ def _other_forms(overload: str) -> list[str]:
 def _fitting(schema: Any, source: Any, bound: Bound) -> Bound | None:
     """Those of a call's arguments that another form takes; None if it needs others."""
     types = {argument.name: _kind(argument) for argument in source.arguments}
+    taken = {argument.name for argument in schema.arguments}
+    outs = {argument.name for argument in source.arguments if argument.is_out}
+    if any(tensors_of(value) for name, value in bound.items() if name not in taken | outs):
+        return None
     found: Bound = {}
     for argument in schema.arguments:
         if argument.is_out:
