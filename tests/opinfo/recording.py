@@ -31,11 +31,11 @@ from .operators import Judgement
 from .relocate import Relocation
 from .sweep import describe, tensors_of
 
-SAMPLES = 6
-"""Of each operator; the first ones differ most."""
+SAMPLES = 40
+"""Of each operator."""
 KEPT = 4
 """Calls of each overload."""
-LARGEST = 20_000
+LARGEST = 50_000
 """Elements of all arguments together: more tell nothing new."""
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 
@@ -57,6 +57,8 @@ class Recorder(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.calls: dict[str, dict[str, Recorded]] = {}
+        self.scalar_calls: dict[str, dict[str, Recorded]] = {}
+        """Those whose tensors have one element each: they tell less."""
         self.judgement = Judgement()
 
     def __torch_dispatch__(
@@ -68,20 +70,28 @@ class Recorder(TorchDispatchMode):
         return op(*args, **kwargs)
 
     def _keep(self, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        known = self.calls.setdefault(op.name().removeprefix("aten::"), {})
         outs = {argument.name for argument in op._schema.arguments if argument.is_out}
         tensors = tensors_of((args, {k: v for k, v in kwargs.items() if k not in outs}))
+        largest = max((tensor.numel() for tensor in tensors), default=0)
+        calls = self.calls if largest > 1 or not tensors else self.scalar_calls
+        known = calls.setdefault(op.name().removeprefix("aten::"), {})
+        bound = bind(op, args, kwargs)
         if (
             len(known) >= KEPT
-            or any(tensor.layout != torch.strided or tensor.numel() == 0 for tensor in tensors)
+            or any(map(_is_strange, tensors))
             or sum(tensor.numel() for tensor in tensors) > LARGEST
+            or _has_plain_number(op, bound)
         ):
             return
         told = describe((None, args, dict(kwargs)))
-        bound = bind(op, args, kwargs)
-        if told not in known and not _has_plain_number(op, bound):
+        if told not in known:
             detached = tree_map_only(torch.Tensor, torch.Tensor.detach, bound)
             known[told] = Recorded(Relocation()(detached), self.judgement)
+
+
+def _is_strange(tensor: torch.Tensor) -> bool:
+    """Not dense, or without values; masks and reserves may be empty."""
+    return tensor.layout != torch.strided or (tensor.is_floating_point() and tensor.numel() == 0)
 
 
 def _has_plain_number(op: Any, bound: Bound) -> bool:
@@ -111,7 +121,8 @@ def recordings() -> Mapping[str, tuple[Recorded, ...]]:
             torch.manual_seed(0)
             with recorder:
                 call()
-    return {name: tuple(calls.values()) for name, calls in recorder.calls.items()}
+    every = recorder.scalar_calls | {name: calls for name, calls in recorder.calls.items() if calls}
+    return {name: tuple(calls.values()) for name, calls in every.items()}
 
 
 def _record_operator(recorder: Recorder, op: Any) -> None:

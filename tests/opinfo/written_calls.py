@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend
 
 from .cell_formulas import gru_cell, gru_cell_backward, lstm_cell, lstm_cell_backward
 
@@ -29,6 +30,7 @@ def _numbers(*shape: int, low: float = -1.0, high: float = 1.0, seed: int = 0) -
 _X = _numbers(3, 5)
 _POSITIVE = _numbers(3, 5, low=0.5, high=4.0)
 _INDICES = torch.tensor([2, 0, 2, 3])
+_COMPLEX = torch.complex(_X, _POSITIVE)
 _SORTED = torch.tensor([-0.5, 0.0, 0.25, 0.75])
 
 
@@ -57,6 +59,15 @@ def _cell(gates: int) -> Written:
         _numbers(wide, seed=5),
     )
 
+
+# What these take besides the input is the results of others for it.
+_INNER, _OUTER = _numbers(3, 8), _numbers(3, 4, seed=1)
+_GLU = torch.ops.aten.glu(_INNER, -1)
+_SLOPE = torch.ops.aten.glu_backward(_OUTER, _INNER, -1)
+_ATTENTION = tuple(_numbers(2, 3, 6, 8, seed=at) for at in range(3))
+_SCORES = _ATTENTION[0] @ _ATTENTION[1].mT / 8**0.5
+_ATTENDED = _SCORES.softmax(-1) @ _ATTENTION[2]
+_NO_NUMBERS = torch.empty(0, dtype=torch.int64)
 
 _GATES = _numbers(3, 24, low=0.1, high=0.9, seed=6)
 
@@ -107,6 +118,40 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         _call(_numbers(4, 3, 5), _numbers(3), _numbers(3, seed=1), True, 0.1, 1e-5),
         _call(_numbers(4, 3, 2, 2), None, None, True, 0.1, 1e-5),
     ),
+    "_scaled_dot_product_flash_attention_for_cpu": (_call(*_ATTENTION),),
+    "_scaled_dot_product_flash_attention_for_cpu_backward": (
+        _call(
+            _numbers(2, 3, 6, 8, seed=9),
+            *_ATTENTION,
+            _ATTENDED,
+            _SCORES.logsumexp(-1),
+            0.0,
+            False,
+        ),
+    ),
+    "_scaled_dot_product_fused_attention_overrideable": (_call(*_ATTENTION),),
+    "_scaled_dot_product_fused_attention_overrideable_backward": (
+        _call(
+            _numbers(2, 3, 6, 8, seed=9),
+            *_ATTENTION,
+            None,
+            [True, True, True, False],
+            _ATTENDED,
+            _SCORES.logsumexp(-1),
+            _NO_NUMBERS,
+            _NO_NUMBERS,
+            6,
+            6,
+            0.0,
+            False,
+            _NO_NUMBERS,
+            _NO_NUMBERS,
+        ),
+    ),
+    "_fused_sdp_choice": (_call(*_ATTENTION),),
+    "_make_dep_token": (_call(device=torch.device("cpu")),),
+    "conj_physical.out": (_call(_COMPLEX, out=torch.empty(0, dtype=torch.complex64)),),
+    "native_dropout": (_draws(_POSITIVE, 0.5, True),),
     "_sample_dirichlet": (_call(_POSITIVE),),
     "_standard_gamma": (_draws(_POSITIVE),),
     "_thnn_fused_gru_cell": (_cell(3),),
@@ -127,17 +172,8 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "binomial": (_draws(torch.full((3, 5), 9.0), _numbers(3, 5, low=0.1, high=0.9)),),
     "embedding_renorm_": (_call(_numbers(5, 3) * 4, _INDICES, 1.0, 2.0),),
     "fill_.Tensor": (_call(_X, torch.tensor(2.5)),),
-    "glu_backward_jvp": (
-        _call(
-            _numbers(3, 8),
-            _numbers(3, 4, seed=1),
-            _numbers(3, 8, seed=2),
-            _numbers(3, 4, seed=3),
-            _numbers(3, 8, seed=4),
-            -1,
-        ),
-    ),
-    "glu_jvp": (_call(_numbers(3, 4), _numbers(3, 8, seed=1), _numbers(3, 8, seed=2), -1),),
+    "glu_backward_jvp": (_call(_SLOPE, _OUTER, _INNER, _OUTER.flip(0), _INNER.flip(1), -1),),
+    "glu_jvp": (_call(_GLU, _INNER, _INNER.flip(1), -1),),
     "is_set_to": (_call(_X, _X.view(3, 5)), _call(_X, _X.clone())),
     "isin.Scalar_Tensor_out": (_call(0.25, _SORTED, out=torch.empty(0, dtype=torch.bool)),),
     "isin.Tensor_Scalar_out": (_call(_SORTED, 0.25, out=torch.empty(0, dtype=torch.bool)),),
@@ -152,11 +188,47 @@ def _copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False
     return target.copy_(source)
 
 
-FORMULAS: Mapping[str, Callable[..., Any]] = {
-    "_copy_from": _copy,
+def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Any:
+    scores = query @ key.mT / query.size(-1) ** 0.5
+    return (scores.softmax(-1) @ value,)
+
+
+def _attention_backward(
+    grad: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *_: Any
+) -> Any:
+    given = [each.detach().requires_grad_() for each in (query, key, value)]
+    with torch.enable_grad():
+        (result,) = _attention(*given)
+        return (*torch.autograd.grad(result, given, grad), None)
+
+
+def _into_given(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The out= form."""
+
+    def call(*args: Any, **outs: torch.Tensor) -> Any:
+        results = formula(*args)
+        return tuple(
+            out.resize_(result.shape).copy_(result)
+            for out, result in zip(outs.values(), results, strict=True)
+        )
+
+    return call
+
+
+_CELLS = {
     "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_backward,
     "_thnn_fused_lstm_cell": lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
+}
+
+FORMULAS: Mapping[str, Callable[..., Any]] = {
+    "_copy_from": _copy,
+    # Torch shall ask dl for its own attention.
+    "_fused_sdp_choice": lambda *_: SDPBackend.OVERRIDEABLE.value,
+    "_scaled_dot_product_fused_attention_overrideable": _attention,
+    "_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
+    **_CELLS,
+    **{f"{name}.out": _into_given(formula) for name, formula in _CELLS.items()},
 }
 """What overloads without a kernel for the CPU compute."""
