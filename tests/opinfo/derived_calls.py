@@ -36,8 +36,8 @@ ALIASES = {
 }
 """Operators that take the arguments of another."""
 
-SHAPED_ONLY = frozenset({"rrelu_with_noise.out"})
-"""Torch's CPU writes to the memory of their results without giving it a size first."""
+SHAPED_ONLY = frozenset({"binary_cross_entropy_backward.grad_input", "rrelu_with_noise.out"})
+"""Torch's CPU leaves the shape of the memory they are given as it is."""
 
 TOLD_RESULTS = {
     "_embedding_bag": 1,

@@ -31,6 +31,13 @@ _X = _numbers(3, 5)
 _POSITIVE = _numbers(3, 5, low=0.5, high=4.0)
 _INDICES = torch.tensor([2, 0, 2, 3])
 _COMPLEX = torch.complex(_X, _POSITIVE)
+# Gradient, indices and offsets of two bags; which bag each index is in, and their sizes.
+_BAGS = (_numbers(2, 5), torch.tensor([3, 0, 3, 2, 1]), torch.tensor([0, 2]))
+_SPREAD, _SIZES = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([2, 3])
+_NO_MAXIMA = torch.zeros(2, 5, dtype=torch.int64)
+_IMAGE, _SOLID = _numbers(2, 3, 6, 7), _numbers(2, 3, 3, 4, 2)
+_REPEATED = torch.tensor([[1, 1, 4, 4, 1], [1, 1, 4, 4, 1], [2, 2, 0, 0, 2]])
+_PLACES = torch.tensor([[0, 1, 2, 0, 1], [2, 0, 1, 1, 2]])
 _SORTED = torch.tensor([-0.5, 0.0, 0.25, 0.75])
 
 
@@ -78,29 +85,23 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     },
     "_assert_async": (_call(torch.tensor(1.0)),),
     "_assert_async.msg": (_call(torch.tensor(1.0), "unseen"),),
-    # Only the largest index repeats: torch's CPU divides the others by wrong frequencies.
-    "_embedding_bag_dense_backward": tuple(
-        _call(
-            _numbers(2, 5),
-            torch.tensor([3, 0, 3, 2, 1]),
-            torch.tensor([0, 0, 1, 1, 1]),
-            torch.tensor([2, 3]),
-            torch.zeros(2, 5, dtype=torch.int64),
-            6,
-            frequency,
-            mode,
-            None,
-        )
-        for mode, frequency in ((0, True), (0, False), (1, False))
-    ),
     "_compute_linear_combination": (_call(_numbers(4, 2, 3), _numbers(5, 4, seed=1)),),
     "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
     "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
     "_cummin_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 0),),
     "_functional_assert_async.msg": (_call(torch.tensor(1.0), "unseen", torch.tensor(1.0)),),
-    "_embedding_bag_forward_only": (
-        _call(_numbers(6, 5), torch.tensor([3, 0, 3, 2, 1]), torch.tensor([0, 2])),
+    "_embedding_bag_backward": (
+        _call(*_BAGS, _SPREAD, _SIZES, _NO_MAXIMA, 6, False, 0, False, None),
     ),
+    # Only the largest index repeats: torch's CPU divides the others by wrong frequencies.
+    "_embedding_bag_dense_backward": tuple(
+        _call(*_BAGS[:2], _SPREAD, _SIZES, _NO_MAXIMA, 6, frequency, mode, None)
+        for mode, frequency in ((0, True), (0, False), (1, False))
+    ),
+    "_embedding_bag_per_sample_weights_backward": (
+        _call(_BAGS[0], _numbers(6, 5, seed=1), *_BAGS[1:], _SPREAD, 0),
+    ),
+    "_embedding_bag_forward_only": (_call(_numbers(6, 5), *_BAGS[1:]),),
     "_fused_adagrad_": (_optimizer(3, lr=0.05, **_ADAGRAD),),
     "_fused_adagrad_.tensor_lr": (_optimizer(3, lr=_RATE, **_ADAGRAD),),
     "_fused_adam_.tensor_lr": (_optimizer(5, lr=_RATE, amsgrad=True, **_ADAM),),
@@ -150,6 +151,17 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     ),
     "_fused_sdp_choice": (_call(*_ATTENTION),),
     "_make_dep_token": (_call(device=torch.device("cpu")),),
+    "col2im": (_call(_numbers(2, 12, 30), [6, 7], [2, 2], [1, 1], [0, 0], [1, 1]),),
+    "im2col": (_call(_IMAGE, [2, 3], [1, 2], [1, 0], [2, 1]),),
+    "scatter.reduce_out": tuple(
+        _call(_X, 0, _PLACES, _POSITIVE, kind, out=torch.empty(0)) for kind in ("add", "multiply")
+    ),
+    "scatter.value_reduce_out": tuple(
+        _call(_X, 0, _PLACES, 1.5, kind, out=torch.empty(0)) for kind in ("add", "multiply")
+    ),
+    "unique_consecutive": (_call(_REPEATED[0], True, True), _call(_REPEATED, True, True, 0)),
+    "unique_dim": (_call(_REPEATED, 1, True, True, True),),
+    "unique_dim_consecutive": (_call(_REPEATED, 1, True, True), _call(_REPEATED, 0, True, True)),
     "conj_physical.out": (_call(_COMPLEX, out=torch.empty(0, dtype=torch.complex64)),),
     "native_dropout": (_draws(_POSITIVE, 0.5, True),),
     "_sample_dirichlet": (_call(_POSITIVE),),
@@ -168,6 +180,32 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
             _GATES,
             True,
         ),
+    ),
+    **{
+        f"_upsample_{kind}2d_aa": (_call(_IMAGE, [4, 9], False), _call(_IMAGE, [3, 3], True))
+        for kind in ("bicubic", "lanczos")
+    },
+    **{
+        f"_upsample_{kind}2d_aa_backward": (
+            _call(_numbers(2, 3, 4, 9), [4, 9], [2, 3, 6, 7], False),
+        )
+        for kind in ("bicubic", "lanczos")
+    },
+    # The contract's nearest cells are torch's exact ones at some sizes only.
+    "_upsample_nearest_exact2d": (_call(_IMAGE, [12, 14]), _call(_IMAGE, [4, 9])),
+    "_upsample_nearest_exact2d_backward": (
+        _call(_numbers(2, 3, 12, 14), [12, 14], [2, 3, 6, 7]),
+        _call(_numbers(2, 3, 4, 9), [4, 9], [2, 3, 6, 7]),
+    ),
+    "_upsample_nearest_exact3d": (_call(_SOLID, [6, 8, 4]), _call(_SOLID, [2, 7, 3])),
+    "_upsample_nearest_exact3d_backward": (
+        _call(_numbers(2, 3, 6, 8, 4), [6, 8, 4], [2, 3, 3, 4, 2]),
+        _call(_numbers(2, 3, 2, 7, 3), [2, 7, 3], [2, 3, 3, 4, 2]),
+    ),
+    # Torch's CPU computes in the memory of the result, which has to have the arguments' shape.
+    "binary_cross_entropy.out": tuple(
+        _call(_numbers(3, 5, low=0.1, high=0.9), _X.abs(), None, reduction, out=torch.zeros(3, 5))
+        for reduction in (0, 1, 2)
     ),
     "binomial": (_draws(torch.full((3, 5), 9.0), _numbers(3, 5, low=0.1, high=0.9)),),
     "embedding_renorm_": (_call(_numbers(5, 3) * 4, _INDICES, 1.0, 2.0),),
