@@ -12,12 +12,11 @@ import pytest
 import torch
 from torch.utils._pytree import tree_map
 
+from .foreach_arguments import TENSORS, foreach_arguments
 from .native import REFUSED
 
 pytestmark = pytest.mark.vendor("cpu")
 
-SIZE = 3
-TENSORS = 4
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64)
 
 
@@ -37,41 +36,6 @@ def operator(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload)
 
 
-def matrices(dtype: torch.dtype, seed: int) -> list[torch.Tensor]:
-    """Of numbers at which all the functions are defined; every second one is transposed."""
-    generator = torch.Generator().manual_seed(seed)
-    numbers = torch.rand(TENSORS, SIZE, SIZE, generator=generator) * 0.8 + 0.1
-    values = numbers if dtype.is_floating_point else (numbers * 8).ceil()
-    return [value.to(dtype).t() if i % 2 else value.to(dtype) for i, value in enumerate(values)]
-
-
-def arguments(op: Any, dtype: torch.dtype) -> tuple[list[Any], dict[str, Any]]:
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
-    number = 0.5 if dtype.is_floating_point else 2
-    for at, argument in enumerate(op._schema.arguments):
-        kind = str(argument.type)
-        if argument.name == "ord":
-            value: Any = 2
-        elif kind == "List[Tensor]":
-            value = matrices(dtype, at)
-        elif kind == "Tensor" and argument.name == "scalars":
-            value = torch.full((TENSORS,), number, dtype=dtype)
-        elif kind == "Tensor":
-            value = torch.full((), number, dtype=dtype)
-        elif kind == "List[number]":
-            value = [number + i for i in range(TENSORS)]
-        elif kind == "number":
-            value = number
-        else:
-            continue
-        if argument.kwarg_only:
-            named[argument.name] = value
-        else:
-            positional.append(value)
-    return positional, named
-
-
 def run(op: Any, dtype: torch.dtype, device: str, wide: bool = False) -> Any:
     """The results, or the lists afterwards, on the CPU."""
 
@@ -81,7 +45,7 @@ def run(op: Any, dtype: torch.dtype, device: str, wide: bool = False) -> Any:
         target = torch.float64 if wide and leaf.is_floating_point() else leaf.dtype
         return leaf.to(device, target, copy=True)
 
-    positional, named = tree_map(move, arguments(op, dtype))
+    positional, named = tree_map(move, foreach_arguments(op, dtype))
     strides = (
         [tensor.stride() for tensor in positional[0]] if isinstance(positional[0], list) else []
     )

@@ -1,8 +1,7 @@
 // Gradients of maxima of windows: what was taken from a cell is added up there.
 //
-//   place_outside(launch, places, count, cells, &largest)   whether places lie outside [0, cells),
-//   and
-//                                                           the largest one, unsigned
+//   place_outside(launch, places, count, cells, &largest)
+//       whether places lie outside [0, cells), and the largest one, unsigned
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
 // `places` says for every output from which cell of its plane it was taken; it lies in the window.

@@ -62,9 +62,6 @@ struct ConvolveInputItem {
 
   DL_FN void operator()(int64_t i) const {
     using C = compute_t<T>;
-    const Axis &z = shape.axes[0], &y = shape.axes[1], &x = shape.axes[2];
-    const int64_t ix = i % x.input, iy = i / x.input % y.input,
-                  iz = i / (x.input * y.input) % z.input;
     const int64_t channel = i / shape.input_plane() % shape.channels,
                   sample = i / (shape.input_plane() * shape.channels);
     const int64_t filters = shape.group_filters(), plane = shape.output_plane();
@@ -73,20 +70,12 @@ struct ConvolveInputItem {
     const T* const taps =
         weight + first * shape.taps() + channel % shape.group_channels() * shape.window();
     C total = 0;
-    int64_t k = 0;
-    for (int64_t kz = 0; kz < z.kernel; ++kz) {
-      const int64_t oz = window_on(z, iz, kz);
-      for (int64_t ky = 0; ky < y.kernel; ++ky) {
-        const int64_t oy = window_on(y, iy, ky);
-        for (int64_t kx = 0; kx < x.kernel; ++kx, ++k) {
-          const int64_t ox = window_on(x, ix, kx);
-          if (oz < 0 || oy < 0 || ox < 0) continue;
-          const int64_t p = (oz * y.output + oy) * x.output + ox;
-          for (int64_t f = 0; f < filters; ++f)
-            total += cast<C>(grads[f * plane + p]) * cast<C>(taps[f * shape.taps() + k]);
-        }
-      }
-    }
+    const int64_t step = shape.taps();
+    each_window_on(shape.axes[0], shape.axes[1], shape.axes[2], i % shape.input_plane(),
+                   [&](int64_t k, int64_t p) {
+                     for (int64_t f = 0; f < filters; ++f)
+                       total += cast<C>(grads[f * plane + p]) * cast<C>(taps[f * step + k]);
+                   });
     grad_input[i] = cast<O>(total);
   }
 };

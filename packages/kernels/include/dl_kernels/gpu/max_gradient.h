@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "dl_kernels/config.h"
-#include "dl_kernels/flag.h"
-#include "dl_kernels/gpu/block.h"
+#include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/total.h"
 #include "dl_kernels/numeric.h"
 #include "dl_kernels/planes.h"
 
@@ -14,29 +14,14 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-struct PlaceOutside {
+// Negative places count as the largest ones.
+struct PlaceOf {
   const int64_t* places;
-  uint64_t cells;
-  bool* found;
-  DL_FN void operator()(int64_t i) const {
-    if (static_cast<uint64_t>(places[i]) >= cells) raise_flag(found);
-  }
+  DL_FN uint64_t operator()(int64_t i) const { return static_cast<uint64_t>(places[i]); }
 };
 
-struct LargestPlace {
-  const int64_t* places;
-  int64_t count;
-  uint64_t* largest;
-
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t) const {
-    const int64_t* const from = places;
-    const uint64_t most = block.reduce(
-        count, uint64_t(0), [](uint64_t a, uint64_t b) { return a > b ? a : b; },
-        [=](int64_t i) { return static_cast<uint64_t>(from[i]); });
-    uint64_t* const to = largest;
-    block.map(1, [=](int64_t) { *to = most; });
-  }
+struct LargerPlace {
+  DL_FN uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
 };
 
 template <class T>
@@ -75,13 +60,10 @@ struct MaximaItem {
 inline bool place_outside(const Launch& launch, const int64_t* places, int64_t count, int64_t cells,
                           uint64_t* largest) {
   if (count == 0) return false;
-  const Flag outside(launch);
-  each(launch, count, 1, gpu::PlaceOutside{places, static_cast<uint64_t>(cells), outside.data()});
-  if (!outside.raised()) return false;
   const Workspace<uint64_t> most(launch, 1);
-  rows(launch, 1, count, gpu::LargestPlace{places, count, most.data()});
+  gpu::total(launch, count, uint64_t(0), gpu::LargerPlace{}, gpu::PlaceOf{places}, most.data());
   *largest = fetch(launch, most.data());
-  return true;
+  return *largest >= static_cast<uint64_t>(cells);
 }
 
 template <class T>

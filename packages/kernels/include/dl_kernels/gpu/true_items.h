@@ -1,5 +1,4 @@
-// GPU: blocks count the true items of their pieces, one block adds up the counts, and then every
-// true item knows its number.
+// GPU: true items are marked positions, whose numbers say where they go.
 #ifndef DL_KERNELS_GPU_TRUE_ITEMS_H_
 #define DL_KERNELS_GPU_TRUE_ITEMS_H_
 
@@ -7,8 +6,8 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/dtype_dispatch.h"
-#include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/numbering.h"
 #include "dl_kernels/numeric.h"
 #include "dl_kernels/plan.h"
 #include "dl_kernels/reduce_plan.h"
@@ -18,56 +17,18 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr int64_t kTruePiece = 4096;
-
 template <class T>
-struct CountTrue {
+struct IsTrue {
   const T* from;
-  int64_t items;
-  int64_t* counts;
-
-  DL_DEVICE void operator()(const Block& block, int64_t piece) const {
-    const int64_t first = piece * kTruePiece, left = items - first;
-    const T* x = from + first;
-    const int64_t count = block.sum(left < kTruePiece ? left : kTruePiece,
-                                    [x](int64_t i) { return int64_t(cast<bool>(x[i]) ? 1 : 0); });
-    int64_t* to = counts + piece;
-    block.map(1, [=](int64_t) { *to = count; });
-  }
+  DL_DEVICE bool operator()(int64_t i) const { return cast<bool>(from[i]); }
 };
 
-// From counts to how many there are up to the end of each piece.
-struct AddCounts {
-  int64_t* counts;
-  int64_t pieces;
-
-  DL_DEVICE void operator()(const Block& block, int64_t) const {
-    int64_t* x = counts;
-    block.scan<int64_t>(
-        pieces, [x](int64_t i) { return x[i]; }, [](int64_t a, int64_t b) { return a + b; },
-        [x](int64_t i, int64_t total) { x[i] = total; });
-  }
-};
-
-template <class T, class Emit>
+// Calls emit(number, item) for true items alone, numbered from 0.
+template <class Emit>
 struct EmitTrue {
-  const T* from;
-  int64_t items;
-  const int64_t* until;
   Emit emit;
-
-  DL_DEVICE void operator()(const Block& block, int64_t piece) const {
-    const int64_t first = piece * kTruePiece, left = items - first;
-    const int64_t before = piece == 0 ? 0 : until[piece - 1];
-    const T* x = from + first;
-    const Emit& found = emit;
-    block.scan<int32_t>(
-        left < kTruePiece ? left : kTruePiece,
-        [x](int64_t i) { return int32_t(cast<bool>(x[i]) ? 1 : 0); },
-        [](int32_t a, int32_t b) { return a + b; },
-        [&found, x, first, before](int64_t i, int32_t number) {
-          if (cast<bool>(x[i])) found(before + number - 1, first + i);
-        });
+  DL_DEVICE void operator()(int64_t item, int64_t number, bool is_true) const {
+    if (is_true) emit(number - 1, item);
   }
 };
 
@@ -104,13 +65,7 @@ template <class T>
 class TrueItems {
  public:
   TrueItems(const Launch& launch, const T* from, int64_t items)
-      : launch_(launch), from_(from), items_(items) {
-    if (items == 0) return;
-    until_.reserve(launch, pieces());
-    rows(launch, pieces(), gpu::kTruePiece, gpu::CountTrue<T>{from, items, until_.data()});
-    rows(launch, 1, pieces(), gpu::AddCounts{until_.data(), pieces()});
-    count_ = fetch(launch, until_.data() + pieces() - 1);
-  }
+      : positions_(launch, items, gpu::IsTrue<T>{from}), count_(positions_.count()) {}
 
   int64_t count() const { return count_; }
 
@@ -128,18 +83,12 @@ class TrueItems {
   // Calls emit(number, item) for each true item, numbered in their order.
   template <class Emit>
   void each_true(const Emit& emit) const {
-    if (count_ == 0) return;
-    rows(launch_, pieces(), gpu::kTruePiece,
-         gpu::EmitTrue<T, Emit>{from_, items_, until_.data(), emit});
+    if (count_ > 0) positions_.number(gpu::EmitTrue<Emit>{emit});
   }
 
  private:
-  int64_t pieces() const { return (items_ + gpu::kTruePiece - 1) / gpu::kTruePiece; }
-
-  Launch launch_;
-  const T* from_;
-  int64_t items_, count_ = 0;
-  Workspace<int64_t> until_;
+  gpu::MarkedPositions<gpu::IsTrue<T>> positions_;
+  int64_t count_;
 };
 
 inline diopiError_t take_true(diopiContextHandle_t, const char*, const TrueItems<bool>& items,

@@ -39,6 +39,24 @@ DL_FN int64_t window_on(const Axis& axis, int64_t i, int64_t k) {
   return o < axis.output ? o : -1;
 }
 
+// Calls f(k, p) for every element k of a window that lies on the cell in some position p.
+template <class F>
+DL_FN void each_window_on(const Axis& z, const Axis& y, const Axis& x, int64_t cell, const F& f) {
+  const int64_t ix = cell % x.input, iy = cell / x.input % y.input, iz = cell / (x.input * y.input);
+  int64_t k = 0;
+  for (int64_t kz = 0; kz < z.kernel; ++kz) {
+    const int64_t oz = window_on(z, iz, kz);
+    for (int64_t ky = 0; ky < y.kernel; ++ky) {
+      const int64_t oy = window_on(y, iy, ky);
+      for (int64_t kx = 0; kx < x.kernel; ++kx, ++k) {
+        const int64_t ox = window_on(x, ix, kx);
+        if (oz < 0 || oy < 0 || ox < 0) continue;
+        f(k, (oz * y.output + oy) * x.output + ox);
+      }
+    }
+  }
+}
+
 // The columns of `count` positions from `first` on, counted through all samples; `columns` is where
 // position `first` lies. U stands for all types of its size, whose zero has no bits.
 template <class U>
@@ -82,25 +100,14 @@ struct FoldItem {
   O* to;
 
   DL_FN void operator()(int64_t i) const {
-    const Axis &z = images.z, &y = images.y, &x = images.x;
-    const int64_t ix = i % x.input, iy = i / x.input % y.input,
-                  iz = i / (x.input * y.input) % z.input;
     const int64_t plane = i / images.input_cells();
     const int64_t channel = plane % images.channels, sample = plane / images.channels;
-    const C* const from = columns + sample * layout.sample_step;
-    int64_t tap = channel * images.window();
+    const C* const from =
+        columns + sample * layout.sample_step + channel * images.window() * layout.tap_step;
+    const int64_t tap_step = layout.tap_step;
     C total = 0;
-    for (int64_t kz = 0; kz < z.kernel; ++kz) {
-      const int64_t oz = window_on(z, iz, kz);
-      for (int64_t ky = 0; ky < y.kernel; ++ky) {
-        const int64_t oy = window_on(y, iy, ky);
-        for (int64_t kx = 0; kx < x.kernel; ++kx, ++tap) {
-          const int64_t ox = window_on(x, ix, kx);
-          if (oz < 0 || oy < 0 || ox < 0) continue;
-          total += from[tap * layout.tap_step + (oz * y.output + oy) * x.output + ox];
-        }
-      }
-    }
+    each_window_on(images.z, images.y, images.x, i % images.input_cells(),
+                   [&](int64_t k, int64_t p) { total += from[k * tap_step + p]; });
     to[sample * images.sample_step + i % (images.channels * images.input_cells())] = cast<O>(total);
   }
 };
