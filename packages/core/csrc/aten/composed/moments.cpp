@@ -1,7 +1,11 @@
-// Variances from standard deviations, sums of what is not NaN, counts of what is not 0.
+// Variances from standard deviations, sums of powers and of what is not NaN, counts of what is not
+// 0.
+#include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/abs.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/std.h>
 #include <ATen/ops/sum.h>
@@ -72,6 +76,18 @@ at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, boo
                   "nansum");
 }
 
+// The sum of |x|^ord, of which a norm is the root.
+at::Tensor power_sum(const at::Tensor& self, const at::Scalar& ord, at::OptionalIntArrayRef dims,
+                     bool keepdim, std::optional<at::ScalarType> dtype) {
+  if (!self.is_floating_point() && !self.is_complex()) {
+    return on_cpu<decltype(power_sum)>("aten::linalg__powsum", "", self, ord, dims, keepdim, dtype);
+  }
+  at::ScalarType type = dtype.value_or(self.scalar_type());
+  if (!self.is_complex()) type = c10::toRealValueType(type);
+  const at::Tensor powers = at::pow(at::abs(self.to(at::toOpMathType(type))), ord);
+  return at::sum(powers, dims, keepdim, c10::toRealValueType(type));
+}
+
 at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
   return at::sum(at::ne(self, 0), dims, false, at::kLong);
 }
@@ -85,6 +101,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("std_mean.correction", std_mean);
   DL_COMPOSED("nansum", nansum);
   DL_COMPOSED("nansum.out", nansum_out);
+  DL_COMPOSED("linalg__powsum", power_sum);
   DL_COMPOSED("count_nonzero.dim_IntList", count_nonzero);
 }
 
