@@ -65,7 +65,7 @@ def _module_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     def module_apply(self: torch.nn.Module, fn: _Convert, recurse: bool = True) -> torch.nn.Module:
         if recurse:
             for child in self.children():
-                child._apply(fn)  # type: ignore[no-untyped-call]
+                child._apply(fn)
         first = next((p for p in self._parameters.values() if p is not None), None)
         if first is None:
             original(self, fn, recurse=False)

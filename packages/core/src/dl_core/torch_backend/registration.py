@@ -110,7 +110,7 @@ def _attach(config: Config) -> None:
     from dl_core.torch_backend import fallback, module, patches
 
     backend_registration.rename_privateuse1_backend(DEVICE)
-    torch._register_device_module(DEVICE, module)  # type: ignore[no-untyped-call]
+    torch._register_device_module(DEVICE, module)
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
     # torch's own default here is float16, in which the CPU reference is slow.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
