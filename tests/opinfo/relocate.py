@@ -1,6 +1,7 @@
 """Copies of operator arguments on another device or in another dtype.
 
-Storages are copied, not tensors, so that strides, offsets and what shares memory stay as they are.
+Storages are copied, not tensors, so that strides, offsets and what shares memory stay as they are;
+whole ones, because operators like ``as_strided`` reach beyond their argument.
 """
 
 from __future__ import annotations
@@ -10,15 +11,6 @@ from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map
-
-WIDER: Mapping[torch.dtype, torch.dtype] = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.complex32: torch.complex128,
-    torch.complex64: torch.complex128,
-}
-"""The dtype in which a reference is computed."""
 
 
 class Relocation:

@@ -18,11 +18,12 @@ from torch.utils._pytree import tree_flatten
 
 from dl_optools.comparison import same_values, to_host
 from dl_optools.conditioning import magnitudes
+from dl_optools.relocation import WIDER
 
 from .judge import metadata_problem, value_problem
 from .operators import Judgement, full_name
 from .random_results import SEED, compare_random
-from .relocate import WIDER, Relocation
+from .relocate import Relocation
 
 PROBLEMS_SHOWN = 5
 OTHER_SEEDS = 8
