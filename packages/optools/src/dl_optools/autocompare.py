@@ -13,12 +13,13 @@ from torch.utils._pytree import tree_map
 
 from dl_optools import levels
 from dl_optools.attribution import Attribution
-from dl_optools.autocompare_results import AutoCompareResults, CsvFile, describe
+from dl_optools.autocompare_results import COLUMNS, AutoCompareResults, csv_rows, describe
 from dl_optools.background import Background
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.call_comparison import CallComparison, CheckedCall
 from dl_optools.comparison import to_host
+from dl_optools.csv_file import CsvFile
 from dl_optools.judging import judge
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
@@ -123,9 +124,8 @@ class OpAutoCompare(Tool):
         self._file = None
         if self.csv:
             name = f"op_autocompare_info_{run_stamp()}.csv"
-            self._file = CsvFile(
-                unused(results_directory("op_autocompare_result") / name), self.batch
-            )
+            path = unused(results_directory("op_autocompare_result") / name)
+            self._file = CsvFile(path, COLUMNS, self.batch)
         self._background: Background[CheckedCall] = Background(
             self._judge, threads=self.threads, places=self.places, memory=self.memory
         )
@@ -305,7 +305,7 @@ class OpAutoCompare(Tool):
             return
         first = self.results.add(found)
         if self._file is not None:
-            self._file.add(found)
+            self._file.add(csv_rows(found))
         if not found.ok:
             if first and self.stream is not None:
                 self.stream.write(describe(found) + "\n")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dl_core.tables import table
 from dl_optools.call_comparison import CallComparison, nan_first
@@ -175,40 +173,3 @@ def csv_rows(found: CallComparison) -> Iterator[list[Any]]:
             found.module,
             " < ".join(map(str, found.stack)),
         ]
-
-
-class CsvFile:
-    """Rows written a batch at a time; the file is made with the first one.
-
-    :param batch: rows that are kept before they are written.
-    """
-
-    def __init__(self, path: Path, batch: int) -> None:
-        self.path = path
-        self._batch = batch
-        self._rows: list[list[Any]] = []
-        self._file: IO[str] | None = None
-        self._lock = threading.Lock()
-
-    def add(self, found: CallComparison) -> None:
-        with self._lock:
-            self._rows.extend(csv_rows(found))
-            if len(self._rows) >= self._batch:
-                self._write()
-
-    def close(self) -> None:
-        with self._lock:
-            self._write()
-            if self._file is not None:
-                self._file.close()
-                self._file = None
-
-    def _write(self) -> None:
-        if not self._rows:
-            return
-        if self._file is None:
-            self._file = self.path.open("a", newline="", encoding="utf-8")
-            csv.writer(self._file).writerow(COLUMNS)
-        csv.writer(self._file).writerows(self._rows)
-        self._file.flush()
-        self._rows = []

@@ -14,11 +14,12 @@ import torch
 
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
+from dl_optools.csv_file import CsvFile
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
-from dl_optools.overflow_results import Checked, Origin, OverflowFile, OverflowResults
+from dl_optools.overflow_results import COLUMNS, Checked, Origin, OverflowResults
 from dl_optools.stacks import Frame, program_stack
 from dl_optools.tensors import tensors_of, versions, written
 from dl_optools.tool import Condition, Tool
@@ -65,7 +66,7 @@ class OpOverflowCheck(Tool):
         self.results = OverflowResults()
         directory = self._directory or results_directory("op_overflow_check_result")
         path = unused(directory / f"op_overflow_check_info_{run_stamp()}.csv")
-        self._file = OverflowFile(path, self._batch)
+        self._file = CsvFile(path, COLUMNS, self._batch)
         MODULE_PATH.open()
 
     def closed(self) -> None:
@@ -132,7 +133,7 @@ class OpOverflowCheck(Tool):
 
     def _add(self, checked: list[Checked], origin: Origin | None) -> None:
         self.results.add(checked, origin)
-        self._file.add(checked)
+        self._file.add(one.row() for one in checked)
 
 
 def _on_purpose(call: OpCall) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dl_core.tables import table
 from dl_optools.stacks import Frame
@@ -180,43 +178,3 @@ class OverflowResults:
             others = dict.fromkeys(origin.name for origin in self.origins)
             lines.append(f"made by: {', '.join(others)}")
         return "\n".join(lines) + "\n"
-
-
-class OverflowFile:
-    """The CSV file: rows are written in batches; it is made with the first one.
-
-    :param batch: rows that are kept before they are written.
-    """
-
-    def __init__(self, path: Path, batch: int) -> None:
-        self.path = path
-        self._batch = batch
-        self._rows: list[list[Any]] = []
-        self._file: IO[str] | None = None
-        self._lock = threading.Lock()
-
-    def add(self, checked: Sequence[Checked]) -> None:
-        with self._lock:
-            self._rows.extend(one.row() for one in checked)
-            if len(self._rows) >= self._batch:
-                self._write()
-
-    def close(self) -> bool:
-        """Write the rest; whether there is a file."""
-        with self._lock:
-            self._write()
-            if self._file is None:
-                return False
-            self._file.close()
-            self._file = None
-            return True
-
-    def _write(self) -> None:
-        if not self._rows:
-            return
-        if self._file is None:
-            self._file = self.path.open("w", newline="", encoding="utf-8")
-            csv.writer(self._file).writerow(COLUMNS)
-        csv.writer(self._file).writerows(self._rows)
-        self._file.flush()
-        self._rows = []

@@ -1,0 +1,51 @@
+"""A CSV file that threads add rows to."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+
+class CsvFile:
+    """Rows are written in batches; the file is made with the first one.
+
+    :param columns: its first line.
+    :param batch: rows that are kept before they are written.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], batch: int) -> None:
+        self.path = path
+        self._columns = columns
+        self._batch = batch
+        self._rows: list[Sequence[Any]] = []
+        self._file: IO[str] | None = None
+        self._lock = threading.Lock()
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        with self._lock:
+            self._rows.extend(rows)
+            if len(self._rows) >= self._batch:
+                self._write()
+
+    def close(self) -> bool:
+        """Write the rest; whether there is a file."""
+        with self._lock:
+            self._write()
+            if self._file is None:
+                return False
+            self._file.close()
+            self._file = None
+            return True
+
+    def _write(self) -> None:
+        if not self._rows:
+            return
+        if self._file is None:
+            self._file = self.path.open("w", newline="", encoding="utf-8")
+            csv.writer(self._file).writerow(self._columns)
+        csv.writer(self._file).writerows(self._rows)
+        self._file.flush()
+        self._rows = []
