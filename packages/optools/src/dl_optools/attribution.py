@@ -32,6 +32,7 @@ class Attribution(Tool):
     feature = "attribution"
     variable = "ATTRIBUTION"
     default_level = Level.API
+    observes = True
 
     def opened(self) -> None:
         MODULE_PATH.open()

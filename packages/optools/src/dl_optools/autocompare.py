@@ -80,6 +80,7 @@ class OpAutoCompare(Tool):
     feature = "autocompare"
     variable = "AUTOCOMPARE"
     default_level = Level.DISPATCH
+    observes = True
 
     def __init__(
         self,

@@ -17,6 +17,8 @@ import torch
 from torch.autograd.graph import Node
 
 from dl_optools.call import own_work
+from dl_optools.failures import say_failure
+from dl_optools.tensors import grad_fn_of
 from dl_optools.windows import Window
 
 Gradient = torch.Tensor | None
@@ -42,7 +44,7 @@ def nodes_behind(tensors: Iterable[torch.Tensor]) -> set[Node]:
     found = set()
     for tensor in tensors:
         base = tensor._base
-        for made in (tensor.grad_fn, None if base is None else base.grad_fn):
+        for made in (grad_fn_of(tensor), None if base is None else grad_fn_of(base)):
             if made is not None:
                 found.add(made)
     return found
@@ -56,7 +58,7 @@ def nodes_since(
     :param older: nodes that are known not to be new; other threads count for themselves.
     """
     found: dict[Node, None] = {}
-    waiting: list[Node | None] = [x.grad_fn for x in outputs]
+    waiting: list[Node | None] = [grad_fn_of(x) for x in outputs]
     while waiting:
         node = waiting.pop()
         if node is None or node in found or node in older:
@@ -104,15 +106,16 @@ class _Before:
             if not tensor.requires_grad:
                 continue
             slot = (position, None)
-            node = tensor.grad_fn
+            node = grad_fn_of(tensor)
             if node is None:
                 self.leaves.setdefault(id(tensor), []).append(slot)
                 continue
             self.edges.setdefault((node, tensor.output_nr), []).append(slot)
             base = tensor._base
+            behind = None if base is None else grad_fn_of(base)
             window = Window.of(tensor)
-            if base is not None and window is not None and base.grad_fn is not None:
-                edge = base.grad_fn, base.output_nr
+            if base is not None and window is not None and behind is not None:
+                edge = behind, base.output_nr
                 self.bases.setdefault(edge, []).append((position, window))
 
     def slots(self, node: Node) -> list[tuple[int, list[Slot]]]:
@@ -249,7 +252,10 @@ class GradientWatch:
             [seen.inputs.get(position) for position in range(self._inputs)],
         )
         with own_work():
-            self._report(found)
+            try:
+                self._report(found)
+            except Exception as error:  # noqa: BLE001 - backward goes on, whatever a tool does
+                say_failure("dl-optools", "the gradients of a call", error)
 
 
 def _plain(gradient: torch.Tensor) -> torch.Tensor:
@@ -264,15 +270,17 @@ def _ends(
     """Where the outputs' gradients come in: the node, which of its outputs, and whose it is."""
     found: dict[Node, list[tuple[int, Slot]]] = {}
     for position, tensor in enumerate(outputs):
-        if tensor.grad_fn in ours:
+        node = grad_fn_of(tensor)
+        if node in ours:
             slot: tuple[int, Slot] = (tensor.output_nr, (position, None))
-            found.setdefault(cast(Node, tensor.grad_fn), []).append(slot)
+            found.setdefault(cast(Node, node), []).append(slot)
         base = tensor._base
-        if base is not None and base.grad_fn in ours:
+        behind = None if base is None else grad_fn_of(base)
+        if base is not None and behind in ours:
             window = Window.of(tensor)
             if window is not None:
                 slot = (base.output_nr, (position, window))
-                found.setdefault(cast(Node, base.grad_fn), []).append(slot)
+                found.setdefault(cast(Node, behind), []).append(slot)
     return found
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dl_optools.failures import say_failure
 from dl_optools.mode_stack import Hidden, hidden
 from dl_optools.names import Level
 
@@ -91,8 +92,10 @@ class OpCall:
     """
 
     __slots__ = (
+        "_error",
         "_hidden",
         "_next",
+        "_result",
         "_state",
         "_tools",
         "args",
@@ -132,6 +135,8 @@ class OpCall:
         self._next = 1
         self._state = state
         self._hidden = modes
+        self._result: tuple[Any] | None = None
+        self._error: BaseException | None = None
 
     def identity(self) -> OpCall:
         """The call without its arguments: it keeps no tensor alive."""
@@ -142,6 +147,13 @@ class OpCall:
         call.args, call.kwargs, call._tools = (), {}, ()
         return call
 
+    def run(self) -> Any:
+        """Send it through its tools, which are one at least, and the operator."""
+        try:
+            return self._through(self._tools[0])
+        finally:
+            self._result = self._error = None
+
     def proceed(self) -> Any:
         """Run the rest: the tools behind this one, then the operator.
 
@@ -150,12 +162,15 @@ class OpCall:
         """
         at = self._next
         tools = self._tools
+        self._result = None
         if at < len(tools):
             self._next = at + 1
             try:
-                return tools[at].handle(self)
+                result = self._through(tools[at])
             finally:
                 self._next = at
+            self._result = (result,)
+            return result
         state = self._state
         modes = self._hidden
         outer = state.api_call
@@ -166,9 +181,25 @@ class OpCall:
         if modes is not None:
             depths = modes.show()
         try:
-            return self.function(*self.args, **self.kwargs)
+            result = self.function(*self.args, **self.kwargs)
+        except BaseException as error:
+            self._error = error
+            raise
         finally:
             state.inside = True
             state.api_call = outer
             if modes is not None:
                 modes.hide(*depths)
+        self._result = (result,)
+        return result
+
+    def _through(self, tool: Tool) -> Any:
+        """Let a tool handle it. The failure of one that only observes is its own."""
+        try:
+            return tool.handle(self)
+        except Exception as error:
+            if not tool.observes or error is self._error:
+                self._error = error
+                raise
+            say_failure(type(tool).__name__, self.name, error)
+        return self.proceed() if self._result is None else self._result[0]

@@ -53,6 +53,7 @@ class OpCapture(Tool):
 
     feature = "op_capture"
     variable = "CAPTURE"
+    observes = True
 
     def __init__(
         self,

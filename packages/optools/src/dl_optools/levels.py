@@ -138,7 +138,7 @@ def through_tools(
                 call = OpCall(
                     name, level, function, args, kwargs, tools, state, modes, parent, backward
                 )
-                return tools[0].handle(call)
+                return call.run()
         finally:
             if modes is not None:
                 modes.show()

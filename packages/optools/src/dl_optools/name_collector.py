@@ -23,6 +23,7 @@ class NameCollector(Tool):
     feature = "names"
     variable = "NAMES"
     default_level = Level.DISPATCH
+    observes = True
 
     def opened(self) -> None:
         folder = Path(os.environ.get(FOLDER_VARIABLE) or ".")

@@ -148,6 +148,7 @@ class OpObserve(SampledTool):
 
     feature = "dump_op_args"
     variable = "OBSERVE"
+    observes = True
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import torch
 
 from dl_optools.call import own_work
 from dl_optools.one_iter_folder import OneIterError, Reader, Record
+from dl_optools.tensors import grad_fn_of
 
 
 def _fill(tensor: torch.Tensor, value: torch.Tensor) -> None:
@@ -65,8 +66,9 @@ class Forcing:
         known = self._trusted.find(key)
         for place, x in outputs.items():
             name = None if known is None else known.inputs.get(f"gradient of {place}")
-            if name is not None and x.grad_fn is not None:
-                x.grad_fn.register_prehook(self._arriving(x.output_nr, name))
+            node = grad_fn_of(x)
+            if name is not None and node is not None:
+                node.register_prehook(self._arriving(x.output_nr, name))
 
     def _arriving(self, number: int, name: str) -> Callable[..., Any]:
         def hook(gradients: tuple[torch.Tensor | None, ...]) -> Any:

@@ -43,6 +43,7 @@ class OpOverflowCheck(Tool):
 
     feature = "overflow_check"
     variable = "OVERFLOW_CHECK"
+    observes = True
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node
 from torch.utils import _pytree
 
 _PLAIN = frozenset({int, float, bool, str, complex, type(None), torch.dtype, torch.device})
@@ -42,6 +43,18 @@ def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
         return change(value)
 
     return _pytree.tree_map(leaf, tree)
+
+
+def grad_fn_of(tensor: torch.Tensor) -> Node | None:
+    """The node that made a tensor; None, too, for a view that autograd refuses.
+
+    Such a view was made without gradients and written to, it or its base, where it needs some:
+    ``weight[0].fill_(0)`` under ``no_grad``.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 def versions(tensors: Iterable[torch.Tensor]) -> list[int]:

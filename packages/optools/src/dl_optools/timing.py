@@ -33,6 +33,7 @@ class _Overloads(Tool):
 
     feature = "measure_op_time"
     variable = "TIME_MEASURE"
+    observes = True
 
     def __init__(self, owner: OpTimeMeasure, recorder: Recorder, only_communication: bool) -> None:
         super().__init__(
@@ -75,6 +76,7 @@ class OpTimeMeasure(SampledTool):
     feature = "measure_op_time"
     variable = "TIME_MEASURE"
     default_level = Level.DISPATCH
+    observes = True
     default_budget = 2.0
 
     def __init__(

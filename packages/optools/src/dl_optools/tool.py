@@ -50,6 +50,8 @@ class Tool:
     variable: ClassVar[str]
     """``OP_<variable>_LIST`` and ``OP_<variable>_DISABLE_LIST`` select operators."""
     default_level: ClassVar[Level] = Level.API
+    observes: ClassVar[bool] = False
+    """Programs get what they would get without the tool, also where it fails."""
 
     def __init__(
         self,

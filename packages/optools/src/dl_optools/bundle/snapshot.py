@@ -16,6 +16,7 @@ from dl_optools.bundle.errors import NotStorableError
 from dl_optools.bundle.memory import assemble, view_of
 from dl_optools.bundle.records import DIMENSIONS, Piece, StorageRecord, TensorRecord, span
 from dl_optools.relocation import _plain
+from dl_optools.tensors import grad_fn_of
 
 ALIGNMENT = 16
 """Storages begin at a multiple of it, so that views of every dtype begin at whole elements."""
@@ -192,7 +193,7 @@ class Snapshot:
             shape=tuple(int(n) for n in tensor.size()),
             device=_device(tensor),
             requires_grad=tensor.requires_grad,
-            leaf=tensor.is_leaf,
+            leaf=grad_fn_of(tensor) is None,
             storage=number,
             stride=tuple(int(n) for n in tensor.stride()),
             offset=0 if empty else int(plain.storage_offset()) - first // size,
@@ -229,7 +230,7 @@ def _sparse(tensor: torch.Tensor, parts: dict[str, int]) -> TensorRecord:
         shape=tuple(int(n) for n in tensor.size()),
         device=_device(tensor),
         requires_grad=tensor.requires_grad,
-        leaf=tensor.is_leaf,
+        leaf=grad_fn_of(tensor) is None,
         parts=parts,
         coalesced=tensor.layout == torch.sparse_coo and tensor.is_coalesced(),
     )
