@@ -73,6 +73,7 @@ def test_reading_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ("function", "name"),
     [
         (torch.add, "torch.add"),
+        (torch._foreach_mul_, "torch._foreach_mul_"),
         (torch.Tensor.add, "torch.Tensor.add"),
         (torch.nn.functional.linear, "torch.nn.functional.linear"),
         (torch.Tensor.__setitem__, "torch.Tensor.__setitem__"),

@@ -32,7 +32,9 @@ def api_name(function: Callable[..., Any]) -> str:
         return _ALIASES.get(name, str(name))
     module = getattr(function, "__module__", None)
     own = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
-    return f"{module}.{own}" if module else str(own)
+    # Private functions of torch are methods of a class that users never see.
+    own = str(own).removeprefix("_VariableFunctionsClass.")
+    return f"{module}.{own}" if module else own
 
 
 @functools.cache
