@@ -108,6 +108,7 @@ class SampledTool(Tool):
         self._leave()
         self.running = False
         self.closed()
+        self.say_what_was_not_met()
 
     def closed(self) -> None:
         STEPS.remove(self._on_step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
 
@@ -47,6 +47,9 @@ class Selection:
 
     include: tuple[re.Pattern[str], ...]
     exclude: tuple[re.Pattern[str], ...]
+    source: str = "operators"
+    _asked: set[str] = field(default_factory=set, compare=False, repr=False)
+    _met: set[re.Pattern[str]] = field(default_factory=set, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -57,13 +60,34 @@ class Selection:
     ) -> Selection:
         """Read two lists; a string is split at its commas.
 
-        :param source: what the error names: a variable or an argument.
+        :param source: what messages name: a variable or an argument.
         :raises PatternError: a pattern is not a regular expression.
         """
         parts = [split_list(x) if isinstance(x, str) else tuple(x) for x in (include, exclude)]
-        return cls(_compiled(parts[0], source), _compiled(parts[1], source))
+        return cls(_compiled(parts[0], source), _compiled(parts[1], source), source)
 
     def __contains__(self, name: str) -> bool:
-        return any(p.fullmatch(name) for p in self.include) and not any(
-            p.fullmatch(name) for p in self.exclude
-        )
+        return self.matches(name)
+
+    def matches(self, *names: str) -> bool:
+        """Whether a call is selected that goes by any of these names."""
+        self._asked.update(names)
+        met = [p for p in self.include for name in names if p.fullmatch(name)]
+        self._met.update(met)
+        return bool(met) and not any(p.fullmatch(name) for p in self.exclude for name in names)
+
+    def complaints(self) -> list[str]:
+        """A line for each pattern of ``include`` that has matched no name so far."""
+        if not self._asked:
+            return []
+        found = []
+        for pattern in self.include:
+            if pattern in self._met or pattern.pattern == EVERYTHING:
+                continue
+            alike = sorted(name for name in self._asked if pattern.search(name))[:3]
+            hint = f"; {' or '.join(alike)} was called" if alike else ""
+            found.append(
+                f"[{self.source}] {pattern.pattern!r} is the whole name of no operator that the "
+                f"program called{hint}"
+            )
+        return found

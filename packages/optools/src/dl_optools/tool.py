@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -107,6 +108,12 @@ class Tool:
         levels.remove(self, self.level)
         self.running = False
         self.closed()
+        self.say_what_was_not_met()
+
+    def say_what_was_not_met(self) -> None:
+        """Warn of names and patterns that matched nothing: they may be misspelled."""
+        for line in self.selection.complaints():
+            warnings.warn(line, stacklevel=3)
 
     def end(self) -> None:
         """The same as :meth:`stop`."""
