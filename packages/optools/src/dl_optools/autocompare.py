@@ -298,11 +298,7 @@ class OpAutoCompare(Tool):
 
     def _judge(self, checked: CheckedCall) -> None:
         """In a thread of the tool."""
-        try:
-            found = judge(checked, self.options)
-        except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
-            self.results.count_not_comparable(checked.name, f"{type(error).__name__}: {error}")
-            return
+        found = judge(checked, self.options)
         first = self.results.add(found)
         if self._file is not None:
             self._file.add(found)
@@ -315,7 +311,7 @@ class OpAutoCompare(Tool):
     def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
         try:
             listener(checked, found)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - it is the program's; the tool goes on
             reason = f"on_failure raised {type(error).__name__}: {error}"
             self.results.count_not_comparable(checked.name, reason)
 
