@@ -78,7 +78,7 @@ def replay_all(
     if not found:
         return _refuse(f"{path}: there is no bundle there")
     try:
-        options = ComparisonOptions(os.environ)
+        options = ComparisonOptions(os.environ) if check else None
     except OptionError as error:
         return _refuse(str(error))
     for directory in found:
