@@ -100,7 +100,10 @@ class HostArguments:
 
 
 def _given(value: Any) -> Any:
-    return Place(str(value.device), value.is_leaf) if isinstance(value, torch.Tensor) else value
+    if isinstance(value, torch.Tensor):
+        return Place(str(value.device), value.is_leaf)
+    # Sets may hold tensors of the program; no bundle keeps them.
+    return type(value) if isinstance(value, (set, frozenset)) else value
 
 
 def copied(value: Any) -> Any:
