@@ -23,7 +23,7 @@ F = torch.nn.functional
 
 
 def tool(**options: Any) -> OpAutoCompare:
-    given: dict[str, Any] = dict(device="cpu", every=1, stream=None, csv=False)
+    given: dict[str, Any] = dict(device="cpu", every=1, stream=None, csv=False, bundles=0)
     return OpAutoCompare(**{**given, **options})
 
 
@@ -52,7 +52,9 @@ class Kept(OpAutoCompare):
 
 
 def kept(**options: Any) -> Kept:
-    given: dict[str, Any] = dict(device="cpu", every=1, stream=None, csv=False, threads=1)
+    given: dict[str, Any] = dict(
+        device="cpu", every=1, stream=None, csv=False, bundles=0, threads=1
+    )
     return Kept(**{**given, **options})
 
 
@@ -142,12 +144,12 @@ def test_autocast_is_part_of_the_reference() -> None:
 
 def test_a_graph_that_is_dropped_takes_its_arguments_along() -> None:
     with tool(level="api") as found:
-        before = found._kept._left
+        before = found._checks.kept._left
         y = torch.exp(leaf(100))
-        assert found._kept._left < before
+        assert found._checks.kept._left < before
         del y
         gc.collect()
-        assert found._kept._left == before
+        assert found._checks.kept._left == before
 
 
 # The dispatcher's level

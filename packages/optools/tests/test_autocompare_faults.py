@@ -12,7 +12,7 @@ from dl_optools.autocompare_results import AutoCompareResults
 
 def compared(fault: Fault, device: str) -> AutoCompareResults:
     torch.manual_seed(0)
-    with OpAutoCompare(device=device, every=1, stream=None, csv=False) as tool:
+    with OpAutoCompare(device=device, every=1, stream=None, csv=False, bundles=0) as tool:
         fault.program(Inputs(device))
     return tool.results
 

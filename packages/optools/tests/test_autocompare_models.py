@@ -26,7 +26,9 @@ def test_a_right_device_raises_no_alarm(
     model: str, dtype: torch.dtype, level: str, device: str
 ) -> None:
     run = trained(model, device, dtype)
-    with OpAutoCompare(device=device, level=level, every=1, stream=None, csv=False) as tool:
+    with OpAutoCompare(
+        device=device, level=level, every=1, stream=None, csv=False, bundles=0
+    ) as tool:
         run()
     results = tool.results
     assert results.failures == [], results.text()
@@ -68,6 +70,9 @@ class OneUlpOff(TorchDispatchMode):
 @pytest.mark.parametrize("model", MODELS)
 def test_one_ulp_raises_no_alarm(model: str, dtype: torch.dtype) -> None:
     run = trained(model, "cpu", dtype, steps=1)
-    with OneUlpOff(), OpAutoCompare(device="cpu", every=1, stream=None, csv=False) as tool:
+    with (
+        OneUlpOff(),
+        OpAutoCompare(device="cpu", every=1, stream=None, csv=False, bundles=0) as tool,
+    ):
         run()
     assert tool.results.failures == [] and tool.results.checked > 20, tool.results.text()

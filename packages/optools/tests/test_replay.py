@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch.nn import functional
 
+from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, replaced
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
+from diopi_proto.tolerance import OpClass, compare
 from dl_core.commands import Command
-from dl_optools import run_op_from_data
+from dl_optools import replay, run_op_from_data
 from dl_optools.bundle import Bundle, BundleError, find, read
+from dl_optools.bundle.placement import Placement
 from dl_optools.check import check
 from dl_optools.commands_bundle import BUNDLE, REPLAY
 from dl_optools.export import pack, to_bench, to_repro
@@ -78,10 +84,10 @@ def only(directory: Path, operator: str) -> Bundle:
 def test_gradients_of_a_replay_are_those_that_were_captured(capture_directory: Path) -> None:
     outcome = check(only(capture_directory, "torch.nn.functional.linear"))
     names = [part.name for part in outcome.parts]
-    assert names == ["result 0", "gradient of input 0", "gradient of input 1"]
+    assert names == ["output 0", "gradient of input 0", "gradient of input 1"]
     assert all(part.here <= 1 and part.recorded <= 1 for part in outcome.parts)
     outcome = check(only(capture_directory, "torch.nn.functional.linear"), backward=False)
-    assert [part.name for part in outcome.parts] == ["result 0"]
+    assert [part.name for part in outcome.parts] == ["output 0"]
 
 
 def test_random_calls_draw_the_same_numbers_again(capture_directory: Path) -> None:
@@ -156,8 +162,146 @@ def test_a_wrong_device_is_found(capture_directory: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(checking, "run", faulty)
     outcome = check(bundle)
-    assert [part.name for part in outcome.parts if not part.ok] == ["result 0"]
-    assert "result 0 here" in outcome.parts[0].detail
+    assert [part.name for part in outcome.parts if not part.ok] == ["output 0"]
+    assert "output 0 here" in outcome.parts[0].detail
+
+
+def faulty(monkeypatch: pytest.MonkeyPatch, operator: str, wrong: Wrong) -> None:
+    """Calls that are replayed meet a fault; what places their arguments, and judges, meets none."""
+    real = replay._settings
+
+    @contextlib.contextmanager
+    def with_fault(*args: Any) -> Iterator[None]:
+        with real(*args), FaultyDevice(operator, wrong):
+            yield
+
+    monkeypatch.setattr(replay, "_settings", with_fault)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_every_fault_is_found_in_a_run_and_in_a_record(
+    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"level": "dispatch", "ops": fault.operator}
+    with FaultyDevice(fault.operator, fault.wrong):
+        capture(lambda: fault.program(Inputs("cpu")), tmp_path / "wrong", **options)
+    capture(lambda: fault.program(Inputs("cpu")), tmp_path / "right", **options)
+    right = bundles(tmp_path / "right")
+    assert right and all(check(bundle).ok for bundle in right)
+    found = [part for bundle in bundles(tmp_path / "wrong") for part in check(bundle).parts]
+    assert [part for part in found if part.recorded > 1 and "as recorded" in part.detail]
+    assert all(part.here <= 1 or math.isnan(part.here) for part in found)
+    faulty(monkeypatch, fault.operator, fault.wrong)
+    found = [part for bundle in right for part in check(bundle).parts]
+    assert [part for part in found if part.here > 1 and " here" in part.detail]
+    assert all(part.recorded <= 1 or math.isnan(part.recorded) for part in found)
+
+
+@pytest.mark.parametrize("level", ["api", "dispatch"])
+def test_faults_that_a_coarse_bound_allows_are_named(level: str, tmp_path: Path) -> None:
+    operator = "aten.native_layer_norm.default"
+    x = torch.randn(1, 256, 64, generator=torch.Generator().manual_seed(0))
+    options = {"level": level, "ops": "torch.nn.functional.layer_norm" + "," + operator}
+    with FaultyDevice(operator, replaced(4, lambda epsilon: epsilon * 5)):
+        (bundle,) = captured(lambda: functional.layer_norm(x, (64,)), tmp_path, **options)
+    part = check(bundle).parts[0]
+    assert part.here <= 1 < part.recorded
+    assert part.name == "output 0" and part.detail.startswith("output 0 as recorded: ")
+    wide = functional.layer_norm(x.double(), (64,)).numpy()
+    recorded = Placement(bundle, torch.device("cpu")).tensor(bundle.document.results[0].tensor)
+    # As many terms as a row of the argument, each as large as the largest result.
+    coarse = compare(
+        recorded.numpy(),
+        wide,
+        dtype="float32",
+        op_class=OpClass.MATMUL,
+        reduction_length=256 * 64,
+        magnitude=float(abs(wide).max()),
+    )
+    assert coarse.ok
+
+
+def test_a_wrong_gradient_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, weight = (torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_() for _ in range(2))
+    program = functional.linear
+    (bundle,) = captured(
+        lambda: program(x, weight).sum().backward(), tmp_path, ops="torch.nn.functional.linear"
+    )
+    assert [part.name for part in check(bundle).parts if part.ok] == [
+        *("output 0", "gradient of input 0", "gradient of input 1")
+    ]
+
+    def wrong(f: Any, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        product: torch.Tensor = f(left, right)
+        return product * (1 + 1e-5) if product.shape == (3, 4) else product
+
+    real = torch.autograd.grad
+
+    def grad(*args: Any, **options: Any) -> Any:
+        # The reference's backward is behind that of the run.
+        monkeypatch.setattr(torch.autograd, "grad", real)
+        with FaultyDevice("aten.mm.default", wrong):
+            return real(*args, **options)
+
+    monkeypatch.setattr(torch.autograd, "grad", grad)
+    parts = check(bundle).parts
+    assert [part.name for part in parts if not part.ok] == [
+        *("gradient of input 0", "gradient of input 1")
+    ]
+
+
+def test_variables_set_tolerances_of_replays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FaultyDevice("aten.exp.default", lambda f, x: f(x) * 1.01):
+        capture(lambda: torch.exp(torch.ones(3)), tmp_path, ops="torch.exp")
+    arguments = (str(tmp_path), "--device", "cpu", "--check")
+    assert command(REPLAY, *arguments) == 1
+    monkeypatch.setenv("EXP_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT32", "0,0.1")
+    assert command(REPLAY, *arguments) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("EXP_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT32", "much")
+    assert command(REPLAY, *arguments) == 2
+    assert "EXP_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT32='much'" in capsys.readouterr().err
+
+
+def test_without_a_reference_run_and_record_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bundle,) = captured(
+        lambda: torch.bernoulli(torch.full((50,), 0.5)),
+        tmp_path,
+        ops="aten.bernoulli.default",
+        level="dispatch",
+    )
+    outcome = check(bundle)
+    assert outcome.ok and outcome.parts[0].here == 0 and math.isnan(outcome.parts[0].recorded)
+    assert "random numbers" in outcome.notes[0]
+    faulty(monkeypatch, "aten.bernoulli.default", lambda f, x, **options: 1 - f(x, **options))
+    assert [part.name for part in check(bundle).parts if not part.ok] == ["output 0"]
+
+
+def test_what_was_written_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = torch.ones(3), torch.ones(3)
+
+    def program() -> None:
+        x.add_(y)
+        y[1:] = 4
+
+    capture(program, tmp_path)
+    for bundle in bundles(tmp_path):
+        outcome = check(bundle)
+        assert outcome.ok and [part.name for part in outcome.parts] == ["argument 0"]
+    faulty(monkeypatch, "aten.add_.Tensor", lambda f, x, *rest, **options: x)
+    outcome = check(only(tmp_path, "torch.Tensor.add_"))
+    assert [part.name for part in outcome.parts if "here" in part.detail] == ["argument 0"]
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "complex64", "float64", "uint8"])
+def test_dtypes_of_all_kinds_are_checked(dtype: str, tmp_path: Path) -> None:
+    x = torch.ones(4).to(getattr(torch, dtype))
+    found = captured(lambda: torch.clone(x), tmp_path)
+    assert found and all(check(bundle).ok for bundle in found)
 
 
 def test_a_call_that_raised_has_nothing_to_compare(tmp_path: Path) -> None:

@@ -96,3 +96,17 @@ def test_names_are_those_that_people_write(function: object, name: str) -> None:
 )
 def test_variables_of_single_operators_are_named_after_them(name: str, short: str) -> None:
     assert short_name(name) == short
+
+
+def test_a_name_that_no_operator_has_is_said() -> None:
+    said = (
+        r"\[Seen \(OP_SEEN_LIST\)\] 'exp' is the whole name of no operator .*; torch.exp was called"
+    )
+    with pytest.warns(UserWarning, match=said) as warned, Seen(ops="exp,torch.add"):
+        torch.add(torch.exp(torch.ones(2)), 1)
+    assert len(warned) == 1
+
+
+def test_nothing_is_said_where_nothing_was_called() -> None:
+    with Seen(ops="torch.exp"):
+        pass

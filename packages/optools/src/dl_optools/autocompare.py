@@ -4,50 +4,39 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from collections.abc import Callable, Iterable
 from typing import IO, Any, cast
 
 import torch
-from torch.utils._pytree import tree_map
 
 from dl_optools import levels
 from dl_optools.attribution import Attribution
-from dl_optools.autocompare_results import COLUMNS, AutoCompareResults, csv_rows, describe
+from dl_optools.autocompare_results import COLUMNS, AutoCompareResults, csv_rows
 from dl_optools.background import Background
-from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
+from dl_optools.call_checks import CallChecks
 from dl_optools.call_comparison import CallComparison, CheckedCall
-from dl_optools.comparison import to_host
 from dl_optools.csv_file import CsvFile
+from dl_optools.failure_bundles import FailureBundles
 from dl_optools.judging import judge
+from dl_optools.limits import limits_of
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.op_classes import draws, may_compute
 from dl_optools.operators import is_known
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
-from dl_optools.relocation import Relocation
-from dl_optools.schema import Overload, signature
-from dl_optools.selection import Selection
+from dl_optools.schema import Overload
 from dl_optools.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
-from dl_optools.stacks import program_stack
-from dl_optools.subjects import (
-    FunctionSubject,
-    GradientSubject,
-    OverloadSubject,
-    function_answers,
-    outputs_of,
-)
-from dl_optools.tensors import tensors_of, versions
+from dl_optools.tensors import tensors_of
 from dl_optools.tolerance_options import ComparisonOptions
 from dl_optools.tool import Condition, Tool
-from dl_optools.trace import Answers, answers_of
-from dl_optools.waiting_arguments import Allowance, WaitingArguments
+from dl_optools.waiting_arguments import Allowance
 
 OnFailure = Callable[[CheckedCall, CallComparison], None]
 
 GIGABYTE = 1 << 30
+DEFAULT_BUNDLES = 16
 _OWN_DATA = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
@@ -74,6 +63,9 @@ class OpAutoCompare(Tool):
     :param stream: where the report goes when the tool stops, and the first failure of an operator
         at once; None: nowhere. :attr:`results` has everything.
     :param csv: write a table of all comparisons into the directory of results.
+    :param bundles: for so many operators the first wrong call is written as a bundle, which
+        ``dl replay --check`` judges again; 0: none. None: the variable ``AUTOCOMPARE_BUNDLES``,
+        else 16. ``OP_CAPTURE_DISK`` bounds their bytes.
     :raises OptionError: a variable's value does not fit.
     """
 
@@ -93,6 +85,7 @@ class OpAutoCompare(Tool):
         attribute: bool = True,
         stream: IO[str] | None = sys.stderr,
         csv: bool = True,
+        bundles: int | None = None,
         level: Level | str | None = None,
         ops: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
@@ -103,6 +96,10 @@ class OpAutoCompare(Tool):
         environ = os.environ
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
+        if bundles is None:
+            bundles = read(environ, "AUTOCOMPARE_BUNDLES", int, DEFAULT_BUNDLES, "a number")
+        self.bundles = bundles
+        self._limits = limits_of(environ)
         self.sampler = SignatureSampler(every)
         self.options = ComparisonOptions(environ)
         self.threads = threads or max(1, (os.cpu_count() or 1) // 2)
@@ -115,7 +112,6 @@ class OpAutoCompare(Tool):
         self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100, "a number of rows")
         self.results = AutoCompareResults()
         self._known_names: dict[tuple[str, str], bool] = {}
-        self._watches = Watches()
 
     # Life
 
@@ -130,7 +126,16 @@ class OpAutoCompare(Tool):
         self._background: Background[CheckedCall] = Background(
             self._judge, threads=self.threads, places=self.places, memory=self.memory
         )
-        self._kept = Allowance(self.memory)
+        assert self.device is not None
+        self._checks = CallChecks(
+            self.device,
+            self._background,
+            self.results,
+            Allowance(self.memory),
+            patient=self.sampler.every == 1,
+            recorded=self.bundles > 0,
+        )
+        self._bundles = FailureBundles(self.bundles, self.device, self._limits)
         MODULE_PATH.open()
         self._attribution = Attribution() if self.attribute else None
         if self._attribution is not None and self.level is Level.DISPATCH:
@@ -142,8 +147,9 @@ class OpAutoCompare(Tool):
             levels.remove(self._attribution, Level.API)
             self._attribution.closed()
         MODULE_PATH.close()
-        self._watches.detach()
+        self._checks.detach()
         self._background.close()
+        self._bundles.close()
         self.results.signatures = self.sampler.signatures
         if self._file is not None:
             self._file.close()
@@ -166,7 +172,7 @@ class OpAutoCompare(Tool):
         names = (call.name, "" if call.parent is None else call.parent.name)
         known = self._known_names.get(names)
         if known is None:
-            known = self._known_names[names] = _matches(self.selection, names)
+            known = self._known_names[names] = self.selection.matches(*filter(None, names))
         return known
 
     # One call
@@ -191,152 +197,47 @@ class OpAutoCompare(Tool):
             return call.proceed()
         submitted = False
         try:
-            check = self._check_overload if overload else self._check_function
-            result, checked = check(call, tensors, size)
-            if checked is not None:
-                self._background.submit(checked, size)
-                submitted = True
+            if overload:
+                result, checked = self._checks.overload(call, tensors)
+            else:
+                result, checked = self._checks.function(call, tensors, size)
+            self._background.submit(checked, size)
+            submitted = True
         finally:
             if not submitted:
                 self._background.release(size)
         return result
 
-    def _check_overload(
-        self, call: OpCall, tensors: list[torch.Tensor], size: int
-    ) -> tuple[Any, CheckedCall | None]:
-        tree = self._snapshot(call)
-        result = call.proceed()
-        found = answers_of(signature(_overload(call)), result, call.args, call.kwargs)
-        subject = OverloadSubject(_overload(call))
-        return result, self._checked(call, subject, tree, found)
-
-    def _check_function(
-        self, call: OpCall, tensors: list[torch.Tensor], size: int
-    ) -> tuple[Any, CheckedCall | None]:
-        tree = self._snapshot(call)
-        before = versions(tensors)
-        module = MODULE_PATH.current()
-        watch: GradientWatch | None = None
-        waiting: WaitingArguments | None = None
-        if any(x.requires_grad for x in tensors) and torch.is_grad_enabled():
-            if self._kept.take(size):
-                waiting = WaitingArguments(tree)
-                weakref.finalize(waiting, self._kept.give, size)
-                watch = GradientWatch(tensors, self._reporter(call, waiting, module))
-            else:
-                self.results.count_dropped(f"{call.name} (gradients)")
-        autocast = _autocast_dtype(self.device or "cpu")
-        result = call.proceed()
-        written = [
-            at
-            for at, (old, new) in enumerate(zip(before, versions(tensors), strict=True))
-            # Where torch does not count, the tensor may have been written to.
-            if old < 0 or old != new
-        ]
-        if watch is not None and waiting is not None:
-            waiting.written, waiting.autocast = written, autocast
-            if watch.attach(outputs_of(result, tensors, written)):
-                self._watches.add(watch)
-        subject = FunctionSubject(call.function, written, autocast)
-        checked = self._checked(call, subject, tree, function_answers(result, tensors, written))
-        checked.module = module
-        return result, checked
-
-    def _reporter(
-        self, call: OpCall, waiting: WaitingArguments, module: str
-    ) -> Callable[[Gradients], None]:
-        name, number, function = call.name, call.number, call.function
-
-        def report(gradients: Gradients) -> None:
-            wanted = [at for at, x in enumerate(gradients.inputs) if x is not None]
-            if not wanted:
-                return
-            size = waiting.size_with(gradients)
-            if not self._background.reserve(size, wait=self.sampler.every == 1):
-                self.results.count_dropped(f"{name} (gradients)")
-                return
-            incoming = [None if x is None else _copied(x) for x in gradients.outputs]
-            answers = [(f"gradient of input {at}", _copied(gradients.inputs[at])) for at in wanted]
-            subject = GradientSubject(function, waiting.written, waiting.autocast, wanted)
-            args, kwargs = waiting.tree
-            tree = (args, kwargs, incoming)
-            checked = CheckedCall(
-                number, name, Level.API, subject, tree, answers, True, module=module
-            )
-            self._background.submit(checked, size)
-
-        return report
-
-    def _snapshot(self, call: OpCall) -> Any:
-        """The arguments on the CPU, as they are now, with devices among them named so."""
-        device = self.device
-
-        def leaf(value: Any) -> Any:
-            if isinstance(value, torch.device) and value.type == device:
-                return torch.device("cpu")
-            return value
-
-        args, kwargs = Relocation((call.args, dict(call.kwargs))).tree
-        kwargs = {
-            name: "cpu" if name == "device" and isinstance(value, (str, int)) else value
-            for name, value in kwargs.items()
-        }
-        return tree_map(leaf, (args, kwargs))
-
-    def _checked(self, call: OpCall, subject: Any, tree: Any, answers: Answers) -> CheckedCall:
-        return CheckedCall(
-            call.number,
-            call.name,
-            call.level,
-            subject,
-            tree,
-            [(label, _copied(value)) for label, value in answers],
-            call.backward,
-            "" if call.parent is None else call.parent.name,
-            call.module,
-            () if call.backward else program_stack(),
-        )
-
     def _judge(self, checked: CheckedCall) -> None:
         """In a thread of the tool."""
-        try:
-            found = judge(checked, self.options)
-        except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
-            self.results.count_not_comparable(checked.name, f"{type(error).__name__}: {error}")
-            return
+        found = judge(checked, self.options)
         first = self.results.add(found)
         if self._file is not None:
             self._file.add(csv_rows(found))
         if not found.ok:
+            if first:
+                self._write_bundle(checked)
             if first and self.stream is not None:
-                self.stream.write(describe(found) + "\n")
+                self.stream.write(self.results.describe(found) + "\n")
             if self.on_failure is not None:
                 self._tell(self.on_failure, checked, found)
+
+    def _write_bundle(self, checked: CheckedCall) -> None:
+        try:
+            path = self._bundles.write(checked)
+        except Exception as error:  # noqa: BLE001 - the finding counts, with a bundle or without
+            self.results.no_bundle[checked.name] = str(error) or type(error).__name__
+        else:
+            if path is not None:
+                self.results.bundles[checked.name] = path
 
     def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
         try:
             listener(checked, found)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - it is the program's; the tool goes on
             reason = f"on_failure raised {type(error).__name__}: {error}"
             self.results.count_not_comparable(checked.name, reason)
 
 
 def _overload(call: OpCall) -> Overload[Any, Any]:
     return cast("Overload[Any, Any]", call.function)
-
-
-def _copied(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return value
-    return to_host(value.detach().to("cpu", copy=True))
-
-
-def _autocast_dtype(device: str) -> torch.dtype | None:
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
-
-
-def _matches(selection: Selection, names: tuple[str, str]) -> bool:
-    given = [name for name in names if name]
-    return any(p.fullmatch(name) for p in selection.include for name in given) and not any(
-        p.fullmatch(name) for p in selection.exclude for name in given
-    )

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dl_core.tables import table
@@ -66,6 +67,8 @@ class AutoCompareResults:
     :ivar dropped: calls whose turn had come, but for which there was no room.
     :ivar not_comparable: ``(operator, reason)`` and how often.
     :ivar failures: wrong calls, in the order of being found.
+    :ivar bundles: of the first wrong call, by operator.
+    :ivar no_bundle: why there is none, by operator.
     """
 
     def __init__(self) -> None:
@@ -77,6 +80,8 @@ class AutoCompareResults:
         self.not_comparable: Counter[tuple[str, str]] = Counter()
         self.failures: list[CallComparison] = []
         self.operators: dict[str, OperatorSummary] = {}
+        self.bundles: dict[str, Path] = {}
+        self.no_bundle: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def add(self, found: CallComparison) -> bool:
@@ -137,12 +142,20 @@ class AutoCompareResults:
         for failure in self.failures:
             if failure.name not in told:
                 told.add(failure.name)
-                lines.append(describe(failure))
+                lines.append(self.describe(failure))
         return "\n".join(lines) + "\n"
 
+    def describe(self, found: CallComparison) -> str:
+        """One wrong call: which, where in the program, what is wrong, and its operator's bundle."""
+        lines = [_described(found)]
+        if found.name in self.bundles:
+            lines.append(f"    dl replay {self.bundles[found.name]} --check")
+        elif found.name in self.no_bundle:
+            lines.append(f"    no bundle: {self.no_bundle[found.name]}")
+        return "\n".join(lines)
 
-def describe(found: CallComparison) -> str:
-    """One wrong call: which, where in the program, and what is wrong."""
+
+def _described(found: CallComparison) -> str:
     place = f" of {found.parent}" if found.parent else ""
     place += f" in {found.module}" if found.module else ""
     direction = "backward" if found.backward else "forward"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dl_optools.comparison import OutputComparison
+from dl_optools.host_copies import CallRecord
 from dl_optools.names import Level
 from dl_optools.subjects import Subject, Tree
 from dl_optools.trace import Answers
@@ -22,6 +23,7 @@ class CheckedCall:
         came into the outputs.
     :ivar answers: what the device returned and wrote.
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
+    :ivar record: what a bundle of the call needs besides; None where nobody asked for one.
     """
 
     number: int
@@ -34,6 +36,7 @@ class CheckedCall:
     parent: str = ""
     module: str = ""
     stack: tuple[Any, ...] = ()
+    record: CallRecord | None = None
 
 
 @dataclass(frozen=True)

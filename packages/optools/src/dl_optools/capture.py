@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import importlib.metadata
 import os
-import platform
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +18,7 @@ from dl_optools.backward_graph import Gradients, GradientWatch
 from dl_optools.bundle.document import Document, GradientsRecord, Result
 from dl_optools.bundle.draft import Addition, Draft
 from dl_optools.bundle.errors import NotStorableError
+from dl_optools.bundle.origin import context_of, program_of, schema_of, software
 from dl_optools.bundle.snapshot import Snapshot
 from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
@@ -153,14 +151,20 @@ class _Call:
             Document(
                 operator=call.name,
                 level=call.level,
-                schema=_schema(call),
+                schema=schema_of(call.function),
                 args=args,
                 kwargs=kwargs,
                 inputs=tuple(table.position(x) or 0 for x in table.own),
                 device=tool.device,
-                context=_context(tool.device, call.level),
-                program=_program(call),
-                software=_software(),
+                context=context_of(tool.device, call.level),
+                program=program_of(
+                    call.number,
+                    call.module or ("" if call.backward else MODULE_PATH.current()),
+                    None if call.parent is None else call.parent.name,
+                    call.backward,
+                    program_stack(),
+                ),
+                software=software(),
             ),
         )
         self.addition = Addition(self.draft)
@@ -260,47 +264,3 @@ def _random_states(device: str) -> dict[str, torch.Tensor]:
         name = f"{device}:{module.current_device()}"
         states[name] = module.get_rng_state(name)
     return states
-
-
-def _schema(call: OpCall) -> str | None:
-    schema = getattr(call.function, "_schema", None)
-    return None if schema is None else str(schema)
-
-
-def _context(device: str, level: Level) -> dict[str, Any]:
-    """The settings of the thread that operators of the API depend on."""
-    api = level is Level.API
-    return {
-        "grad": api and torch.is_grad_enabled(),
-        "default_dtype": str(torch.get_default_dtype()).removeprefix("torch."),
-        "autocast": {
-            name: str(torch.get_autocast_dtype(name)).removeprefix("torch.")
-            for name in sorted({"cpu", device})
-            if api and torch.is_autocast_enabled(name)
-        },
-    }
-
-
-def _program(call: OpCall) -> dict[str, Any]:
-    return {
-        "call": call.number,
-        "module": call.module or ("" if call.backward else MODULE_PATH.current()),
-        "parent": None if call.parent is None else call.parent.name,
-        "backward": call.backward,
-        "stack": [dataclasses.asdict(frame) for frame in program_stack()],
-    }
-
-
-@functools.cache
-def _software() -> dict[str, str]:
-    ours = {
-        str(found.name): found.version
-        for found in importlib.metadata.distributions()
-        if str(found.name).replace("_", "-").startswith("dl-")
-    }
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "torch": str(torch.__version__),
-        **dict(sorted(ours.items())),
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 from collections.abc import Callable
@@ -66,7 +67,9 @@ def replay_all(
     """
     from dl_optools import check as checking
     from dl_optools.bundle import BundleError, find, read
+    from dl_optools.options import OptionError
     from dl_optools.replay import measure, run
+    from dl_optools.tolerance_options import ComparisonOptions
 
     rows: list[tuple[str, ...]] = []
     reports: list[str] = []
@@ -74,12 +77,16 @@ def replay_all(
     found = find(path)
     if not found:
         return _refuse(f"{path}: there is no bundle there")
+    try:
+        options = ComparisonOptions(os.environ) if check else None
+    except OptionError as error:
+        return _refuse(str(error))
     for directory in found:
         try:
             bundle = read(directory)
             row = [directory.name, bundle.document.operator]
             if check:
-                outcome = checking.check(bundle, device, backward=backward)
+                outcome = checking.check(bundle, device, backward=backward, options=options)
                 row += _verdict(outcome)
                 reports += _report(bundle, outcome)
                 code = max(code, 0 if outcome.ok else 1)

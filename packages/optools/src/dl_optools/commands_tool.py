@@ -71,8 +71,15 @@ _OPTIONS = (
         "instead of the rounding bound",
         ("compare",),
     ),
+    _Option(
+        "--bundles",
+        "N",
+        "AUTOCOMPARE_BUNDLES",
+        "of as many operators keep the first wrong call",
+        ("compare",),
+    ),
     _Option("--memory", "BYTES", "OP_CAPTURE_MEMORY", "that may wait", ("capture",)),
-    _Option("--disk", "BYTES", "OP_CAPTURE_DISK", "to write at most", ("capture",)),
+    _Option("--disk", "BYTES", "OP_CAPTURE_DISK", "to write at most", ("capture", "compare")),
     _Option("--when-full", "WHAT", "OP_CAPTURE_WHEN_FULL", "wait or drop", ("capture",)),
     _Option(
         "--dtypes",

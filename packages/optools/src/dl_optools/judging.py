@@ -42,13 +42,15 @@ SHORT = 0.99
 
 
 def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
-    """Compare one call with its reference. Never raises for what a reference run raises."""
+    """Compare one call with its reference. What fails on the way is the reason of no verdict."""
     parts: Sequence[OutputComparison] = ()
     reason = ""
     try:
         parts = _Judgement(call, options).parts()
     except NotComparableError as error:
         reason = str(error)
+    except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
+        reason = f"{type(error).__name__}: {error}"
     return CallComparison(
         call.number,
         call.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,20 +16,25 @@ from dl_optools.bundle.reader import Bundle
 from dl_optools.bundle.standalone import default_dtype, random_state, waiter
 from dl_optools.bundle.values import GeneratorRef, dtype_of, substitute
 from dl_optools.names import Level
-from dl_optools.tensors import tensors_of
+from dl_optools.tensors import tensors_of, versions
 
 
 @dataclass
 class Outcome:
     """What one run gave.
 
+    :ivar result: what the operator returned; ``args`` and ``kwargs`` as it left them.
+    :ivar written: positions among the tensors of the arguments: of those that it wrote to.
     :ivar results: its tensors, each once, then the inputs that the captured call wrote to.
     :ivar gradients: of the inputs, in their order; None where none came. Empty without backward.
     :ivar forward: seconds; ``backward`` too, nan without backward.
     """
 
+    result: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    written: list[int]
     results: list[torch.Tensor]
-    returned: int
     inputs: list[torch.Tensor]
     gradients: list[torch.Tensor | None] = field(default_factory=list)
     forward: float = float("nan")
@@ -54,7 +59,6 @@ def run(
     device: torch.device | str = "cpu",
     *,
     backward: bool = True,
-    wider: Mapping[torch.dtype, torch.dtype] | None = None,
     synchronize: bool = True,
 ) -> Outcome:
     """Call the operator with new copies of its arguments, and run its backward.
@@ -63,14 +67,13 @@ def run(
     the program are back afterwards.
 
     :param backward: send the captured gradients of the results through it, if there are any.
-    :param wider: compute in other dtypes; then without autocast.
     :param synchronize: wait for the device before a clock is read.
     :raises BundleError: the arguments are not for this machine.
     """
     device = torch.device(device)
     document = bundle.document
     record = document.gradients if backward else None
-    placed = Placement(bundle, device, wider, gradients=document.level is Level.API)
+    placed = Placement(bundle, device, gradients=document.level is Level.API)
     args, kwargs = placed.arguments()
     inputs = [placed.tensor(index) for index in document.inputs]
     arriving = [None] * len(document.results) if record is None else record.outputs
@@ -78,18 +81,24 @@ def run(
     edges: dict[int, GradientEdge] = {
         at: get_gradient_edge(x) for at, x in enumerate(inputs) if x.requires_grad
     }
+    tensors = tensors_of(args, kwargs)
+    before = versions(tensors)
     wait = waiter(device) if synchronize else _do_nothing
-    with _settings(bundle, placed, wider is not None):
+    with _settings(bundle, placed):
         wait()
         started = time.perf_counter()
         result = bundle.function(*args, **kwargs)
         wait()
         forward = time.perf_counter() - started
+    written = [
+        at
+        for at, (old, new) in enumerate(zip(before, versions(tensors), strict=True))
+        if old != new
+    ]
     results = list({id(x): x for x in tensors_of(result)}.values())
-    returned = len(results)
     # The same inputs, whatever this device's operator wrote to.
     results += [inputs[x.same] for x in document.results[document.returned :] if x.same is not None]
-    outcome = Outcome(results, returned, inputs, forward=forward)
+    outcome = Outcome(result, args, kwargs, written, results, inputs, forward=forward)
     passing = [
         (x, gradient.to(x.dtype))
         for x, gradient in zip(results, incoming, strict=False)
@@ -112,7 +121,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _settings(bundle: Bundle, placed: Placement, is_wider: bool) -> Iterator[None]:
+def _settings(bundle: Bundle, placed: Placement) -> Iterator[None]:
     """The captured state of thread and generators."""
     context = bundle.document.context
     with contextlib.ExitStack() as stack:
@@ -120,9 +129,7 @@ def _settings(bundle: Bundle, placed: Placement, is_wider: bool) -> Iterator[Non
         stack.enter_context(default_dtype(dtype_of(context["default_dtype"], "context")))
         for name, dtype in context["autocast"].items():
             kind = placed.device(name).type
-            stack.enter_context(
-                torch.autocast(kind, dtype_of(dtype, "context"), enabled=not is_wider)
-            )
+            stack.enter_context(torch.autocast(kind, dtype_of(dtype, "context")))
         for name, index in bundle.document.rng.items():
             kind = name.partition(":")[0]
             stack.enter_context(random_state(placed.device(name), kind, placed.state(index)))

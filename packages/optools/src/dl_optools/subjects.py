@@ -50,7 +50,7 @@ class Subject(Protocol):
         """
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        """How each answer is judged; asked after the first :meth:`run`."""
+        """How each answer is judged; best asked after the first :meth:`run`."""
 
     def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
         """Whether an answer is right in another way than by its values."""
@@ -133,7 +133,7 @@ class FunctionSubject:
         self.writes = True
         self.written = written
         self.autocast = autocast
-        self._rule = Rule(OpClass.EXACT)
+        self._rule: Rule | None = None
 
     def run(self, tree: Tree) -> list[Any]:
         args, kwargs = tree
@@ -146,11 +146,11 @@ class FunctionSubject:
     def _traced(self, tree: Tree) -> Iterator[None]:
         with Trace() as trace, _cast_as(self.autocast, tree):
             yield
-        _refuse(trace)
         self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
+        _refuse(trace)
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        return [self._rule] * len(answers)
+        return [self._rule or _longest(tree)] * len(answers)
 
     def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
         return False
@@ -211,7 +211,7 @@ class GradientSubject(FunctionSubject):
         return list(found)
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        rule = self._rule
+        rule = self._rule or _longest(tree)
         # What arrives along all paths is summed up, and much of it may cancel on the way.
         return [Rule(rule.op_class, rule.terms, rule.roundings, normwise=True)] * len(answers)
 
@@ -231,6 +231,11 @@ def function_answers(
     leaves = [leaf for leaf in tree_leaves(result) if id(leaf) not in changed]
     found: Answers = [(f"output {at}", leaf) for at, leaf in enumerate(leaves)]
     return [*found, *((f"argument {at}", tensors[at]) for at in written)]
+
+
+def _longest(tree: Tree) -> Rule:
+    """Of a function that the CPU never ran: no sum is longer than its largest argument."""
+    return Rule(OpClass.REDUCTION, max((x.numel() for x in tensors_of(tree)), default=1))
 
 
 def _refuse(trace: Trace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dl_optools.backward_graph import Gradients
+from dl_optools.host_copies import CallRecord
 from dl_optools.tensors import tensors_of
 
 
@@ -37,6 +38,7 @@ class WaitingArguments:
         self.tree = tree
         self.written: list[int] = []
         self.autocast: torch.dtype | None = None
+        self.record: CallRecord | None = None
 
     def size_with(self, gradients: Gradients) -> int:
         tensors = tensors_of(self.tree, gradients.inputs, gradients.outputs)

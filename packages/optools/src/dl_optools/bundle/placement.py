@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -18,7 +17,6 @@ class Placement:
     """New memory with the bundle's content. What shared memory shares it again.
 
     :param device: takes the place of the device that the bundle was captured on.
-    :param wider: what becomes of dtypes; those that are not listed stay.
     :param gradients: inputs that required gradients do so again.
     :raises BundleError: an argument names a device that is neither the captured one nor the CPU.
     """
@@ -27,21 +25,23 @@ class Placement:
         self,
         bundle: Bundle,
         device: torch.device,
-        wider: Mapping[torch.dtype, torch.dtype] | None = None,
         gradients: bool = True,
     ) -> None:
         self.bundle = bundle
         self.target = device
-        self._wider = wider or {}
         self._gradients = gradients
-        self._memory: dict[tuple[int, str, torch.dtype | None], torch.Tensor] = {}
+        self._memory: dict[tuple[int, str], torch.Tensor] = {}
         self._tensors: dict[int, torch.Tensor] = {}
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the operator is called with."""
         document = self.bundle.document
-        args, kwargs = substitute((document.args, document.kwargs), self._leaf)
+        args, kwargs = self.tree((document.args, document.kwargs))
         return args, kwargs
+
+    def tree(self, tree: Any) -> Any:
+        """A decoded tree with what its references stand for here."""
+        return substitute(tree, self._leaf)
 
     def tensor(self, index: int) -> torch.Tensor:
         """One of the table, always the same object."""
@@ -74,15 +74,12 @@ class Placement:
             return self._sparse(record)
         assert record.storage is not None
         dtype = dtype_of(record.dtype, "tensor")
-        wide = self._wider.get(dtype)
         device = self.device(record.device)
-        key = (record.storage, str(device), None if wide is None else dtype)
+        key = (record.storage, str(device))
         flat = self._memory.get(key)
         if flat is None:
-            flat = self.bundle.storages[record.storage].to(device, copy=True)
-            flat = self._memory[key] = flat if wide is None else typed(flat, dtype).to(wide)
-        elements = typed(flat, dtype) if wide is None else flat
-        plain = elements.as_strided(record.shape, record.stride, record.offset)
+            flat = self._memory[key] = self.bundle.storages[record.storage].to(device, copy=True)
+        plain = typed(flat, dtype).as_strided(record.shape, record.stride, record.offset)
         return marked(plain, record.conj, record.neg)
 
     def _sparse(self, record: TensorRecord) -> torch.Tensor:
@@ -92,8 +89,6 @@ class Placement:
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, TensorRef):
             return self.tensor(value.index)
-        if isinstance(value, torch.dtype):
-            return self._wider.get(value, value)
         if isinstance(value, DeviceRef):
             return self.device(value.name)
         if isinstance(value, str) and value.partition(":")[0] == self.bundle.document.device:
