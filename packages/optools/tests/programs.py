@@ -21,7 +21,7 @@ dl_optools = dl_optools._entry:autoload
 
 def environment(folder: Path) -> dict[str, str]:
     """Variables for a process that finds the package and its entry points; no tool is on."""
-    information = folder / "site" / "dl_optools_under_test-0.1.0.dist-info"
+    information = folder / "site" / "dl_optools-0.1.0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
     (information / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: dl-optools\nVersion: 0.1.0\n"

@@ -201,9 +201,11 @@ def test_every_fault_is_found_in_a_run_and_in_a_record(
 def test_faults_that_a_coarse_bound_allows_are_named(level: str, tmp_path: Path) -> None:
     operator = "aten.native_layer_norm.default"
     x = torch.randn(1, 256, 64, generator=torch.Generator().manual_seed(0))
-    options = {"level": level, "ops": "torch.nn.functional.layer_norm" + "," + operator}
+    name = operator if level == "dispatch" else "torch.nn.functional.layer_norm"
     with FaultyDevice(operator, replaced(4, lambda epsilon: epsilon * 5)):
-        (bundle,) = captured(lambda: functional.layer_norm(x, (64,)), tmp_path, **options)
+        (bundle,) = captured(
+            lambda: functional.layer_norm(x, (64,)), tmp_path, level=level, ops=name
+        )
     part = check(bundle).parts[0]
     assert part.here <= 1 < part.recorded
     assert part.name == "output 0" and part.detail.startswith("output 0 as recorded: ")
