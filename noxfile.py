@@ -178,7 +178,8 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
         folder, env = suite
         return subprocess.run(
             [python, "-m", "pytest", folder, *session.posargs],
-            env={**os.environ, **env},
+            # Those that wait for a thread leave the processor to another suite.
+            env={"OMP_WAIT_POLICY": "passive", **os.environ, **env},
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
