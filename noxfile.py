@@ -263,8 +263,9 @@ def add_benchmark(script: Path) -> None:
     """Make benchmarks/NAME.py the session bench-NAME."""
 
     def benchmark(session: nox.Session) -> None:
-        python = python_of(session, "environment")
-        session.run(python, str(script.relative_to(ROOT)), *session.posargs, external=True)
+        command = (python_of(session, "environment"), str(script.relative_to(ROOT)))
+        waiting = {"OMP_WAIT_POLICY": "passive"}
+        session.run(*command, *session.posargs, env=waiting, external=True)
 
     name = f"bench-{script.stem.replace('_', '-')}"
     benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in the clean environment."
