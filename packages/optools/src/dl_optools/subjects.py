@@ -26,7 +26,7 @@ from dl_optools.op_classes import (
 )
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
-from dl_optools.trace import Answers, Trace, answers_of
+from dl_optools.trace import Answers, RandomCallError, Trace, answers_of
 
 Tree = Any
 
@@ -144,9 +144,13 @@ class FunctionSubject:
 
     @contextlib.contextmanager
     def _traced(self, tree: Tree) -> Iterator[None]:
-        with Trace() as trace, _cast_as(self.autocast, tree):
-            yield
-        _refuse(trace)
+        try:
+            with Trace() as trace, _cast_as(self.autocast, tree):
+                yield
+        except RandomCallError:
+            raise NotComparableError("it draws random numbers") from None
+        if trace.uninitialised and not trace.rules:
+            raise NotComparableError("its result is uninitialised memory")
         self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
@@ -231,13 +235,6 @@ def function_answers(
     leaves = [leaf for leaf in tree_leaves(result) if id(leaf) not in changed]
     found: Answers = [(f"output {at}", leaf) for at, leaf in enumerate(leaves)]
     return [*found, *((f"argument {at}", tensors[at]) for at in written)]
-
-
-def _refuse(trace: Trace) -> None:
-    if trace.random:
-        raise NotComparableError("it draws random numbers")
-    if trace.uninitialised and not trace.rules:
-        raise NotComparableError("its result is uninitialised memory")
 
 
 @contextlib.contextmanager
