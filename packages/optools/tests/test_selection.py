@@ -76,6 +76,7 @@ def test_reading_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         (torch.Tensor.add, "torch.Tensor.add"),
         (torch.nn.functional.linear, "torch.nn.functional.linear"),
         (torch.Tensor.__setitem__, "torch.Tensor.__setitem__"),
+        (torch._foreach_add_, "torch._foreach_add_"),
         (split_list, "dl_optools.selection.split_list"),
     ],
 )

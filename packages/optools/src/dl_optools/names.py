@@ -19,6 +19,10 @@ class Level(enum.Enum):
     DISPATCH = "dispatch"
     """Overloads under the dispatcher, in forward and backward: ``aten.addmm.default``."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Level:
+        raise ValueError(f"{value!r} is no level; there are {', '.join(x.value for x in cls)}")
+
 
 _ALIASES = {"torch.spmm": "torch.mm"}
 """torch knows functions by the last of their names; these have a better known one."""
@@ -32,7 +36,9 @@ def api_name(function: Callable[..., Any]) -> str:
         return _ALIASES.get(name, str(name))
     module = getattr(function, "__module__", None)
     own = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
-    return f"{module}.{own}" if module else str(own)
+    # That class holds functions of torch which it does not list.
+    own = str(own).removeprefix("_VariableFunctionsClass.")
+    return f"{module}.{own}" if module else own
 
 
 @functools.cache

@@ -8,8 +8,9 @@ import torch
 
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.values import DeviceRef, TensorRef, decode, dtype_of, substitute
+from dl_optools.call_comparison import CheckedCall
 from dl_optools.comparison import OutputComparison
-from dl_optools.judging import CheckedCall, judge
+from dl_optools.judging import judge
 from dl_optools.names import Level
 from dl_optools.one_iter_folder import Reader, Record
 from dl_optools.operators import UnknownOperatorError, operator

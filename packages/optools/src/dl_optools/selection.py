@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
 
@@ -43,10 +44,14 @@ def _compiled(patterns: Iterable[str], source: str) -> tuple[re.Pattern[str], ..
 
 @dataclass(frozen=True)
 class Selection:
-    """Names that match a pattern of ``include`` as a whole and none of ``exclude``."""
+    """Names that match a pattern of ``include`` as a whole and none of ``exclude``.
+
+    :ivar asked: the names that were looked for.
+    """
 
     include: tuple[re.Pattern[str], ...]
     exclude: tuple[re.Pattern[str], ...]
+    asked: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -63,7 +68,19 @@ class Selection:
         parts = [split_list(x) if isinstance(x, str) else tuple(x) for x in (include, exclude)]
         return cls(_compiled(parts[0], source), _compiled(parts[1], source))
 
+    def unmet(self) -> dict[str, str]:
+        """Patterns that no name matched, each with the nearest name, or ""."""
+        names = list(self.asked)
+        return {
+            each.pattern: "".join(
+                difflib.get_close_matches(each.pattern.replace("\\", ""), names, 1, 0.8)
+            )
+            for each in self.include
+            if not any(map(each.fullmatch, names))
+        }
+
     def __contains__(self, name: str) -> bool:
+        self.asked[name] = None
         return any(p.fullmatch(name) for p in self.include) and not any(
             p.fullmatch(name) for p in self.exclude
         )
