@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,13 +90,14 @@ def test_nothing_stays_of_a_tool(feature: str, level: str, device: str, make: Ma
     """Not on a graph that lives on either, nor after an error."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()).to(device)
     x = torch.ones(2, 3).to(device)
-    before = torch_now()
+    before, variables = torch_now(), dict(os.environ)
     with make(feature, level, device):
         model(x).sum().backward()
         alive = model(x).sum()
     with contextlib.suppress(RuntimeError), make(feature, level, device):
         torch.mm(x, x)
     assert changed(before, torch_now()) == []
+    assert dict(os.environ) == variables
     assert hooks_behind(alive) == 0
     for module in model.modules():
         assert not (module._forward_hooks or module._forward_pre_hooks)
