@@ -85,7 +85,6 @@ def test_commands_import_no_torch(tmp_path: Path) -> None:
     ("tool", "options", "said"),
     [
         ("capture", ("--list", "("), r"OP_CAPTURE_LIST.*'\(' is not a regular expression"),
-        ("capture", ("--memory", "5X"), "OP_CAPTURE_MEMORY='5X' does not fit. Allowed: a number"),
         ("observe,time", ("--budget", "much"), "OP_OBSERVE_BUDGET='much' does not fit. Allowed"),
         ("fallback", ("--device", "npu"), r"\[OpFallback\] device='npu' is no type of device"),
     ],
