@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -29,6 +30,12 @@ def torch_restored() -> Iterator[None]:
     before = torch_state()
     yield
     assert torch_state() == before
+
+
+@pytest.fixture(autouse=True)
+def results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools write where no other test does."""
+    monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path / "op_tools_results"))
 
 
 def accelerators() -> list[str]:

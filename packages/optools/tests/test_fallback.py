@@ -72,6 +72,14 @@ def test_views_alias_their_base(level: str, device: str) -> None:
     assert x.cpu()[1].tolist() == [2.0] * 4 and views[1].cpu()[0, 1] == 2
 
 
+def test_results_share_memory_where_the_schema_does_not_say_so(device: str) -> None:
+    x = torch.zeros(2, 3, device=device)
+    with OpFallback(level="dispatch", device=device):
+        y = torch.ops.aten._unsafe_view.default(x, [6])
+        y.add_(1)
+    assert x.cpu().tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
 @LEVELS
 def test_arguments_that_share_memory_share_it_on_the_cpu(level: str, device: str) -> None:
     x = torch.arange(4.0, device=device)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -80,12 +81,46 @@ def test_commands_import_no_torch(tmp_path: Path) -> None:
     assert done.stdout == "False\n", done.stderr
 
 
-def test_a_tool_that_cannot_start_is_said_and_the_program_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tool", "options", "said"),
+    [
+        ("capture", ("--list", "("), r"OP_CAPTURE_LIST.*'\(' is not a regular expression"),
+        ("observe,time", ("--budget", "much"), "OP_OBSERVE_BUDGET='much' does not fit. Allowed"),
+        ("fallback", ("--device", "npu"), r"\[OpFallback\] device='npu' is no type of device"),
+    ],
+)
+def test_options_that_do_not_fit_stop_the_program_at_once(
+    tmp_path: Path, tool: str, options: tuple[str, ...], said: str
+) -> None:
     program = script(tmp_path, TRAINING)
-    arguments = ("tool", "capture", "--device", "cpu", "--list", "(")
-    done = dl(tmp_path, *arguments, "--", PYTHON, "-W", "error", program)
-    assert done.returncode == 3 and done.stdout == "arguments\n"
-    assert "capture does not run: PatternError" in done.stderr
+    command = ("--device", "cpu", *options, "--", PYTHON, "-W", "error", program)
+    done = dl(tmp_path, "tool", tool, *command)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert re.search(said, done.stderr) and "Traceback" not in done.stderr
+
+
+def test_without_the_command_a_program_runs_without_what_cannot_start(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING)
+    variables = {"DL_TOOLS": "capture", "OP_CAPTURE_LIST": "("}
+    done = subprocess.run(
+        [PYTHON, program],
+        env={**environment(tmp_path), **variables},
+        text=True,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout) == (3, "arguments\n")
+    assert "capture does not run: [OpCapture (OP_CAPTURE_LIST)]" in done.stderr
+
+
+def test_names_that_no_operator_has_are_said(tmp_path: Path) -> None:
+    program = script(tmp_path, TRAINING.replace("exit(3)", "exit(0)"))
+    lineer = "torch.nn.functional.lineer"
+    said = f"the program called no operator that '{lineer}' names; did you mean {lineer[:-2]}ar?"
+    tool = ("tool", "fallback", "--device", "cpu", "--list")
+    done = dl(tmp_path, *tool, lineer, "--", PYTHON, program)
+    assert done.returncode == 2 and f"dl tool: fallback: {said}" in done.stderr
+    done = dl(tmp_path, *tool, f"{lineer},.*sum", "--", PYTHON, program)
+    assert done.returncode == 0 and said in done.stderr
 
 
 def test_forked_processes_leave_observing_to_their_parent(tmp_path: Path) -> None:
@@ -139,7 +174,7 @@ if __name__ == "__main__":
         (["fallback", "--disk", "1G", "--", "true"], 2, "--disk is for capture"),
         (["capture", "--set", "X", "--", "true"], 2, "write NAME=VALUE"),
         (["capture", "--", "no-such-program"], 127, "no-such-program: No such file"),
-        (["capture", "--", "true"], 0, "no tool ran"),
+        (["capture", "--", "true"], 2, "no tool ran"),
         (["capture", "--", "sh", "-c", "kill -9 $$"], 137, "no tool ran"),
     ],
 )

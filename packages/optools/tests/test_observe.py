@@ -15,6 +15,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 import dl_optools
 from dl_optools import OpObserve
+from dl_optools.options import OptionError
 
 
 @pytest.fixture
@@ -149,6 +150,19 @@ def test_it_keeps_no_tensor_and_leaves_nothing(options: dict[str, Any]) -> None:
         gc.collect()
         assert watch() is None
     assert _get_current_function_mode_stack() == []
+
+
+@pytest.mark.parametrize(("value", "shown"), [("1", True), ("0", False)])
+def test_the_stack_is_shown_where_the_variable_says_so(
+    value: str, shown: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OP_TOOLS_PRINT_STACK", value)
+    with OpObserve(**options):
+        torch.neg(torch.ones(1))
+    assert ("test_observe.py:" in options["stream"].getvalue()) is shown
+    monkeypatch.setenv("OP_TOOLS_PRINT_STACK", "perhaps")
+    with pytest.raises(OptionError, match="OP_TOOLS_PRINT_STACK='perhaps' does not fit"):
+        OpObserve(**options)
 
 
 def test_by_apply_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -381,3 +382,25 @@ def test_across_devices(dump: Path, tmp_path: Path, device: str) -> None:
     with OneIter(model, tmp_path / "tested", reference=dump, teacher_forcing=True, rank=0) as one:
         step(model)
     assert one.comparison.ok, one.comparison.text()
+
+
+def test_a_tensor_that_was_changed_on_its_way_is_refused(dump: Path, tmp_path: Path) -> None:
+    damaged = Path(shutil.copytree(dump, tmp_path / "damaged"))
+    shard = damaged / "rank0" / "tensors-00000.safetensors"
+    content = bytearray(shard.read_bytes())
+    content[-1] ^= 1
+    shard.write_bytes(content)
+    whole, reader = Reader(dump / "rank0"), Reader(damaged / "rank0")
+    names = {name for x in whole.records for name in (*x.inputs.values(), *x.outputs.values())}
+    (changed,) = [name for name in names if is_refused(reader, name)]
+    with pytest.raises(OneIterError, match=rf"tensors-00000.* is damaged: tensor {changed} has"):
+        reader.tensor(changed)
+    assert not any(is_refused(whole, name) for name in names)
+
+
+def is_refused(reader: Reader, name: str) -> bool:
+    try:
+        reader.tensor(name)
+    except OneIterError:
+        return True
+    return False

@@ -474,6 +474,7 @@ def test_dl_bundle_show_names_what_a_bundle_holds(
     assert "torch.nn.functional.linear (level api), captured on cpu" in said
     assert "y = functional.layer_norm(functional.linear(x, weight)" in said
     assert "gradient of input 1" in said
+    assert "  call    torch.nn.functional.linear(input 0, input 1)\n" in said
 
 
 def test_dl_bundle_exports(

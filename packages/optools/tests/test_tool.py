@@ -59,8 +59,18 @@ def test_the_device_is_the_accelerator_or_else_the_cpu() -> None:
 
 
 def test_unknown_levels_are_refused() -> None:
-    with pytest.raises(ValueError, match="'kernel' is not a valid Level"):
+    with pytest.raises(ValueError, match="'kernel' is no level; there are api, dispatch"):
         Seen(level="kernel")
+
+
+@pytest.mark.parametrize("kind", ["cpu:0", "nonsense", "mtia"])
+def test_devices_that_are_not_here_are_refused(kind: str) -> None:
+    tool = Seen(device=kind)
+    with pytest.raises(
+        ValueError, match=rf"\[Seen\] device='{kind}' is no type .* there are .*cpu"
+    ):
+        tool.start()
+    assert not tool.running
 
 
 def test_importing_the_package_imports_no_torch() -> None:

@@ -15,16 +15,20 @@ from dl_optools.features import make_tool
 from dl_optools.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
+    NOTES_VARIABLE,
     STARTED,
     TOOLS_VARIABLE,
+    WRONG_USE,
     note,
     tools_of,
 )
 from dl_optools.name_collector import NameCollector
 from dl_optools.names import Level
 from dl_optools.tool import Tool
+from dl_optools.unmet import Unmet, note_unmet
 
 _running: list[Tool] = []
+_names: dict[Tool, str] = {}
 _process = 0
 
 
@@ -33,9 +37,12 @@ def start(environ: Mapping[str, str]) -> list[Tool]:
 
     ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
     cannot start is said to, and the program runs without it.
+
+    :raises SystemExit: a tool cannot start, and a command that can say so started the program.
     """
     global _process
     wanted = environ.get(TOOLS_VARIABLE, "")
+    _process = os.getpid()
     options: dict[str, Any] = {
         "level": environ.get(LEVEL_VARIABLE) or None,
         "device": environ.get(DEVICE_VARIABLE) or None,
@@ -51,12 +58,18 @@ def start(environ: Mapping[str, str]) -> list[Tool]:
             makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
     for name, make in makers:
         try:
-            _running.append(make().start())
+            tool = make()
+            # The command that started the program says it, for all of its processes.
+            tool.says_unmet = False
+            _names[tool] = name
+            _running.append(tool.start())
         except Exception as error:  # noqa: BLE001 - the program has to run
-            note(environ, f"{name} does not run: {type(error).__name__}: {error}")
+            note(environ, f"{name} does not run: {error}")
+            if environ.get(NOTES_VARIABLE):
+                stop()
+                raise SystemExit(WRONG_USE) from None
         else:
             note(environ, f"{STARTED}{name}, process {os.getpid()}")
-    _process = os.getpid()
     if multiprocessing.parent_process() is None:
         atexit.register(stop)
     else:
@@ -79,6 +92,13 @@ def stop() -> None:
                 f"dl-optools: {type(tool).__name__} failed at its end: "
                 f"{type(error).__name__}: {error}\n"
             )
+        selection = tool.selection
+        if selection.asked:
+            patterns = selection.unmet()
+            everything = len(patterns) == len(selection.include)
+            note_unmet(os.environ, Unmet(_names[tool], patterns, everything))
+        else:
+            note_unmet(os.environ, Unmet(_names[tool], {}, True, asked=False))
 
 
 def _leave_to_parent() -> None:

@@ -17,9 +17,9 @@ from dl_optools.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
     NOTES_VARIABLE,
-    STARTED,
     TOOLS_VARIABLE,
     WHY_NONE,
+    complaints,
     exact,
     run_program,
 )
@@ -129,7 +129,7 @@ class ProgramRunner:
             except OSError as error:
                 raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
         lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
-        refused = [line for line in lines if not line.startswith(STARTED)]
+        refused = complaints(lines)
         if refused:
             raise BisectError(refused[0])
         if not lines and not timed_out:

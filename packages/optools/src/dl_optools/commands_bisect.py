@@ -58,7 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
     try:
         state, path = _state(arguments)
-    except (StateError, CriterionError, OSError) as error:
+    except OSError as error:
+        return _refuse(f"{error.filename}: {error.strerror}")
+    except (StateError, CriterionError) as error:
         return _refuse(str(error))
     if not state.command:
         return _refuse("which program? `dl bisect -- python train.py`")

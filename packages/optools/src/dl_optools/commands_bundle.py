@@ -6,7 +6,7 @@ import argparse
 import os
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from dl_core.tables import show
 
 if TYPE_CHECKING:
     from dl_optools.bundle import Bundle
+    from dl_optools.bundle.document import Document
     from dl_optools.check import CheckResult
 
 REFUSED = 2
@@ -215,6 +216,7 @@ def _show(bundle: Bundle, arguments: argparse.Namespace) -> None:
             ("gradient of input", document.gradients.inputs),
         ):
             roles |= {index: f"{kind} {at}" for at, index in enumerate(side) if index is not None}
+    out(f"  call    {_printable(_spelled(document, roles))}\n")
     rows = []
     for index, role in sorted(roles.items()):
         tensor = document.tensors[index]
@@ -223,6 +225,31 @@ def _show(bundle: Bundle, arguments: argparse.Namespace) -> None:
         rows.append((role, tensor.dtype, str(list(tensor.shape)), stride, tensor.device, place))
     if rows:
         show(("tensor", "dtype", "shape", "strides", "device", "place"), rows)
+
+
+class _Role(str):
+    """Text that shows without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _spelled(document: Document, roles: Mapping[int, str]) -> str:
+    """The call, with the roles of tensors in their places."""
+    from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, substitute
+
+    def leaf(value: object) -> object:
+        if isinstance(value, TensorRef):
+            return _Role(roles.get(value.index, f"tensor {value.index}"))
+        if isinstance(value, DeviceRef):
+            return _Role(f"device {value.name}")
+        if isinstance(value, GeneratorRef):
+            return _Role(f"generator of {value.device.name} with seed {value.seed}")
+        return value
+
+    args, kwargs = substitute((document.args, document.kwargs), leaf)
+    parts = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
+    return f"{document.operator}({', '.join(parts)})"
 
 
 def _printable(text: str) -> str:

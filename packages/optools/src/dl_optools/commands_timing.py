@@ -33,14 +33,20 @@ def _roofline(arguments: argparse.Namespace) -> int:
 
     from dl_optools.roofline import measure_roofline
     from dl_optools.timing_results import rate_text
-    from dl_optools.tool import device_under_test
+    from dl_optools.tool import check_device, device_under_test
 
+    device = arguments.device or device_under_test()
+    try:
+        check_device(device, "dl roofline")
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     dtypes = [name.strip() for name in arguments.dtypes.split(",") if name.strip()]
     for name in dtypes:
         if not isinstance(getattr(torch, name, None), torch.dtype):
             sys.stderr.write(f"[dl roofline] {name!r} is no dtype of torch\n")
             return 1
-    found = measure_roofline(arguments.device or device_under_test(), dtypes)
+    found = measure_roofline(device, dtypes)
     if arguments.json:
         sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")
         return 0

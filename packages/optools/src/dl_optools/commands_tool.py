@@ -16,20 +16,20 @@ from dl_optools.launch import (
     LEVEL_VARIABLE,
     NOT_FOUND,
     NOTES_VARIABLE,
-    STARTED,
     TOOL_NAMES,
     TOOLS_VARIABLE,
     WHY_NONE,
+    WRONG_USE,
     ToolName,
     UnknownToolError,
+    complaints,
     program_of,
     run_program,
     tools_of,
 )
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root
-
-WRONG_USE = 2
+from dl_optools.unmet import unmet_of
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,11 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
 
 
 def launch(program: list[str], environ: dict[str, str], say: Callable[[str], object]) -> int:
-    """Run a program with the tools of its environment, and say which ran and where results are."""
+    """Run a program with the tools of its environment, and say which ran and where results are.
+
+    :returns: the program's exit status; where that is 0, :data:`WRONG_USE` if a tool did not run,
+        or met no operator of its list.
+    """
     root = results_root(environ).resolve()
     # The program may change its directory; results stay together.
     environ = {**environ, OUTPUT_VARIABLE: str(root)}
@@ -169,14 +173,19 @@ def launch(program: list[str], environ: dict[str, str], say: Callable[[str], obj
         except OSError as error:
             return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
         lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
-    for line in dict.fromkeys(lines):
-        if not line.startswith(STARTED):
+    wrong = not lines
+    for line in complaints(lines):
+        wrong = True
+        say(f"dl tool: {line}\n")
+    for found in unmet_of(lines):
+        wrong |= found.everything
+        for line in found.texts():
             say(f"dl tool: {line}\n")
     if not lines:
         say(f"dl tool: no tool ran. {WHY_NONE}\n")
     elif _files(root) - before:
         say(f"dl tool: results are in {root}\n")
-    return status
+    return status or (WRONG_USE if wrong else 0)
 
 
 def _files(root: Path) -> set[tuple[Path, int]]:

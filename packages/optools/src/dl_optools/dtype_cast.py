@@ -126,7 +126,9 @@ class OpDtypeCast(Tool):
 
     def closed(self) -> None:
         rows = self.results.rows()
+        stream = sys.stderr if self._stream is None else self._stream
         if not rows:
+            stream.write("[OpDtypeCast] nothing was cast: no argument had a dtype that is cast\n")
             return
         directory = self._directory or results_directory("op_dtype_cast_result")
         path = unused(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
@@ -134,7 +136,6 @@ class OpDtypeCast(Tool):
             writer = csv.writer(file)
             writer.writerow(_COLUMNS)
             writer.writerows(rows)
-        stream = sys.stderr if self._stream is None else self._stream
         stream.write(f"{self.results.text()}written to {path}\n")
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:

@@ -16,6 +16,8 @@ LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
 NOTES_VARIABLE = "DL_TOOLS_NOTES"
 """A file to which every process adds which of its tools run, and what is wrong with the others."""
+WRONG_USE = 2
+"""Exit status where a command line, or a variable of the tools, does not fit."""
 NOT_FOUND = 127
 """Exit status where there is no such program, as shells have it."""
 
@@ -87,11 +89,18 @@ def note(environ: Mapping[str, str], text: str) -> None:
 
 STARTED = "runs: "
 """How a note begins that names a tool that runs."""
+UNMET = "unmet: "
+"""How a note begins that has a tool's patterns that no operator of a process matched."""
 WHY_NONE = (
     "The program imported no torch, or the Python that ran it has no dl-optools installed, or "
     "TORCH_DEVICE_BACKEND_AUTOLOAD=0 is set."
 )
 """What it may be that no process left a note."""
+
+
+def complaints(notes: Iterable[str]) -> list[str]:
+    """The notes that say which tools could not run, each once."""
+    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, UNMET))]
 
 
 def run_program(

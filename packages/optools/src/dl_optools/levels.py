@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dl_optools.tool import Tool
 
 # They answer from what a tensor says of itself, or call other functions that are seen.
-METADATA = frozenset(
+METADATA = frozenset({"torch._has_compatible_shallow_copy_type"}) | frozenset(
     f"torch.Tensor.{name}"
     for name in [
         "__deepcopy__",

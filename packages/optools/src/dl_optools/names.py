@@ -19,6 +19,10 @@ class Level(enum.Enum):
     DISPATCH = "dispatch"
     """Overloads under the dispatcher, in forward and backward: ``aten.addmm.default``."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Level:
+        raise ValueError(f"{value!r} is no level; there are {', '.join(x.value for x in cls)}")
+
 
 _ALIASES = {"torch.spmm": "torch.mm"}
 """torch knows functions by the last of their names; these have a better known one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -15,8 +16,10 @@ from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, nam
 from dl_optools.budget import Clock, Spending
 from dl_optools.call import OpCall
 from dl_optools.names import Level
+from dl_optools.options import flag, read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.sampling import SampledTool
+from dl_optools.stacks import Frame, program_stack
 from dl_optools.tool import Condition
 
 _COLUMNS = (
@@ -39,6 +42,7 @@ class Observed:
     """One signature of one operator.
 
     :ivar calls: with this signature, those that raised an error included.
+    :ivar stack: the program's lines that made the first of them, where stacks were asked for.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Observed:
     _args: Facts
     _kwargs: Facts
     _result: Facts | None = None
+    stack: tuple[Frame, ...] = ()
 
     @property
     def inputs(self) -> list[Argument]:
@@ -92,6 +97,9 @@ class Observations:
             for observed in ranked[:rows]
         ]
         text = table(("operator", "calls", "arguments", "results"), lines)
+        for observed in ranked[:rows]:
+            if observed.stack:
+                text += f"\n{observed.name}" + "".join(f"\n  at {x}" for x in observed.stack)
         if len(ranked) > rows:
             text += f"\n... and {len(ranked) - rows} signatures more"
         return text
@@ -137,7 +145,8 @@ class OpObserve(SampledTool):
 
     At its end it writes ``op_tools_results/op_observe_result/op_observe_info_<run>.csv`` and shows
     the signatures called most. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
-    ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`).
+    ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`), and
+    ``OP_TOOLS_PRINT_STACK`` (1: show the program's stack at the first call of each signature).
 
     :param each_call: note the order of calls, too.
     :param limit: signatures, and calls in order, to keep at most; what comes after is counted as
@@ -177,6 +186,7 @@ class OpObserve(SampledTool):
             clock=clock,
         )
         self.each_call = each_call
+        self._stacks = read(os.environ, "OP_TOOLS_PRINT_STACK", flag, False, "0, 1")
         self._limit = limit
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
@@ -208,6 +218,8 @@ class OpObserve(SampledTool):
             results.left_out += 1
             return call.proceed()
         observed = Observed(call.name, 1, facts[1], facts[2])
+        if self._stacks:
+            observed.stack = program_stack()
         self._known[facts] = observed
         self._places[id(observed)] = len(results.signatures)
         results.signatures.append(observed)

@@ -102,10 +102,7 @@ class Writer:
         dtype = str(host.dtype).removeprefix("torch.")
         # safetensors has no dtype of that name.
         stored = torch.view_as_real(host) if host.is_complex() else host
-        flat = stored.reshape(-1).view(torch.uint8) if host.numel() else torch.empty(0)
-        digest = hashlib.blake2b(f"{dtype} {tuple(host.shape)} ".encode(), digest_size=20)
-        digest.update(flat.numpy().data)
-        name = digest.hexdigest()
+        name = _hash(host)
         if name not in self._tensors:
             self._tensors[name] = {"shard": self._shards, "dtype": dtype}
             # What the program writes later must not change it.
@@ -132,6 +129,16 @@ class Writer:
             save_file(self._waiting, self._folder / _shard(self._shards))
             self._shards += 1
         self._waiting, self._bytes = {}, 0
+
+
+def _hash(host: torch.Tensor) -> str:
+    """The name of a tensor: of its dtype, shape and bytes."""
+    dtype = str(host.dtype).removeprefix("torch.")
+    digest = hashlib.blake2b(f"{dtype} {tuple(host.shape)} ".encode(), digest_size=20)
+    real = torch.view_as_real(host) if host.is_complex() else host
+    if host.numel():
+        digest.update(real.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _shard(number: int) -> str:
@@ -174,6 +181,7 @@ class Reader:
         if missing:
             raise OneIterError(f"{folder}: {_shard(missing[0])} is missing")
         self._open: dict[int, Any] = {}
+        self._verified: set[str] = set()
 
     def find(self, key: tuple[str, str, str, int, str]) -> Record | None:
         """The record of an event."""
@@ -182,7 +190,7 @@ class Reader:
     def tensor(self, name: str) -> torch.Tensor:
         """A tensor by its hash, on the CPU.
 
-        :raises OneIterError: the file does not hold it.
+        :raises OneIterError: the file does not hold it, or something else under its name.
         """
         shard = int(self._tensors[name]["shard"])
         try:
@@ -192,7 +200,16 @@ class Reader:
         except (OSError, SafetensorError) as error:
             raise OneIterError(f"{self._folder / _shard(shard)}: {error}") from None
         dtype = self._dtypes[name]
-        return torch.view_as_complex(found) if dtype.is_complex else found
+        # A file with another shape in it may not be complex numbers.
+        if dtype.is_complex and found.shape[-1:] == (2,) and found.is_floating_point():
+            found = torch.view_as_complex(found)
+        if name not in self._verified:
+            if _hash(found) != name:
+                raise OneIterError(
+                    f"{self._folder / _shard(shard)} is damaged: tensor {name} has other content"
+                )
+            self._verified.add(name)
+        return found
 
 
 def _dtype(name: str) -> torch.dtype:

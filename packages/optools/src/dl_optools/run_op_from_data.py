@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,3 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         backward=not given.only_run_forward,
         synchronize=given.sync_time_measure,
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

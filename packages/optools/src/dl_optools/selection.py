@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
@@ -43,13 +44,14 @@ def _compiled(patterns: Iterable[str], source: str) -> tuple[re.Pattern[str], ..
 
 @dataclass(frozen=True)
 class Selection:
-    """Names that match a pattern of ``include`` as a whole and none of ``exclude``."""
+    """Names that match a pattern of ``include`` as a whole and none of ``exclude``.
+
+    :ivar asked: the names that were looked for.
+    """
 
     include: tuple[re.Pattern[str], ...]
     exclude: tuple[re.Pattern[str], ...]
-    source: str = "operators"
-    _asked: set[str] = field(default_factory=set, compare=False, repr=False)
-    _met: set[re.Pattern[str]] = field(default_factory=set, compare=False, repr=False)
+    asked: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -60,34 +62,42 @@ class Selection:
     ) -> Selection:
         """Read two lists; a string is split at its commas.
 
-        :param source: what messages name: a variable or an argument.
+        :param source: what the error names: a variable or an argument.
         :raises PatternError: a pattern is not a regular expression.
         """
         parts = [split_list(x) if isinstance(x, str) else tuple(x) for x in (include, exclude)]
-        return cls(_compiled(parts[0], source), _compiled(parts[1], source), source)
+        return cls(_compiled(parts[0], source), _compiled(parts[1], source))
 
     def __contains__(self, name: str) -> bool:
         return self.matches(name)
 
     def matches(self, *names: str) -> bool:
         """Whether a call is selected that goes by any of these names."""
-        self._asked.update(names)
-        met = [p for p in self.include for name in names if p.fullmatch(name)]
-        self._met.update(met)
-        return bool(met) and not any(p.fullmatch(name) for p in self.exclude for name in names)
+        self.asked.update(dict.fromkeys(names))
+        return any(p.fullmatch(name) for p in self.include for name in names) and not any(
+            p.fullmatch(name) for p in self.exclude for name in names
+        )
 
-    def complaints(self) -> list[str]:
-        """A line for each pattern of ``include`` that has matched no name so far."""
-        if not self._asked:
-            return []
-        found = []
-        for pattern in self.include:
-            if pattern in self._met or pattern.pattern == EVERYTHING:
-                continue
-            alike = sorted(name for name in self._asked if pattern.search(name))[:3]
-            hint = f"; {' or '.join(alike)} was called" if alike else ""
-            found.append(
-                f"[{self.source}] {pattern.pattern!r} is the whole name of no operator that the "
-                f"program called{hint}"
-            )
-        return found
+    def unmet(self) -> dict[str, str]:
+        """Patterns that no name matched, each with the nearest name, or ""."""
+        return {
+            pattern.pattern: _nearest(pattern, self.asked)
+            for pattern in self.include
+            if not any(map(pattern.fullmatch, self.asked))
+        }
+
+
+def _nearest(pattern: re.Pattern[str], names: Iterable[str]) -> str:
+    """A name of which the pattern is the last part, else one that is spelt much like it."""
+    parts = [name for name in names if pattern.fullmatch(name.rpartition(".")[2])]
+    plain = pattern.pattern.replace("\\", "")
+    return "".join(parts[:1] or difflib.get_close_matches(plain, names, 1, 0.8))
+
+
+def unmet_texts(tool: str, patterns: Mapping[str, str]) -> list[str]:
+    """A line for each pattern of :meth:`Selection.unmet`."""
+    return [
+        f"{tool}: the program called no operator that {pattern!r} names"
+        + (f"; did you mean {near}?" if near else "; `dl tool observe` lists what it calls")
+        for pattern, near in patterns.items()
+    ]

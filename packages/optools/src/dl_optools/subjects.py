@@ -26,7 +26,7 @@ from dl_optools.op_classes import (
 )
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
-from dl_optools.trace import Answers, Trace, answers_of
+from dl_optools.trace import Answers, RandomCallError, Trace, answers_of
 
 Tree = Any
 
@@ -144,10 +144,14 @@ class FunctionSubject:
 
     @contextlib.contextmanager
     def _traced(self, tree: Tree) -> Iterator[None]:
-        with Trace() as trace, _cast_as(self.autocast, tree):
-            yield
+        try:
+            with Trace() as trace, _cast_as(self.autocast, tree):
+                yield
+        except RandomCallError:
+            raise NotComparableError("it draws random numbers") from None
+        if trace.uninitialised and not trace.rules:
+            raise NotComparableError("its result is uninitialised memory")
         self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
-        _refuse(trace)
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
         return [self._rule or _longest(tree)] * len(answers)
@@ -236,13 +240,6 @@ def function_answers(
 def _longest(tree: Tree) -> Rule:
     """Of a function that the CPU never ran: no sum is longer than its largest argument."""
     return Rule(OpClass.REDUCTION, max((x.numel() for x in tensors_of(tree)), default=1))
-
-
-def _refuse(trace: Trace) -> None:
-    if trace.random:
-        raise NotComparableError("it draws random numbers")
-    if trace.uninitialised and not trace.rules:
-        raise NotComparableError("its result is uninitialised memory")
 
 
 @contextlib.contextmanager

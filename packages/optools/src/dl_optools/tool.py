@@ -12,10 +12,10 @@ import torch
 from typing_extensions import Self
 
 from dl_optools import levels
-from dl_optools.call import OpCall
+from dl_optools.call import OpCall, own_work
 from dl_optools.names import Level
 from dl_optools.options import operator_lists
-from dl_optools.selection import Selection
+from dl_optools.selection import Selection, unmet_texts
 from dl_optools.tensors import runs_on
 
 P = ParamSpec("P")
@@ -27,6 +27,32 @@ def device_under_test() -> str:
     """The type of the device that tools look at: the accelerator, or else the CPU."""
     accelerator = torch.accelerator.current_accelerator()
     return "cpu" if accelerator is None else accelerator.type
+
+
+def check_device(kind: str, who: str) -> None:
+    """Refuse what is no type of device of this machine.
+
+    :param who: what the error names.
+    :raises ValueError: it has an index, torch does not know it, or there is none here.
+    """
+    with own_work():
+        known = _is_here(kind)
+    if not known:
+        here = dict.fromkeys([device_under_test(), "cpu"])
+        raise ValueError(
+            f"[{who}] device={kind!r} is no type of device of this machine; "
+            f"there are {', '.join(here)}"
+        )
+
+
+def _is_here(kind: str) -> bool:
+    try:
+        if torch.device(kind).type != kind:
+            return False
+    except RuntimeError:
+        return False
+    is_available = getattr(getattr(torch, kind, None), "is_available", None)
+    return is_available is None or bool(is_available())
 
 
 class Tool:
@@ -74,6 +100,7 @@ class Tool:
             leave_out if exclude is None else exclude,
             f"{type(self).__name__} (OP_{self.variable}_LIST)",
         )
+        self.says_unmet = True
         self.running = False
 
     # Life
@@ -82,6 +109,7 @@ class Tool:
         """Act on this thread's calls from now on.
 
         :raises RuntimeError: it runs already.
+        :raises ValueError: this machine has no device of that type.
         """
         if self.running:
             raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
@@ -94,6 +122,7 @@ class Tool:
         """Be ready for calls that come in another way than by :meth:`start`."""
         if self.device is None:
             self.device = device_under_test()
+        check_device(self.device, type(self).__name__)
         self.opened()
 
     def stop(self) -> None:
@@ -111,9 +140,10 @@ class Tool:
         self.say_what_was_not_met()
 
     def say_what_was_not_met(self) -> None:
-        """Warn of names and patterns that matched nothing: they may be misspelled."""
-        for line in self.selection.complaints():
-            warnings.warn(line, stacklevel=3)
+        """Warn of names and patterns in the list that no operator had: they may be misspelled."""
+        if self.says_unmet and self.selection.asked:
+            for line in unmet_texts(type(self).__name__, self.selection.unmet()):
+                warnings.warn(line, stacklevel=3)
 
     def end(self) -> None:
         """The same as :meth:`stop`."""

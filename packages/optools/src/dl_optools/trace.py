@@ -37,13 +37,19 @@ def answers_of(
     return found
 
 
+class RandomCallError(Exception):
+    """What runs inside would draw random numbers."""
+
+
 class Trace(TorchDispatchMode):
-    """What the dispatcher computes inside: the rule of each overload, and whether it is random."""
+    """What the dispatcher computes inside: the rule of each overload.
+
+    Random overloads raise :class:`RandomCallError` instead: the numbers are the program's.
+    """
 
     def __init__(self) -> None:
         TorchDispatchMode.__init__(self)
         self.rules: list[Rule] = []
-        self.random = False
         self.uninitialised = False
 
     # In threads of a tool: torch notes modes that enter by themselves for all threads.
@@ -59,7 +65,7 @@ class Trace(TorchDispatchMode):
         kwargs = kwargs or {}
         facts = signature(func)
         if draws(func, args, kwargs):
-            self.random = True
+            raise RandomCallError(str(func))
         result = func(*args, **kwargs)
         if is_uninitialised(func):
             self.uninitialised = True

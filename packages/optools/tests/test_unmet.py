@@ -1,0 +1,49 @@
+"""Patterns that no operator matched, over all processes of a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dl_optools.launch import NOTES_VARIABLE, STARTED, note
+from dl_optools.selection import Selection
+from dl_optools.unmet import Unmet, note_unmet, unmet_of
+
+
+def test_a_selection_knows_what_it_never_matched() -> None:
+    selection = Selection.of(r"torch\.ad,torch.add,no.*")
+    assert [name in selection for name in ("torch.add", "torch.mul")] == [True, False]
+    assert selection.unmet() == {r"torch\.ad": "torch.add", "no.*": ""}
+
+
+@pytest.mark.parametrize(
+    ("processes", "want"),
+    [
+        ([{"a": "", "b": ""}], [Unmet("time", {"a": "", "b": ""}, True)]),
+        ([{"a": "", "b": ""}, {"a": ""}], [Unmet("time", {"a": ""}, False)]),
+        ([{"a": ""}, {"b": ""}], [Unmet("time", {}, False)]),
+        # Asked for no operator at all, and killed before its end.
+        ([{"a": "", "b": ""}, None], [Unmet("time", {"a": "", "b": ""}, True)]),
+        ([None], []),
+        ([{"a": "", "b": ""}, "killed"], []),
+    ],
+)
+def test_what_any_process_met_is_met(
+    processes: list[dict[str, str] | str | None], want: list[Unmet], tmp_path: Path
+) -> None:
+    environ = {NOTES_VARIABLE: str(tmp_path / "notes")}
+    for number, patterns in enumerate(processes):
+        note(environ, f"{STARTED}time, process {number}")
+        if patterns is None:
+            note_unmet(environ, Unmet("time", {}, True, asked=False))
+        elif isinstance(patterns, dict):
+            note_unmet(environ, Unmet("time", patterns, len(patterns) == 2))
+    assert unmet_of((tmp_path / "notes").read_text().splitlines()) == want
+
+
+def test_without_a_command_it_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    note_unmet({}, Unmet("time", {"torch.ad": "torch.add"}, True))
+    note_unmet({}, Unmet("time", {}, True, asked=False))
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "'torch.ad' names; did you mean torch.add?" in said
