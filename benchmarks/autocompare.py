@@ -29,14 +29,14 @@ from models import training_step
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import OpAutoCompare
-from dl_optools.comparison import to_host
+from dl_optools.compare.comparison import to_host
+from dl_optools.compare.op_classes import draws, may_compute
+from dl_optools.compare.subjects import NotComparableError, OverloadSubject
+from dl_optools.compare.trace import answers_of
 from dl_optools.names import Level
-from dl_optools.op_classes import draws, may_compute
 from dl_optools.operators import is_known
 from dl_optools.relocation import WIDER, Relocation
-from dl_optools.subjects import NotComparableError, OverloadSubject
 from dl_optools.tensors import runs_on
-from dl_optools.trace import answers_of
 
 WAYS = ("plain", "naive", "default", "exhaustive")
 WANTED = 3.0

@@ -16,8 +16,8 @@ import torch
 import torch.testing._internal.common_methods_invocations as opinfo_definitions
 from torch.utils._pytree import tree_flatten
 
-from dl_optools.comparison import same_values, to_host
-from dl_optools.conditioning import magnitudes
+from dl_optools.compare.comparison import same_values, to_host
+from dl_optools.compare.conditioning import magnitudes
 from dl_optools.relocation import WIDER
 
 from .judge import metadata_problem, value_problem

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from dl_optools.bundle import Bundle, find, read
-from dl_optools.capture import OpCapture
+from dl_optools.capture.capture import OpCapture
 
 ACCELERATOR = torch.accelerator.current_accelerator()
 HAS_DL = ACCELERATOR is not None and ACCELERATOR.type == "dl"

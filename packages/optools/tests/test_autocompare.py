@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from autocompare_faults import FaultyDevice
-from dl_optools.autocompare import OpAutoCompare
-from dl_optools.autocompare_results import COLUMNS
-from dl_optools.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.autocompare import OpAutoCompare
+from dl_optools.compare.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.results import COLUMNS
 from dl_optools.names import Level
 
 F = torch.nn.functional

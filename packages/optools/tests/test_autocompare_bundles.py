@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs
-from dl_optools.autocompare import OpAutoCompare
 from dl_optools.bundle import Bundle, read
-from dl_optools.check import PartCheck, check
+from dl_optools.compare.autocompare import OpAutoCompare
 from dl_optools.patching import apply_feature
+from dl_optools.replay.check import PartCheck, check
 from programs import dl, script
 
 F = torch.nn.functional

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs
-from dl_optools.autocompare import OpAutoCompare
-from dl_optools.autocompare_results import AutoCompareResults
+from dl_optools.compare.autocompare import OpAutoCompare
+from dl_optools.compare.results import AutoCompareResults
 
 
 def compared(fault: Fault, device: str) -> AutoCompareResults:

@@ -11,8 +11,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autocompare_models import MODELS, trained
 from diopi_proto.tolerance import OpClass
-from dl_optools.autocompare import OpAutoCompare
-from dl_optools.op_classes import draws, is_uninitialised, rule_for
+from dl_optools.compare.autocompare import OpAutoCompare
+from dl_optools.compare.op_classes import draws, is_uninitialised, rule_for
 from dl_optools.schema import signature
 from dl_optools.tensors import tensors_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from dl_optools.background import Background
+from dl_optools.compare.background import Background
 
 
 def test_all_jobs_are_done_before_it_closes() -> None:

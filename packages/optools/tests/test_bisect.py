@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dl_optools.bisect import BisectError, Bisection, Outcome, ProgramRunner
-from dl_optools.bisect_search import Elements, ddmin, search, smallest
-from dl_optools.bisect_state import Run, State, StateError
-from dl_optools.bisect_verdict import Criteria, CriterionError
+from dl_optools.bisect.bisection import BisectError, Bisection, Outcome, ProgramRunner
+from dl_optools.bisect.search import Elements, ddmin, search, smallest
+from dl_optools.bisect.state import Run, State, StateError
+from dl_optools.bisect.verdict import Criteria, CriterionError
 from programs import dl, environment, script
 
 COUNT = 200

@@ -17,7 +17,7 @@ from torch.nn import functional
 from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import Bundle
 from dl_optools.bundle.placement import Placement
-from dl_optools.capture import OpCapture
+from dl_optools.capture.capture import OpCapture
 from dl_optools.patching import apply_feature
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import device_under_test

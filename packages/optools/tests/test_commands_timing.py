@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from dl_optools.commands_timing import MONITOR, ROOFLINE
+from dl_optools.commands.timing import MONITOR, ROOFLINE
 
 
 def run(command: object, *words: str) -> int:
@@ -20,7 +20,7 @@ def run(command: object, *words: str) -> int:
 
 def test_no_torch_before_a_command_runs() -> None:
     code = (
-        "import argparse, sys; from dl_optools.commands_timing import MONITOR, ROOFLINE; "
+        "import argparse, sys; from dl_optools.commands.timing import MONITOR, ROOFLINE; "
         "[x.configure(argparse.ArgumentParser()) for x in (MONITOR, ROOFLINE)]; "
         "import dl_optools; dl_optools.ProcessMonitor; dl_optools.step; "
         "sys.exit('torch' in sys.modules)"
@@ -29,8 +29,8 @@ def test_no_torch_before_a_command_runs() -> None:
 
 
 def test_roofline(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("dl_optools.roofline._COPY_BYTES", 1 << 20)
-    monkeypatch.setattr("dl_optools.roofline._LARGEST", 512)
+    monkeypatch.setattr("dl_optools.timing.roofline._COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("dl_optools.timing.roofline._LARGEST", 512)
     assert run(ROOFLINE, "--device", "cpu", "--dtypes", "float32", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["bandwidth"] > 0 and found["flops"]["float32"] > 0

@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 
 from dl_optools import OpTimeMeasure
-from dl_optools.communication import when_done
-from dl_optools.spans import Row
+from dl_optools.timing.communication import when_done
+from dl_optools.timing.spans import Row
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_optools.comparison import (
+from dl_optools.compare.comparison import (
     compare_tensors,
     compare_values,
     equal_to_peer,
     same_values,
     within_tolerance,
 )
-from dl_optools.op_classes import Rule
-from dl_optools.screening import screen, within_bound
+from dl_optools.compare.op_classes import Rule
+from dl_optools.compare.screening import screen, within_bound
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 CLASSES = [OpClass.ROUNDING, OpClass.ELEMENTARY, OpClass.REDUCTION, OpClass.MATMUL]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dl_optools.costs import function_bytes, overload_bytes, overload_flops, version
-from dl_optools.roofline import Roofline, measure_roofline, measured_roofline
+from dl_optools.timing.costs import function_bytes, overload_bytes, overload_flops, version
+from dl_optools.timing.roofline import Roofline, measure_roofline, measured_roofline
 
 aten = torch.ops.aten
 
@@ -77,9 +77,9 @@ def test_a_roofline_is_the_slower_of_both_limits() -> None:
 
 
 def test_a_measured_roofline_is_kept_for_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dl_optools.roofline._COPY_BYTES", 1 << 20)
-    monkeypatch.setattr("dl_optools.roofline._LARGEST", 512)
-    monkeypatch.setattr("dl_optools.roofline._known", {})
+    monkeypatch.setattr("dl_optools.timing.roofline._COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("dl_optools.timing.roofline._LARGEST", 512)
+    monkeypatch.setattr("dl_optools.timing.roofline._known", {})
     state = torch.random.get_rng_state()
     first = measured_roofline("cpu", ["float32"])
     assert first.bandwidth > 0 and first.flops["float32"] > 0
@@ -90,5 +90,5 @@ def test_a_measured_roofline_is_kept_for_the_process(monkeypatch: pytest.MonkeyP
 
 
 def test_dtypes_without_a_product_have_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dl_optools.roofline._COPY_BYTES", 1 << 20)
+    monkeypatch.setattr("dl_optools.timing.roofline._COPY_BYTES", 1 << 20)
     assert measure_roofline("cpu", ["bool"]).flops == {"bool": 0.0}

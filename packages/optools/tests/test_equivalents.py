@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dl_optools import equivalents
+from dl_optools.compare import equivalents
 
 aten = torch.ops.aten
 

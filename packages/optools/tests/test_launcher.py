@@ -13,7 +13,7 @@ import pytest
 from dl_core.commands import Command
 from dl_optools import plugin
 from dl_optools.features import TOOLS
-from dl_optools.launch import TOOL_NAMES, UnknownToolError, exact, program_of, tools_of
+from dl_optools.launching.launch import TOOL_NAMES, UnknownToolError, exact, program_of, tools_of
 from dl_optools.selection import Selection
 from programs import dl, environment, script
 
@@ -52,7 +52,7 @@ def test_tools_see_devices_of_entry_points_that_come_later(tmp_path: Path) -> No
     # Devices are there when the import of torch has ended, not before.
     program = script(
         tmp_path,
-        "import torch\nfrom dl_optools import autostart\n"
+        "import torch\nfrom dl_optools.launching import autostart\n"
         "print(torch.__spec__.__class__.__name__, len(autostart._running))\n",
     )
     done = dl(tmp_path, "tool", "fallback", "--", PYTHON, "-W", "error", program)
@@ -225,7 +225,7 @@ def test_plugin_lists_every_command_once() -> None:
 
 def test_action_at_the_end_of_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "slowly_imported.py").write_text(
-        "from dl_optools.when_imported import when_imported\n"
+        "from dl_optools.launching.when_imported import when_imported\n"
         "order = []\n"
         "when_imported(__name__, lambda: order.append('action'))\n"
         "order.append('last line')\n"

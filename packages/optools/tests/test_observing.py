@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from dl_optools.features import TOOLS, make_tool, tool_class
-from dl_optools.launch import TOOL_NAMES
+from dl_optools.launching.launch import TOOL_NAMES
 from dl_optools.tool import Tool
 from observed_programs import changed, hooks_behind, torch_now, train
 

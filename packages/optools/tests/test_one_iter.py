@@ -12,8 +12,8 @@ import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import OneIter
-from dl_optools.one_iter_compare import BOUND, RELATIVE, StepComparison, compare
-from dl_optools.one_iter_folder import OneIterError, Reader, Record
+from dl_optools.one_iter.compare import BOUND, RELATIVE, StepComparison, compare
+from dl_optools.one_iter.folder import OneIterError, Reader, Record
 from programs import dl
 
 

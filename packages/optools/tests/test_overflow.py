@@ -12,7 +12,7 @@ import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 
 from dl_optools import OpOverflowCheck
 from dl_optools.options import OptionError
-from dl_optools.values import has_values, statistics
+from dl_optools.overflow.values import has_values, statistics
 from watching import leaf
 
 NAN, INF = math.nan, math.inf

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dl_optools import process_monitor
-from dl_optools.process_monitor import COLUMNS, ProcessMonitor, host_memory
+from dl_optools.monitor import process_monitor
+from dl_optools.monitor.process_monitor import COLUMNS, ProcessMonitor, host_memory
 
 
 class Memory:
@@ -107,7 +107,7 @@ def test_the_command(
 ) -> None:
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        started = [*sys.orig_argv[:1], "-m", "dl_optools.process_monitor"]
+        started = [*sys.orig_argv[:1], "-m", "dl_optools.monitor.process_monitor"]
         command = [*started, "--pid", str(child.pid), "--interval", "0.01", "--no-devices"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as looking:
             while not list(tmp_path.glob("*/*.csv")) and looking.poll() is None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from dl_optools import plugin
-from dl_optools.launch import TOOL_NAMES
+from dl_optools.launching.launch import TOOL_NAMES
 from programs import environment
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

@@ -21,13 +21,14 @@ from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, repla
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
 from diopi_proto.tolerance import OpClass, compare
 from dl_core.commands import Command
-from dl_optools import replay, run_op_from_data
+from dl_optools import run_op_from_data
 from dl_optools.bundle import Bundle, BundleError, find, read
 from dl_optools.bundle.placement import Placement
-from dl_optools.check import check
-from dl_optools.commands_bundle import BUNDLE, REPLAY
-from dl_optools.export import pack, to_bench, to_repro
-from dl_optools.replay import measure, run
+from dl_optools.commands.bundle import BUNDLE, REPLAY
+from dl_optools.replay import run as replay
+from dl_optools.replay.check import check
+from dl_optools.replay.export import pack, to_bench, to_repro
+from dl_optools.replay.run import measure, run
 
 
 def program(device: str = "cpu") -> None:
@@ -146,7 +147,7 @@ def test_a_wrong_record_is_found_on_a_right_device(tmp_path: Path) -> None:
 
 
 def test_a_wrong_device_is_found(capture_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dl_optools import check as checking
+    from dl_optools.replay import check as checking
 
     bundle = only(capture_directory, "torch.nn.functional.layer_norm")
     real = checking.run
@@ -518,7 +519,7 @@ def test_a_capture_on_dl_replays_on_dl_and_in_a_process_without_vendors(
         "assert torch._C._get_privateuse1_backend_name() == 'privateuseone'\n"
         "from pathlib import Path\n"
         "from dl_optools.bundle import find, read\n"
-        "from dl_optools.check import check\n"
+        "from dl_optools.replay.check import check\n"
         "for path in find(Path(sys.argv[1])):\n"
         "    assert check(read(path), 'cpu').ok, path\n"
     )

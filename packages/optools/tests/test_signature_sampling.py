@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from dl_optools.signature_sampling import Pick, SignatureSampler, signature_of
+from dl_optools.compare.signature_sampling import Pick, SignatureSampler, signature_of
 
 aten = torch.ops.aten
 

@@ -17,10 +17,10 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import dl_optools
 from dl_optools import OpTimeMeasure
-from dl_optools.clocks import HostStopwatch, stopwatch_for
 from dl_optools.levels import through_tools
 from dl_optools.names import Level
-from dl_optools.spans import Row
+from dl_optools.timing.clocks import HostStopwatch, stopwatch_for
+from dl_optools.timing.spans import Row
 from timing_doubles import Device, Nanoseconds, Work, working
 
 LINEAR = "torch.nn.functional.linear"

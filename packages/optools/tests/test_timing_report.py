@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dl_optools import svg
 from dl_optools.budget import Spending
-from dl_optools.page import page, sortable
-from dl_optools.roofline import Roofline
-from dl_optools.spans import Row
-from dl_optools.timing_report import report, write_report
-from dl_optools.timing_results import TimeResults, rate_text, shapes_text
+from dl_optools.pages import svg
+from dl_optools.pages.page import page, sortable
+from dl_optools.timing.report import report, write_report
+from dl_optools.timing.results import TimeResults, rate_text, shapes_text
+from dl_optools.timing.roofline import Roofline
+from dl_optools.timing.spans import Row
 
 
 def a_row(operator: str, level: str, seconds: float, **values: object) -> Row:

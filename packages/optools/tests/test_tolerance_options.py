@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.options import OptionError
-from dl_optools.tolerance_options import ComparisonOptions
 
 TOLERANCE = "AUTOCOMPARE_ERROR_TOLERANCE"
 CAST = "OP_DTYPE_CAST_DICT"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dl_optools.launch import NOTES_VARIABLE, STARTED, note
+from dl_optools.launching.launch import NOTES_VARIABLE, STARTED, note
+from dl_optools.launching.unmet import Unmet, note_unmet, unmet_of
 from dl_optools.selection import Selection
-from dl_optools.unmet import Unmet, note_unmet, unmet_of
 
 
 def test_a_selection_knows_what_it_never_matched() -> None:

@@ -15,8 +15,8 @@ import torch
 
 from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import payload
-from dl_optools.capture import OpCapture
-from dl_optools.limits import Limits, limits_of
+from dl_optools.capture.capture import OpCapture
+from dl_optools.capture.limits import Limits, limits_of
 from dl_optools.options import OptionError
 
 

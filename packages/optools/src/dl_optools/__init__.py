@@ -17,15 +17,15 @@ from dl_optools._version import __version__
 
 _HOME = {
     "Applied": "patching",
-    "OneIter": "one_iter",
-    "OpAutoCompare": "autocompare",
-    "OpCapture": "capture",
+    "OneIter": "one_iter.recording",
+    "OpAutoCompare": "compare.autocompare",
+    "OpCapture": "capture.capture",
     "OpDtypeCast": "dtype_cast",
     "OpFallback": "fallback",
     "OpObserve": "observe",
-    "OpOverflowCheck": "overflow",
-    "OpTimeMeasure": "timing",
-    "ProcessMonitor": "process_monitor",
+    "OpOverflowCheck": "overflow.overflow",
+    "OpTimeMeasure": "timing.measure",
+    "ProcessMonitor": "monitor.process_monitor",
     "apply_feature": "patching",
     "step": "steps",
 }

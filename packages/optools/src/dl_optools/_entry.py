@@ -19,7 +19,7 @@ def autoload() -> None:
         return
     _asked = True
     try:
-        from dl_optools.when_imported import when_imported
+        from dl_optools.launching.when_imported import when_imported
 
         # Devices of other wheels are registered by entry points that may come after this one.
         when_imported("torch", _start)
@@ -29,7 +29,7 @@ def autoload() -> None:
 
 def _start() -> None:
     try:
-        from dl_optools.autostart import start
+        from dl_optools.launching.autostart import start
 
         start(os.environ)
     except Exception as error:  # noqa: BLE001 - as above
@@ -37,7 +37,7 @@ def _start() -> None:
 
 
 def _tell(error: Exception) -> None:
-    from dl_optools.launch import note
+    from dl_optools.launching.launch import note
 
     # Where nobody can be told, the program runs all the same.
     with contextlib.suppress(Exception):

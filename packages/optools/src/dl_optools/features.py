@@ -8,13 +8,13 @@ from typing import Any
 from dl_optools.tool import Tool
 
 TOOLS = {
-    "op_capture": "dl_optools.capture:OpCapture",
+    "op_capture": "dl_optools.capture.capture:OpCapture",
     "fallback": "dl_optools.fallback:OpFallback",
-    "autocompare": "dl_optools.autocompare:OpAutoCompare",
-    "measure_op_time": "dl_optools.timing:OpTimeMeasure",
+    "autocompare": "dl_optools.compare.autocompare:OpAutoCompare",
+    "measure_op_time": "dl_optools.timing.measure:OpTimeMeasure",
     "dump_op_args": "dl_optools.observe:OpObserve",
     "cast_dtype": "dl_optools.dtype_cast:OpDtypeCast",
-    "overflow_check": "dl_optools.overflow:OpOverflowCheck",
+    "overflow_check": "dl_optools.overflow.overflow:OpOverflowCheck",
 }
 """Feature names, as ``apply_feature`` and ``dl tool`` know them, and where the tools stand."""
 

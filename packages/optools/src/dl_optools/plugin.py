@@ -1,4 +1,4 @@
-"""What dl-optools adds to ``dl``: the commands of its modules ``commands_*``. Imports no torch."""
+"""What dl-optools adds to ``dl``: the commands of :mod:`.commands`. Imports no torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 
-import dl_optools
 from dl_core.commands import Command
 from dl_core.hookspecs import hookimpl
 
@@ -14,10 +13,10 @@ from dl_core.hookspecs import hookimpl
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
     """All commands of the package, module by module."""
-    names = [x.name for x in pkgutil.iter_modules(dl_optools.__path__)]
+    from dl_optools import commands
+
     modules = [
-        importlib.import_module(f"dl_optools.{name}")
-        for name in sorted(names)
-        if name.startswith("commands_")
+        importlib.import_module(f"{commands.__name__}.{x.name}")
+        for x in pkgutil.iter_modules(commands.__path__)
     ]
     return [x for module in modules for x in vars(module).values() if isinstance(x, Command)]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dl_optools.commands_bundle import replay_all
+from dl_optools.commands.bundle import replay_all
 
 
 def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
@@ -20,7 +20,7 @@ def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Replay every bundle below a directory.
 
-    :returns: the exit code, as :func:`.commands_bundle.replay_all`.
+    :returns: the exit code, as :func:`.commands.bundle.replay_all`.
     """
     parser = argparse.ArgumentParser(
         prog="run_op_from_data", description="Run operators with the data that op_capture wrote."

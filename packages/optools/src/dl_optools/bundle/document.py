@@ -58,7 +58,7 @@ class GradientsRecord:
 class Document:
     """One call.
 
-    :ivar arguments: positional ones, and those by name, as :mod:`.values` writes them.
+    :ivar arguments: positional ones, and those by name, as :mod:`.overflow.values` writes them.
     :ivar inputs: the tensors among the arguments, each once; indices into the table.
     :ivar result: what the call returned, as JSON; its tensors are entries of the table too.
     :ivar results: the tensors of the result, each once, then the inputs that were written to.

@@ -1,0 +1,1 @@
+"""The operators that make a program wrong, found by running it again and again."""

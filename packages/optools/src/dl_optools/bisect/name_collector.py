@@ -1,0 +1,47 @@
+"""Which operators a run uses, each written down when it is first called."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from dl_optools.bisect.name_list import FOLDER_VARIABLE
+from dl_optools.call import OpCall
+from dl_optools.names import Level
+from dl_optools.schema import signature
+from dl_optools.tool import Tool
+
+
+class NameCollector(Tool):
+    """Adds a line to ``<folder>/<process>.txt`` for each operator, in the order of first calls.
+
+    It is written at once, so that a run that dies has it. The folder is what ``DL_TOOLS_NAMES``
+    says, or the working directory.
+    """
+
+    feature = "names"
+    variable = "NAMES"
+    default_level = Level.DISPATCH
+    observes = True
+
+    def opened(self) -> None:
+        folder = Path(os.environ.get(FOLDER_VARIABLE) or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._seen: set[str] = set()
+        self._file: IO[str] = (folder / f"{os.getpid()}.txt").open("a", encoding="utf-8")
+
+    def closed(self) -> None:
+        self._file.close()
+
+    def wants(self, name: str, function: Any) -> bool:
+        # Views compute nothing, wherever they run.
+        is_view = self.level is Level.DISPATCH and signature(function).view
+        return super().wants(name, function) and not is_view
+
+    def handle(self, call: OpCall) -> Any:
+        if call.name not in self._seen:
+            self._seen.add(call.name)
+            self._file.write(call.name + "\n")
+            self._file.flush()
+        return call.proceed()

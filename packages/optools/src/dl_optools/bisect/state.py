@@ -1,0 +1,87 @@
+"""What a bisection knows, in a file that is whole after every run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+
+
+class StateError(ValueError):
+    """A file is no state of a bisection, or that of another program."""
+
+
+@dataclass
+class Run:
+    """One run of the program.
+
+    :ivar on_device: operators that did not fall back, by their places in the list of all; None:
+        the program as it is.
+    :ivar complaint: what was wrong; empty if nothing was.
+    :ivar log: its output, a file beside the state.
+    """
+
+    on_device: list[int] | None
+    status: int
+    complaint: str
+    metric: float | None
+    seconds: float
+    log: str
+
+
+@dataclass
+class State:
+    """See :mod:`.bisect.state`.
+
+    :ivar operators: that the program uses, in the order of their first calls.
+    :ivar verdict: groups of guilty operators; None while the search goes on.
+    """
+
+    command: list[str]
+    level: str
+    device: str | None
+    criteria: dict[str, Any]
+    directory: str
+    operators: list[str] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    verdict: list[list[str]] | None = None
+
+    def find(self, on_device: Sequence[int] | None) -> Run | None:
+        """The run with these operators on the device, if there was one."""
+        wanted = None if on_device is None else sorted(on_device)
+        return next((run for run in self.runs if run.on_device == wanted), None)
+
+    def save(self, path: Path) -> None:
+        """Replace the file at once: a kill leaves the old one or the new one."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, allow_nan=True)
+        temporary = path.with_name(path.name + ".new")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> State:
+        """Read a file that :meth:`save` wrote.
+
+        :raises StateError: it is something else.
+        :raises OSError: it cannot be read.
+        """
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StateError(f"{path} is no state of a bisection: {error}") from None
+        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+            raise StateError(f"{path} is no state of a bisection of format {FORMAT}")
+        try:
+            fields = {name: value for name, value in document.items() if name != "format"}
+            return cls(**{**fields, "runs": [Run(**run) for run in fields["runs"]]})
+        except (KeyError, TypeError) as error:
+            raise StateError(f"{path} is no whole state of a bisection: {error}") from None

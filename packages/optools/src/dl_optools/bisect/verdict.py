@@ -1,0 +1,100 @@
+"""When a run of a program counts as wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dl_optools.launching.launch import describe_status
+
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)"
+_BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
+
+
+class CriterionError(ValueError):
+    """An expression or a number of the command line does not fit."""
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What is wrong besides an exit status that is not 0.
+
+    :ivar expect: a regular expression that the output has to contain.
+    :ivar metric: one before, or with a group around, a number; the last one printed counts, and nan
+        and inf are wrong.
+    :ivar tolerance: how far, relative to the run in which everything fell back, it may be off.
+    :ivar finite: nan or inf as a word anywhere in the output is wrong.
+    """
+
+    expect: str | None = None
+    metric: str | None = None
+    tolerance: float = 1e-3
+    finite: bool = False
+
+    def __post_init__(self) -> None:
+        for pattern in filter(None, (self.expect, self.metric)):
+            try:
+                groups = re.compile(pattern).groups
+            except re.error as error:
+                raise CriterionError(f"{pattern!r} is no regular expression: {error}") from None
+            if pattern == self.metric and groups > 1:
+                raise CriterionError(f"--metric {pattern!r}: write one group, around the number")
+        if not self.tolerance >= 0:
+            raise CriterionError(f"--tolerance {self.tolerance}: a number >= 0")
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Criteria:
+        return cls(**document)
+
+    def number(self, output: str) -> float | None:
+        """The metric; None if it was not printed."""
+        if self.metric is None:
+            return None
+        pattern = re.compile(self.metric)
+        if not pattern.groups:
+            pattern = re.compile(rf"(?:{self.metric})\s*[:=]?\s*({NUMBER})", re.IGNORECASE)
+        found = None
+        for match in pattern.finditer(output):
+            try:
+                found = float(match[1])
+            except (TypeError, ValueError):
+                raise CriterionError(
+                    f"--metric {self.metric!r} found {match[1]!r}, which is no number"
+                ) from None
+        return found
+
+    def complaint(self, status: int, output: str, reference: float | None) -> str:
+        """What is wrong with a run; empty if nothing is.
+
+        :param status: the exit status.
+        :param output: all that it printed.
+        :param reference: the metric of the run in which everything fell back; None in that run.
+        """
+        if status:
+            return describe_status(status)
+        if self.expect is not None and not re.search(self.expect, output):
+            return f"no output matches {self.expect!r}"
+        if self.finite and (found := _BAD.search(output)):
+            return f"it printed {found[0]}"
+        if self.metric is None:
+            return ""
+        number = self.number(output)
+        if number is None:
+            return f"it printed no number for {self.metric!r}"
+        if not math.isfinite(number):
+            return f"the metric is {number}"
+        return self.distance(number, reference)
+
+    def distance(self, number: float | None, reference: float | None) -> str:
+        """Where a metric is too far from the reference; empty if it is not, or one is missing."""
+        if number is None or reference is None:
+            return ""
+        if abs(number - reference) <= self.tolerance * abs(reference):
+            return ""
+        return f"the metric is {number:.9g}, want {reference:.9g} within {self.tolerance:g}"

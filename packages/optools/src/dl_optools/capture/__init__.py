@@ -1,0 +1,1 @@
+"""Calls of operators written as bundles, beside the program."""

@@ -1,0 +1,224 @@
+"""Writing bundles beside the program: one thread, a bounded queue, limits to memory and disk.
+
+Nothing is lost silently: what could not be written is counted by its reason.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import threading
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dl_optools.bundle import payload
+from dl_optools.bundle.draft import Addition
+from dl_optools.bundle.reader import FILE
+from dl_optools.bundle.records import StorageRecord
+from dl_optools.capture.limits import Limits
+
+SUMMARY = "capture.json"
+
+
+@dataclass
+class Written:
+    """What a writer did.
+
+    :ivar calls: bundles on disk; ``gradients``: those of them with gradients.
+    :ivar nbytes: of all files.
+    :ivar payloads: files that hold tensors.
+    :ivar repeated: bytes of tensors that were there already and not written again.
+    :ivar dropped: how many calls, or gradients of calls, were not written, by reason.
+    """
+
+    directory: Path
+    calls: int = 0
+    gradients: int = 0
+    nbytes: int = 0
+    payloads: int = 0
+    repeated: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.calls} calls ({self.gradients} with gradients), {self.nbytes} bytes in "
+            f"{self.directory}"
+        )
+        if self.dropped:
+            reasons = ", ".join(f"{n} x {reason}" for reason, n in self.dropped.most_common())
+            text += f"; not written: {reasons}"
+        return text
+
+
+class BundleWriter:
+    """Writes bundles into one directory, in a thread of its own, in the order they are handed in.
+
+    :param directory: is made; its ``store`` holds the payloads of all bundles.
+    """
+
+    def __init__(self, directory: Path, limits: Limits | None = None) -> None:
+        self.directory = directory
+        self.limits = limits or Limits()
+        self.written = Written(directory)
+        self._changed = threading.Condition()
+        self._queue: deque[Addition] = deque()
+        self._held = 0
+        self._closing = False
+        self._failure: BaseException | None = None
+        self._process = os.getpid()
+        directory.mkdir(parents=True, exist_ok=True)
+        self._thread = threading.Thread(target=self._work, name="bundle writer", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def drop(self, reason: str) -> None:
+        """Count something that is not written."""
+        with self._changed:
+            self.written.dropped[reason] += 1
+
+    def submit(self, addition: Addition) -> bool:
+        """Hand in one addition; False if it is dropped, and all that follows of its call with it.
+
+        Waits where the limits say so.
+        """
+        draft = addition.draft
+        if os.getpid() != self._process:
+            # A forked process has no thread; what it counts, nobody reads.
+            return False
+        with self._changed:
+            if draft.dropped:
+                return False
+            size = addition.nbytes
+            while self._is_full(size) and self.limits.wait and not self._closing:
+                self._changed.wait()
+            if self._closing or self._is_full(size):
+                self._drop(addition, "stopped" if self._closing else "queue or memory full")
+                return False
+            self._queue.append(addition)
+            self._held += size
+            self._changed.notify_all()
+            return True
+
+    def flush(self) -> None:
+        """Wait until all that was handed in is written or dropped."""
+        with self._changed:
+            while (self._queue or self._held) and self._failure is None:
+                self._changed.wait()
+        self._raise()
+
+    def close(self) -> None:
+        """Write the rest and a summary, and end the thread. Called at exit at the latest."""
+        atexit.unregister(self.close)
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            first = not self._closing
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        if first:
+            self._write_summary()
+        self._raise()
+
+    def _raise(self) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _is_full(self, size: int) -> bool:
+        too_large = self._held > 0 and self._held + size > self.limits.memory
+        return len(self._queue) >= self.limits.queue or too_large
+
+    def _drop(self, addition: Addition, reason: str) -> None:
+        """With the lock held."""
+        draft = addition.draft
+        draft.dropped = True
+        # Where the call itself is on disk, its gradients are what is lost.
+        self.written.dropped[f"gradients: {reason}" if draft.length else reason] += 1
+
+    # In the writer's thread
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._changed:
+                    while not self._queue and not self._closing:
+                        self._changed.wait()
+                    if not self._queue:
+                        return
+                    addition = self._queue.popleft()
+                try:
+                    self._write(addition)
+                except OSError as error:
+                    with self._changed:
+                        self._drop(addition, f"cannot be written: {error.strerror}")
+                with self._changed:
+                    self._held -= addition.nbytes
+                    self._changed.notify_all()
+        except BaseException as error:  # noqa: BLE001 - raised by flush and close
+            with self._changed:
+                self._failure = error
+                self._closing = True
+                self._queue.clear()
+                self._changed.notify_all()
+
+    def _write(self, addition: Addition) -> None:
+        draft = addition.draft
+        if draft.dropped:
+            return
+        records: list[StorageRecord] = []
+        new: dict[str, memoryview] = {}
+        store = self.directory / payload.STORE
+        repeated = 0
+        for storage in addition.storages:
+            hashes = []
+            for host in storage.pieces:
+                data: memoryview = host.data.numpy().data
+                digest = hashlib.sha256(data).hexdigest()
+                hashes.append(digest)
+                if digest in new or payload.path_of(store, digest).exists():
+                    repeated += data.nbytes
+                else:
+                    new[digest] = data
+            records.append(storage.record(hashes))
+        document = draft.with_addition(addition, records)
+        text = document.text().encode("ascii")
+        needed = len(text) - draft.length
+        needed += sum(len(payload.header(data.nbytes)) + data.nbytes for data in new.values())
+        written = self.written
+        if written.nbytes + needed > self.limits.disk:
+            with self._changed:
+                self._drop(addition, "disk quota")
+            return
+        for digest, data in new.items():
+            written.nbytes += payload.write(store, digest, data)
+            written.payloads += 1
+        draft.directory.mkdir(parents=True, exist_ok=True)
+        partial = draft.directory / f"{FILE}.partial"
+        partial.write_bytes(text)
+        partial.replace(draft.directory / FILE)
+        with self._changed:
+            written.repeated += repeated
+            written.nbytes += len(text) - draft.length
+            if draft.length == 0:
+                written.calls += 1
+            if document.gradients is not None:
+                written.gradients += 1
+            draft.document, draft.length = document, len(text)
+
+    def _write_summary(self) -> None:
+        written = self.written
+        summary = {
+            "format": "dl-op-capture",
+            "version": 1,
+            "calls": written.calls,
+            "gradients": written.gradients,
+            "bytes": written.nbytes,
+            "payloads": written.payloads,
+            "repeated_bytes": written.repeated,
+            "dropped": dict(written.dropped),
+        }
+        (self.directory / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n")

@@ -1,0 +1,1 @@
+"""What dl-optools adds to the command ``dl``; these modules import no torch."""

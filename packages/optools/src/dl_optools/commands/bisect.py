@@ -1,0 +1,147 @@
+"""``dl bisect``: the operators that make a program wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dl_core.commands import Command
+from dl_optools.launching.launch import exact, program_of
+from dl_optools.outputs import results_root, run_stamp
+
+if TYPE_CHECKING:
+    from dl_optools.bisect.bisection import Bisection
+    from dl_optools.bisect.search import Found
+    from dl_optools.bisect.state import State
+
+WRONG_USE = 2
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "dl bisect [options] -- PROGRAM [arguments]"
+    parser.epilog = (
+        "A run is wrong if its exit status is not 0, or by what --expect, --metric and --finite "
+        "say. Exit code: 0 if operators were found, 1 if none are to blame, 2 for wrong arguments."
+    )
+    parser.add_argument("--expect", metavar="REGEX", help="the output has to contain it")
+    parser.add_argument(
+        "--metric",
+        metavar="REGEX",
+        help="before or around a number that is compared with the run on the CPU, e.g. 'loss'",
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-3, metavar="X", help="relative; default: 0.001"
+    )
+    parser.add_argument("--finite", action="store_true", help="printing nan or inf is wrong")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer is wrong, too")
+    parser.add_argument(
+        "--level",
+        choices=("api", "dispatch"),
+        default="dispatch",
+        help="operators are functions of torch, with their backward, or overloads (default)",
+    )
+    parser.add_argument("--device", metavar="TYPE", help="whose operators; default: accelerator")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with a search's state")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
+    parser.add_argument("--no-capture", action="store_true", help="write no bundles at the end")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.bisect.bisection import BisectError, Bisection, ProgramRunner
+    from dl_optools.bisect.state import StateError
+    from dl_optools.bisect.verdict import CriterionError
+
+    try:
+        state, path = _state(arguments)
+    except OSError as error:
+        return _refuse(f"{error.filename}: {error.strerror}")
+    except (StateError, CriterionError) as error:
+        return _refuse(str(error))
+    if not state.command:
+        return _refuse("which program? `dl bisect -- python train.py`")
+    runner = ProgramRunner(state.command, state.level, state.device, os.environ, arguments.timeout)
+    bisection = Bisection(state, path, runner, sys.stderr.write)
+    try:
+        found = bisection.find()
+    except CriterionError as error:
+        return _refuse(str(error))
+    except BisectError as error:
+        sys.stderr.write(f"dl bisect: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
+        return 130
+    bundles = None if arguments.no_capture else bisection.capture()
+    sys.stdout.write(verdict(bisection, found, bundles))
+    return 0
+
+
+def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
+    from dl_optools.bisect.state import State, StateError
+    from dl_optools.bisect.verdict import Criteria
+
+    options, command = program_of(arguments.rest)
+    if options:
+        raise StateError(f"options stand before the program: {shlex.join(options)}")
+    if arguments.resume is not None:
+        state = State.load(arguments.resume)
+        if command and command != state.command:
+            raise StateError(
+                f"{arguments.resume} is about another program: {shlex.join(state.command)}"
+            )
+        return state, arguments.resume
+    folder = results_root().resolve() / "op_bisect_result" / run_stamp()
+    path = (arguments.state or folder / "state.json").resolve()
+    if path.exists():
+        raise StateError(f"{path} is there; go on with `--resume {path}`, or name another file")
+    criteria = Criteria(arguments.expect, arguments.metric, arguments.tolerance, arguments.finite)
+    return (
+        State(
+            command,
+            arguments.level,
+            arguments.device,
+            criteria.as_json(),
+            os.fspath(path.parent / f"{path.stem}_runs"),
+        ),
+        path,
+    )
+
+
+def verdict(bisection: Bisection, found: Found, bundles: Path | None) -> str:
+    """What was found, in words."""
+    state = bisection.state
+    count = len(found.elements)
+    lines = [
+        f"{count} of {len(state.operators)} operators "
+        f"{'is' if count == 1 else 'are'} to blame, found in {len(state.runs)} runs:"
+    ]
+    for number, group in enumerate(found.groups, 1):
+        how = "on the device alone" if len(group) == 1 else "on the device together, not apart"
+        lines.append(f"  {number}. {' and '.join(group)}: {how}: {bisection.why(group)}")
+    if found.left:
+        lines.append("  There are more: with all of these on the CPU it is wrong still.")
+    else:
+        lines.append("With these on the CPU and all others on the device nothing is wrong:")
+    device = f" --device {state.device}" if state.device else ""
+    lines.append(
+        f"  dl tool fallback --level {state.level}{device} "
+        f"--list {shlex.quote(exact(found.elements))} -- {shlex.join(state.command)}"
+    )
+    if bundles is not None:
+        lines.append("Their calls are bundles; this tells which of them are wrong:")
+        lines.append(f"  dl replay {shlex.quote(os.fspath(bundles))} --check")
+    lines.append(f"All runs: {bisection.path}")
+    return "\n".join(lines) + "\n"
+
+
+def _refuse(text: str) -> int:
+    sys.stderr.write(f"dl bisect: {text}\n")
+    return WRONG_USE
+
+
+BISECT = Command("bisect", "find the operators that make a program wrong", _configure, _run)

@@ -1,0 +1,93 @@
+"""``dl one-iter``: steps that :class:`.one_iter.recording.OneIter` recorded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dl_core.commands import Command
+from dl_core.tables import show
+
+if TYPE_CHECKING:
+    from dl_optools.one_iter.folder import Reader
+
+REFUSED = 2
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parsers = parser.add_subparsers(metavar="what", required=True)
+    text = "compare two recorded steps; exit code 1 if they differ"
+    one = parsers.add_parser("compare", help=text, description=text)
+    one.add_argument("trusted", type=Path, help="folder of the step that is right")
+    one.add_argument("tested", type=Path, help="folder of the step under test")
+    one.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="relative, where the rounding bound does not tell; default: half of the digits",
+    )
+    one.add_argument("--all", action="store_true", help="show layers that agree, too")
+    one.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+    one.set_defaults(work=_compare)
+    text = "list what a recorded step holds, in the order of execution"
+    one = parsers.add_parser("show", help=text, description=text)
+    one.add_argument("folder", type=Path)
+    one.set_defaults(work=_show)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.one_iter.folder import OneIterError
+
+    try:
+        return int(arguments.work(arguments))
+    except OneIterError as error:
+        sys.stderr.write(f"dl one-iter: {error}\n")
+        return REFUSED
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from dl_optools.one_iter.compare import compare
+
+    found = compare(arguments.trusted, arguments.tested, arguments.tolerance)
+    for each in found:
+        sys.stdout.write(each.text(arguments.all))
+    if arguments.json is not None:
+        document = {"ranks": [each.as_json() for each in found]}
+        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(each.ok for each in found) else 1
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from dl_optools.one_iter.folder import Reader, ranks
+
+    for name, folder in ranks(arguments.folder).items():
+        reader = Reader(folder)
+        facts = ", ".join(f"{key} {value}" for key, value in reader.facts.items())
+        sys.stdout.write(f"{name}: {facts}\n")
+        rows = [
+            (
+                str(at),
+                _printable(str(record)),
+                "random" if record.random else "",
+                ", ".join(_described(reader, x) for x in record.outputs.values()),
+            )
+            for at, record in enumerate(reader.records)
+        ]
+        show(("", "event", "", "outputs"), rows)
+    return 0
+
+
+def _described(reader: Reader, name: str) -> str:
+    tensor = reader.tensor(name)
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def _printable(text: str) -> str:
+    """Texts of a file must not steer the terminal."""
+    return "".join(x if x.isprintable() else "?" for x in text)
+
+
+ONE_ITER = Command("one-iter", "recorded training steps: compare, show", _configure, _run)

@@ -1,0 +1,65 @@
+"""``dl monitor`` and ``dl roofline``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from dl_core.commands import Command
+from dl_core.tables import show
+
+
+def _configure_monitor(parser: argparse.ArgumentParser) -> None:
+    from dl_optools.monitor.process_monitor import configure
+
+    configure(parser)
+
+
+def _monitor(arguments: argparse.Namespace) -> int:
+    from dl_optools.monitor.process_monitor import run
+
+    return run(arguments)
+
+
+def _configure_roofline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="type of the device; default: the accelerator, or cpu")
+    parser.add_argument("--dtypes", default="float32,bfloat16", help="of the products")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _roofline(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from dl_optools.timing.results import rate_text
+    from dl_optools.timing.roofline import measure_roofline
+    from dl_optools.tool import check_device, device_under_test
+
+    device = arguments.device or device_under_test()
+    try:
+        check_device(device, "dl roofline")
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    dtypes = [name.strip() for name in arguments.dtypes.split(",") if name.strip()]
+    for name in dtypes:
+        if not isinstance(getattr(torch, name, None), torch.dtype):
+            sys.stderr.write(f"[dl roofline] {name!r} is no dtype of torch\n")
+            return 1
+    found = measure_roofline(device, dtypes)
+    if arguments.json:
+        sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")
+        return 0
+    sys.stdout.write(f"{found.device}\n")
+    rows = [("copy", rate_text(found.bandwidth, 1, "B"))]
+    rows += [(f"product, {x}", rate_text(rate, 1, "FLOP")) for x, rate in found.flops.items()]
+    show(("what", "measured"), rows)
+    return 0
+
+
+MONITOR = Command(
+    "monitor", "memory of a process and of the devices over time", _configure_monitor, _monitor
+)
+ROOFLINE = Command(
+    "roofline", "what a device can do at best, measured", _configure_roofline, _roofline
+)

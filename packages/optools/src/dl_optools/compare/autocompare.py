@@ -1,0 +1,243 @@
+"""Every operator against the CPU's float64, in units of the rounding bound, beside the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import IO, Any, cast
+
+import torch
+
+from dl_optools import levels
+from dl_optools.attribution import Attribution
+from dl_optools.call import OpCall
+from dl_optools.capture.limits import limits_of
+from dl_optools.compare.background import Background
+from dl_optools.compare.call_checks import CallChecks
+from dl_optools.compare.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.failure_bundles import FailureBundles
+from dl_optools.compare.judging import judge
+from dl_optools.compare.op_classes import draws, may_compute
+from dl_optools.compare.results import COLUMNS, AutoCompareResults, csv_rows
+from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
+from dl_optools.compare.tolerance_options import ComparisonOptions
+from dl_optools.compare.waiting_arguments import Allowance
+from dl_optools.csv_file import CsvFile
+from dl_optools.modules import MODULE_PATH
+from dl_optools.names import Level
+from dl_optools.operators import is_known
+from dl_optools.options import read
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.schema import Overload
+from dl_optools.tensors import tensors_of
+from dl_optools.tool import Condition, Tool
+
+OnFailure = Callable[[CheckedCall, CallComparison], None]
+
+GIGABYTE = 1 << 30
+DEFAULT_BUNDLES = 16
+_OWN_DATA = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+class OpAutoCompare(Tool):
+    """Compares what operators compute on the device with the CPU's float64.
+
+    At the dispatcher's level, the default, every overload of forward and backward is one operator,
+    with what it writes in place. At the level of the Python interface it is a function, with the
+    gradients of all its inputs. The program's thread only copies arguments and results; references
+    run in threads of the tool.
+
+    Not looked at are views, random operators, and memory that nobody has initialised.
+
+    :param every: 1: all calls. n: the first call of each signature (operator, shapes, strides,
+        dtypes, flags), then every n-th one. None: the variable ``AUTOCOMPARE_EVERY``, else 100.
+    :param threads: how many references are computed at a time; None: half of the processors.
+    :param places: calls that may wait to be judged.
+    :param memory: bytes that these may hold; and as much again for arguments that wait for their
+        function's backward. First calls of a signature, and all with ``every=1``, wait for room;
+        others are dropped, and counted.
+    :param on_failure: called for each wrong call, in a thread of the tool.
+    :param attribute: find out the module and the Python function of overloads; costs a little for
+        every function that is called.
+    :param stream: where the report goes when the tool stops, and the first failure of an operator
+        at once; None: nowhere. :attr:`results` has everything.
+    :param csv: write a table of all comparisons into the directory of results.
+    :param bundles: for so many operators the first wrong call is written as a bundle, which
+        ``dl replay --check`` judges again; 0: none. None: the variable ``AUTOCOMPARE_BUNDLES``,
+        else 16. ``OP_CAPTURE_DISK`` bounds their bytes.
+    :raises OptionError: a variable's value does not fit.
+    """
+
+    feature = "autocompare"
+    variable = "AUTOCOMPARE"
+    default_level = Level.DISPATCH
+    observes = True
+
+    def __init__(
+        self,
+        *,
+        every: int | None = None,
+        threads: int | None = None,
+        places: int = 64,
+        memory: int = GIGABYTE,
+        on_failure: OnFailure | None = None,
+        attribute: bool = True,
+        stream: IO[str] | None = sys.stderr,
+        csv: bool = True,
+        bundles: int | None = None,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+    ) -> None:
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        environ = os.environ
+        if every is None:
+            every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
+        if bundles is None:
+            bundles = read(environ, "AUTOCOMPARE_BUNDLES", int, DEFAULT_BUNDLES, "a number")
+        self.bundles = bundles
+        self._limits = limits_of(environ)
+        self.sampler = SignatureSampler(every)
+        self.options = ComparisonOptions(environ)
+        self.threads = threads or max(1, (os.cpu_count() or 1) // 2)
+        self.places = places
+        self.memory = memory
+        self.on_failure = on_failure
+        self.attribute = attribute
+        self.stream = stream
+        self.csv = csv
+        self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100, "a number of rows")
+        self.results = AutoCompareResults()
+        self._known_names: dict[tuple[str, str], bool] = {}
+
+    # Life
+
+    def opened(self) -> None:
+        self.results = AutoCompareResults()
+        self.sampler = SignatureSampler(self.sampler.every)
+        self._file = None
+        if self.csv:
+            name = f"op_autocompare_info_{run_stamp()}.csv"
+            path = unused(results_directory("op_autocompare_result") / name)
+            self._file = CsvFile(path, COLUMNS, self.batch)
+        self._background: Background[CheckedCall] = Background(
+            self._judge, threads=self.threads, places=self.places, memory=self.memory
+        )
+        assert self.device is not None
+        self._checks = CallChecks(
+            self.device,
+            self._background,
+            self.results,
+            Allowance(self.memory),
+            patient=self.sampler.every == 1,
+            recorded=self.bundles > 0,
+        )
+        self._bundles = FailureBundles(self.bundles, self.device, self._limits)
+        MODULE_PATH.open()
+        self._attribution = Attribution() if self.attribute else None
+        if self._attribution is not None and self.level is Level.DISPATCH:
+            levels.add(self._attribution, Level.API)
+            self._attribution.opened()
+
+    def closed(self) -> None:
+        if self._attribution is not None and self.level is Level.DISPATCH:
+            levels.remove(self._attribution, Level.API)
+            self._attribution.closed()
+        MODULE_PATH.close()
+        self._checks.detach()
+        self._background.close()
+        self._bundles.close()
+        self.results.signatures = self.sampler.signatures
+        if self._file is not None:
+            self._file.close()
+        if self.stream is not None:
+            self.stream.write(self.results.text())
+
+    # Which calls
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        if isinstance(function, torch._ops.OpOverload):
+            # Names of lists may be those of Python functions around it.
+            return is_known(name, Level.DISPATCH) and may_compute(function)
+        if self.level is Level.DISPATCH:
+            return False
+        return name in self.selection and (
+            is_known(name, Level.API) or not name.startswith("torch.")
+        )
+
+    def _is_selected(self, call: OpCall) -> bool:
+        names = (call.name, "" if call.parent is None else call.parent.name)
+        known = self._known_names.get(names)
+        if known is None:
+            known = self._known_names[names] = self.selection.matches(*filter(None, names))
+        return known
+
+    # One call
+
+    def handle(self, call: OpCall) -> Any:
+        overload = call.level is Level.DISPATCH
+        if overload and (
+            not self._is_selected(call) or draws(_overload(call), call.args, call.kwargs)
+        ):
+            return call.proceed()
+        self.results.calls += 1
+        pick = self.sampler.pick(call)
+        if pick is Pick.SKIP:
+            return call.proceed()
+        tensors = tensors_of(call.args, call.kwargs)
+        if any(type(x) not in _OWN_DATA for x in tensors):
+            self.results.count_not_comparable(call.name, "a subclass of torch.Tensor")
+            return call.proceed()
+        size = 2 * sum(x.numel() * x.itemsize for x in tensors) + 1024
+        if not self._background.reserve(size, wait=pick is Pick.NEW):
+            self.results.count_dropped(call.name)
+            return call.proceed()
+        submitted = False
+        try:
+            if overload:
+                result, checked = self._checks.overload(call, tensors)
+            else:
+                result, checked = self._checks.function(call, tensors, size)
+            self._background.submit(checked, size)
+            submitted = True
+        finally:
+            if not submitted:
+                self._background.release(size)
+        return result
+
+    def _judge(self, checked: CheckedCall) -> None:
+        """In a thread of the tool."""
+        found = judge(checked, self.options)
+        first = self.results.add(found)
+        if self._file is not None:
+            self._file.add(csv_rows(found))
+        if not found.ok:
+            if first:
+                self._write_bundle(checked)
+            if first and self.stream is not None:
+                self.stream.write(self.results.describe(found) + "\n")
+            if self.on_failure is not None:
+                self._tell(self.on_failure, checked, found)
+
+    def _write_bundle(self, checked: CheckedCall) -> None:
+        try:
+            path = self._bundles.write(checked)
+        except Exception as error:  # noqa: BLE001 - the finding counts, with a bundle or without
+            self.results.no_bundle[checked.name] = str(error) or type(error).__name__
+        else:
+            if path is not None:
+                self.results.bundles[checked.name] = path
+
+    def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
+        try:
+            listener(checked, found)
+        except Exception as error:  # noqa: BLE001 - it is the program's; the tool goes on
+            reason = f"on_failure raised {type(error).__name__}: {error}"
+            self.results.count_not_comparable(checked.name, reason)
+
+
+def _overload(call: OpCall) -> Overload[Any, Any]:
+    return cast("Overload[Any, Any]", call.function)

@@ -1,0 +1,91 @@
+"""One call that is to be compared, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from dl_optools.compare.comparison import OutputComparison
+from dl_optools.compare.host_copies import CallRecord
+from dl_optools.compare.subjects import Subject, Tree
+from dl_optools.compare.trace import Answers
+from dl_optools.names import Level
+
+
+@dataclass
+class CheckedCall:
+    """One call that was run on the device, with everything a reference needs, on the CPU.
+
+    :ivar number: the call's :attr:`~.call.OpCall.number`.
+    :ivar parent: the Python function around an overload; empty where not known.
+    :ivar tree: ``(args, kwargs)`` as they were before the call; for gradients a third part, what
+        came into the outputs.
+    :ivar answers: what the device returned and wrote.
+    :ivar stack: the program's Python stack, innermost line first; empty in backward.
+    :ivar record: what a bundle of the call needs besides; None where nobody asked for one.
+    """
+
+    number: int
+    name: str
+    level: Level
+    subject: Subject
+    tree: Tree
+    answers: Answers
+    backward: bool = False
+    parent: str = ""
+    module: str = ""
+    stack: tuple[Any, ...] = ()
+    record: CallRecord | None = None
+
+
+@dataclass(frozen=True)
+class CallComparison:
+    """The outcome of one call.
+
+    :ivar parts: one for each result, written argument or gradient.
+    :ivar reason: why it could not be compared; empty if it was.
+    """
+
+    number: int
+    name: str
+    level: Level
+    backward: bool
+    parent: str
+    module: str
+    stack: tuple[Any, ...] = field(repr=False)
+    parts: tuple[OutputComparison, ...]
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong, as far as there was something to compare."""
+        return all(part.ok for part in self.parts)
+
+    @property
+    def units(self) -> float:
+        """The worst of all parts; nan without parts."""
+        return max((part.units for part in self.parts), key=nan_first, default=math.nan)
+
+    @property
+    def max_abs(self) -> float:
+        return max((part.max_abs for part in self.parts), key=nan_first, default=math.nan)
+
+    @property
+    def max_rel(self) -> float:
+        return max((part.max_rel for part in self.parts), key=nan_first, default=math.nan)
+
+    @property
+    def cosine(self) -> float:
+        """The smallest of all parts that have one; nan if none has."""
+        return min((x.cosine for x in self.parts if not math.isnan(x.cosine)), default=math.nan)
+
+    @property
+    def detail(self) -> str:
+        """What is wrong, in words."""
+        return "\n".join(part.detail for part in self.parts if not part.ok)
+
+
+def nan_first(value: float) -> float:
+    """Key for ``max``: an undefined value never hides another."""
+    return -math.inf if math.isnan(value) else value

@@ -1,0 +1,281 @@
+"""Whether one call's results are right: what is cheap is tried first.
+
+1. Where an operator rounds once or not at all, the CPU's result in the same dtype: bit for bit the
+   same is right.
+2. The float64 reference with the rounding bound, sums of products with their magnitude.
+3. The CPU's own error in that dtype on top.
+4. The magnitude that changed arguments show (:mod:`.compare.conditioning`), for results that
+   cancel.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from diopi_proto.tolerance import OpClass
+from dl_optools.compare.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.comparison import (
+    OutputComparison,
+    compare_tensors,
+    compare_values,
+    dtype_name,
+    equal_to_peer,
+    is_exact_dtype,
+    to_host,
+    within_tolerance,
+)
+from dl_optools.compare.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
+from dl_optools.compare.op_classes import Rule
+from dl_optools.compare.screening import Screening, screen, within_bound
+from dl_optools.compare.subjects import NotComparableError, OverloadSubject, Tree
+from dl_optools.compare.tolerance_options import ComparisonOptions
+from dl_optools.relocation import WIDER, Relocation
+from dl_optools.tensors import tensors_of
+
+_SIMPLE = (OpClass.EXACT, OpClass.ROUNDING)
+SHORT = 0.99
+"""Of a magnitude that was computed in float32: never more than it is."""
+
+
+def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
+    """Compare one call with its reference. What fails on the way is the reason of no verdict."""
+    parts: Sequence[OutputComparison] = ()
+    reason = ""
+    try:
+        parts = _Judgement(call, options).parts()
+    except NotComparableError as error:
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
+        reason = f"{type(error).__name__}: {error}"
+    return CallComparison(
+        call.number,
+        call.name,
+        call.level,
+        call.backward,
+        call.parent,
+        call.module,
+        call.stack,
+        tuple(parts),
+        reason,
+    )
+
+
+class _Judgement:
+    """The references of one call, each computed when it is first asked for."""
+
+    def __init__(self, call: CheckedCall, options: ComparisonOptions) -> None:
+        self.call = call
+        self.subject = call.subject
+        self.values = [value for _, value in call.answers]
+        self.options = options
+        self.dtypes = {**WIDER, **options.casts(call.name)}
+
+    def parts(self) -> list[OutputComparison]:
+        if self._is_simple():
+            found = [self._as_peer(at) for at in range(len(self.values))]
+            if all(part is not None for part in found):
+                return [part for part in found if part is not None]
+        reference = self.reference
+        if len(reference) != len(self.values):
+            detail = f"it has {len(self.values)} results, want {len(reference)}"
+            return [OutputComparison("results", False, math.inf, detail=detail)]
+        parts = [self._part(at) for at in range(len(self.values))]
+        return [part for part in parts if part is not None]
+
+    # What the CPU says
+
+    @functools.cached_property
+    def reference(self) -> list[Any]:
+        try:
+            return self._run(self.dtypes)
+        except NotComparableError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the CPU refuses has no such reference
+            if self.peer is not None:
+                return self.peer
+            text = str(error).splitlines()[0] if str(error) else ""
+            raise NotComparableError(f"{type(error).__name__}: {text}"[:200]) from None
+
+    @functools.cached_property
+    def peer(self) -> list[Any] | None:
+        """The CPU's answers in the same dtype; None where it has none."""
+        try:
+            if self.subject.writes:
+                return self._run({})
+            return self.subject.run(self.call.tree)
+        except NotComparableError:
+            raise
+        except Exception:  # noqa: BLE001 - as above; float64 may still be there
+            return None
+
+    def _run(self, dtypes: dict[torch.dtype, torch.dtype]) -> list[Any]:
+        return self.subject.run(Relocation(self.call.tree, dtypes=dtypes).tree)
+
+    @functools.cached_property
+    def linear(self) -> Slopes:
+        """Magnitudes of sums that are linear in each argument."""
+        try:
+            found = linear_magnitudes(self.subject.run, self.call.tree)
+        except Exception:  # noqa: BLE001 - then the reference's modulus has to do
+            return [None] * len(self.values)
+        return [None if x is None else x.double().mul_(SHORT) for x in found]
+
+    @functools.cached_property
+    def perturbed(self) -> Slopes:
+        return self._measured(TRIALS)
+
+    @functools.cached_property
+    def perturbed_once(self) -> Slopes:
+        """The same from a third of the work; never larger."""
+        return self._measured(1)
+
+    def _measured(self, trials: int) -> Slopes:
+        def copy() -> tuple[Tree, list[torch.Tensor]]:
+            relocation = Relocation(self.call.tree, dtypes=WIDER)
+            return relocation.tree, relocation.parts()
+
+        try:
+            wide = self.subject.run(copy()[0])
+            return magnitudes(self.subject.run, copy, wide, trials)
+        except Exception:  # noqa: BLE001 - as above
+            return [None] * len(self.values)
+
+    @functools.cached_property
+    def rules(self) -> list[Rule]:
+        return self.subject.rules(self.call.tree, self.values)
+
+    # The verdict
+
+    def _is_simple(self) -> bool:
+        """Whether the CPU's result in the same dtype is likely to be the device's."""
+        if not isinstance(self.subject, OverloadSubject) or self.subject.is_substitute:
+            return False
+        tensors = [x for x in self.values if isinstance(x, torch.Tensor)]
+        if any(self.options.tolerance(self.call.name, x.dtype) for x in tensors):
+            return False
+        return all(
+            rule.op_class in _SIMPLE or (isinstance(x, torch.Tensor) and is_exact_dtype(x))
+            for rule, x in zip(self.rules, self.values, strict=True)
+        )
+
+    def _as_peer(self, at: int) -> OutputComparison | None:
+        label, got = self.call.answers[at]
+        if self.peer is None or len(self.peer) != len(self.values):
+            return None
+        want = self.peer[at]
+        if isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor):
+            return equal_to_peer(label, got, want)
+        found = compare_values(label, got, want)
+        return found if found.ok else None
+
+    def _part(self, at: int) -> OutputComparison | None:
+        """None for what has no one right value, or is a device's private matter."""
+        label, got = self.call.answers[at]
+        want = self.reference[at]
+        rule = self.rules[at]
+        if not rule.judged or want is None:
+            return None
+        if not isinstance(got, torch.Tensor) or not isinstance(want, torch.Tensor):
+            return compare_values(label, got, want)
+        want = want.detach().resolve_conj().resolve_neg()
+        if want.layout != torch.strided:
+            want = want.to_dense()
+        problem = self._dtype_problem(at, got)
+        if problem is not None:
+            return OutputComparison(label, False, math.inf, detail=f"{label}: {problem}")
+        tolerance = self.options.tolerance(self.call.name, got.dtype)
+        if tolerance is not None:
+            return within_tolerance(label, got, want, tolerance)
+        return self._within_bound(at, label, got, want, rule)
+
+    def _dtype_problem(self, at: int, got: torch.Tensor) -> str | None:
+        """Of the first result; statistics and the like may be of a device's own dtype."""
+        given = {x.dtype for x in tensors_of(self.call.tree) if x.is_floating_point()}
+        if at > 0 or given == {got.dtype} or self.peer is None:
+            return None
+        peer = self.peer[at]
+        if not isinstance(peer, torch.Tensor) or peer.dtype == got.dtype:
+            return None
+        return f"dtype is {dtype_name(got.dtype)}, want {dtype_name(peer.dtype)}"
+
+    def _within_bound(
+        self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison:
+        if rule.op_class is OpClass.EXACT:
+            return within_bound(label, got, want, rule) or self._slowly(at, label, got, want, rule)
+        screening = screen(label, got, want, rule)
+        if screening is None:
+            return self._slowly(at, label, got, want, rule)
+        return (
+            screening.outcome
+            or self._by_magnitude(at, screening)
+            or self._by_peer(at, screening, got, want, rule)
+            or self._by_change(at, screening)
+            or self._slowly(at, label, got, want, rule)
+        )
+
+    # The quick ways to see that a result is right
+
+    def _by_magnitude(self, at: int, screening: Screening) -> OutputComparison | None:
+        sums = self._sums(at)
+        return None if sums is None else screening.clear(sums)
+
+    def _by_peer(
+        self, at: int, screening: Screening, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison | None:
+        peer = self._peer_of(at, got)
+        if peer is None:
+            return None
+        found = screening.clear_equal(peer)
+        if found is not None or self._has_own_bound(at, peer, want, rule):
+            return found
+        return screening.clear(self._sums(at), peer)
+
+    def _by_change(self, at: int, screening: Screening) -> OutputComparison | None:
+        if self._sums(at) is not None:
+            return None
+        peer = self._peer_of(at, self.values[at])
+        for measured in ("perturbed_once", "perturbed"):
+            slopes: Slopes = getattr(self, measured)
+            scale = slopes[at] if at < len(slopes) else None
+            found = None if scale is None else screening.clear(scale, peer)
+            if found is not None:
+                return found
+        return None
+
+    # What they go by
+
+    def _sums(self, at: int) -> torch.Tensor | None:
+        return self.linear[at] if self.rules[at].linear and at < len(self.linear) else None
+
+    def _peer_of(self, at: int, got: torch.Tensor) -> torch.Tensor | None:
+        peer = self.peer[at] if self.peer is not None and at < len(self.peer) else None
+        if not isinstance(peer, torch.Tensor) or (peer.dtype, peer.shape) != (got.dtype, got.shape):
+            return None
+        return to_host(peer)
+
+    def _has_own_bound(self, at: int, peer: torch.Tensor, want: torch.Tensor, rule: Rule) -> bool:
+        """Where the magnitude is exact and the CPU obeys the bound, nobody needs more."""
+        sums = self._sums(at)
+        return sums is not None and compare_tensors("", peer, want, rule, sums).ok
+
+    def _slowly(
+        self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison:
+        """The whole comparison, which decides."""
+        sums, peer = self._sums(at), self._peer_of(at, got)
+        found = compare_tensors(label, got, want, rule, sums)
+        if found.ok or (peer is not None and self._has_own_bound(at, peer, want, rule)):
+            return found
+        found = compare_tensors(label, got, want, rule, sums, peer)
+        if not found.ok and self.subject.settles(self.call.tree, self.values, at):
+            return OutputComparison(label, True, 0.0)
+        if found.ok or rule.op_class is OpClass.EXACT or sums is not None:
+            return found
+        scale = self.perturbed[at] if at < len(self.perturbed) else None
+        return found if scale is None else compare_tensors(label, got, want, rule, scale, peer)

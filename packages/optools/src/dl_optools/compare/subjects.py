@@ -1,0 +1,253 @@
+"""What autocompare runs again on the CPU: an overload, a function of Python, or its gradients.
+
+A subject is run on a tree of arguments and answers with a flat list: what was returned, then what
+was written. The same list is taken from the device's call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils._pytree import tree_leaves, tree_map
+
+from diopi_proto.tolerance import OpClass
+from dl_optools.compare.equivalents import EQUIVALENTS
+from dl_optools.compare.op_classes import (
+    Rule,
+    base_name,
+    combined,
+    picked,
+    rule_for,
+)
+from dl_optools.compare.trace import Answers, RandomCallError, Trace, answers_of
+from dl_optools.schema import Overload, signature
+from dl_optools.tensors import tensors_of
+
+Tree = Any
+
+
+class NotComparableError(Exception):
+    """A call has no reference; the text says why."""
+
+
+class Subject(Protocol):
+    """Something with a reference.
+
+    :ivar writes: :meth:`run` may write to the arguments.
+    """
+
+    writes: bool
+
+    def run(self, tree: Tree) -> list[Any]:
+        """The answers for these arguments, which it may write to.
+
+        :raises NotComparableError: they depend on random numbers, or on uninitialised memory.
+        """
+
+    def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
+        """How each answer is judged; best asked after the first :meth:`run`."""
+
+    def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
+        """Whether an answer is right in another way than by its values."""
+
+
+_CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
+
+@functools.cache
+def _substitute(overload: Overload[Any, Any]) -> Callable[..., Any] | None:
+    """What the CPU runs in place of an overload that only devices have; None: the overload."""
+    own = EQUIVALENTS.get(base_name(overload))
+    if own is not None:
+        return own
+    name = overload.name()
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    if any(has(name, key) for key in _CPU_KEYS):
+        return None
+    return decomposition_table.get(overload)
+
+
+class OverloadSubject:
+    """An overload of the dispatcher."""
+
+    def __init__(self, overload: Overload[Any, Any]) -> None:
+        self.overload = overload
+        self.facts = signature(overload)
+        self.writes = bool(self.facts.written)
+        self._own_function = _substitute(overload)
+        self._made: list[Rule] | None = None
+
+    @property
+    def is_substitute(self) -> bool:
+        """Whether the CPU runs something else in its place."""
+        return self._own_function is not None
+
+    def run(self, tree: Tree) -> list[Any]:
+        args, kwargs = tree
+        with torch.no_grad():
+            if self._own_function is None:
+                result = self.overload(*args, **kwargs)
+            else:
+                with Trace() as trace:
+                    result = self._own_function(*args, **kwargs)
+                self._made = [combined(trace.rules)]
+        return [value for _, value in answers_of(self.facts, result, args, kwargs)]
+
+    def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
+        if self._made is not None:
+            return self._made * len(answers)
+        args, kwargs = tree
+        returned = sum(owner is None for owner in self.facts.returned)
+        lists = len(answers) != returned + len(self.facts.written)
+        return [
+            rule_for(
+                self.overload, args, kwargs, answer, 0 if lists else (at if at < returned else -1)
+            )
+            for at, answer in enumerate(answers)
+        ]
+
+    def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
+        args, kwargs = tree
+        pair = answers[:2]
+        if at != 1 or len(pair) < 2 or not all(isinstance(x, torch.Tensor) for x in pair):
+            return False
+        return picked(self.overload, args, kwargs, pair[0], pair[1])
+
+
+class FunctionSubject:
+    """A function of torch's Python interface.
+
+    :param written: positions, among the tensors of the arguments, of those it wrote to.
+    :param autocast: the dtype that autocast computed in on the device, if it was on.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], written: Sequence[int], autocast: torch.dtype | None
+    ) -> None:
+        self.function = function
+        self.writes = True
+        self.written = written
+        self.autocast = autocast
+        self._rule: Rule | None = None
+
+    def run(self, tree: Tree) -> list[Any]:
+        args, kwargs = tree
+        tensors = tensors_of(args, kwargs)
+        with torch.no_grad(), self._traced(tree):
+            result = self.function(*args, **kwargs)
+        return [value for _, value in function_answers(result, tensors, self.written)]
+
+    @contextlib.contextmanager
+    def _traced(self, tree: Tree) -> Iterator[None]:
+        try:
+            with Trace() as trace, _cast_as(self.autocast, tree):
+                yield
+        except RandomCallError:
+            raise NotComparableError("it draws random numbers") from None
+        if trace.uninitialised and not trace.rules:
+            raise NotComparableError("its result is uninitialised memory")
+        self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
+
+    def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
+        return [self._rule or _longest(tree)] * len(answers)
+
+    def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
+        return False
+
+
+class GradientSubject(FunctionSubject):
+    """The gradients of a function's inputs; the tree's third part is what came into its outputs.
+
+    :param wanted: positions, among the tensors of the arguments, whose gradients are compared.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        written: Sequence[int],
+        autocast: torch.dtype | None,
+        wanted: Sequence[int],
+    ) -> None:
+        super().__init__(function, written, autocast)
+        self.wanted = wanted
+
+    def run(self, tree: Tree) -> list[Any]:
+        args, kwargs, incoming = tree
+        leaves = {
+            id(x): x.detach().requires_grad_() for x in tensors_of(args, kwargs) if x.requires_grad
+        }
+        inputs = [leaves[id(x)] for x in (tensors_of(args, kwargs)[at] for at in self.wanted)]
+
+        def used(value: Any) -> Any:
+            leaf = leaves.get(id(value))
+            # A leaf must not be written to; what is computed from one may.
+            return value if leaf is None else leaf.clone()
+
+        clones: dict[int, Any] = {}
+
+        def once(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor):
+                return value
+            return clones.setdefault(id(value), used(value))
+
+        with torch.enable_grad(), self._traced(tree):
+            new_args, new_kwargs = tree_map(once, (args, kwargs))
+            result = self.function(*new_args, **new_kwargs)
+            outputs = outputs_of(result, tensors_of(new_args, new_kwargs), self.written)
+            pairs = [
+                (output, gradient)
+                for output, gradient in zip(outputs, incoming, strict=False)
+                if gradient is not None and output.requires_grad
+            ]
+            if not pairs:
+                raise NotComparableError("on the CPU no output has a gradient")
+            found = torch.autograd.grad(
+                [output for output, _ in pairs],
+                inputs,
+                [gradient.to(output.dtype) for output, gradient in pairs],
+                allow_unused=True,
+            )
+        return list(found)
+
+    def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
+        rule = self._rule or _longest(tree)
+        # What arrives along all paths is summed up, and much of it may cancel on the way.
+        return [Rule(rule.op_class, rule.terms, rule.roundings, normwise=True)] * len(answers)
+
+
+def outputs_of(
+    result: Any, tensors: Sequence[torch.Tensor], written: Sequence[int]
+) -> list[torch.Tensor]:
+    """The tensors that a function of Python made: returned ones, else those it wrote."""
+    return tensors_of(result) or [tensors[at] for at in written]
+
+
+def function_answers(
+    result: Any, tensors: Sequence[torch.Tensor], written: Sequence[int]
+) -> Answers:
+    """What a function of Python returned, but for arguments that it wrote, and these."""
+    changed = {id(tensors[at]) for at in written}
+    leaves = [leaf for leaf in tree_leaves(result) if id(leaf) not in changed]
+    found: Answers = [(f"output {at}", leaf) for at, leaf in enumerate(leaves)]
+    return [*found, *((f"argument {at}", tensors[at]) for at in written)]
+
+
+def _longest(tree: Tree) -> Rule:
+    """Of a function that the CPU never ran: no sum is longer than its largest argument."""
+    return Rule(OpClass.REDUCTION, max((x.numel() for x in tensors_of(tree)), default=1))
+
+
+@contextlib.contextmanager
+def _cast_as(dtype: torch.dtype | None, tree: Tree) -> Iterator[None]:
+    """The device's autocast on the CPU; float64 arguments show that a reference is computed."""
+    wide = any(x.dtype == torch.float64 for x in tensors_of(tree))
+    if dtype is None or wide:
+        yield
+        return
+    with torch.autocast("cpu", dtype=dtype, cache_enabled=False):
+        yield

@@ -1,0 +1,81 @@
+"""What an overload answers, and which rules hold for what a function runs inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from dl_optools.compare.op_classes import Rule, draws, is_uninitialised, rule_for
+from dl_optools.mode_stack import enter, leave
+from dl_optools.schema import Signature, signature
+from dl_optools.tensors import tensors_of
+
+Answers = list[tuple[str, Any]]
+
+
+def answers_of(
+    facts: Signature, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Answers:
+    """What an overload returned, but for arguments that it returns again, and what it wrote."""
+    parts = [result] if len(facts.returned) == 1 else list(result or ())
+    found: Answers = []
+    for at, (part, owner) in enumerate(zip(parts, facts.returned, strict=False)):
+        if owner is None:
+            leaves = tree_leaves(part)
+            for index, leaf in enumerate(leaves):
+                found.append((f"output {at}" + (f"[{index}]" if len(leaves) > 1 else ""), leaf))
+    bound = facts.bind(args, kwargs)
+    for name in facts.names:
+        if name in facts.written:
+            tensors = tensors_of(bound.get(name))
+            for index, tensor in enumerate(tensors):
+                label = f"argument {name}" + (f"[{index}]" if len(tensors) > 1 else "")
+                found.append((label, tensor))
+    return found
+
+
+class RandomCallError(Exception):
+    """What runs inside would draw random numbers."""
+
+
+class Trace(TorchDispatchMode):
+    """What the dispatcher computes inside: the rule of each overload.
+
+    Random overloads raise :class:`RandomCallError` instead: the numbers are the program's.
+    """
+
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)
+        self.rules: list[Rule] = []
+        self.uninitialised = False
+
+    # In threads of a tool: torch notes modes that enter by themselves for all threads.
+
+    def __enter__(self) -> Trace:
+        enter(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        facts = signature(func)
+        if draws(func, args, kwargs):
+            raise RandomCallError(str(func))
+        result = func(*args, **kwargs)
+        if is_uninitialised(func):
+            self.uninitialised = True
+        elif not facts.view:
+            rules = [
+                rule_for(func, args, kwargs, value, at)
+                for at, (_, value) in enumerate(answers_of(facts, result, args, kwargs))
+            ]
+            # A call counts once, with the longest of its sums.
+            judged = [rule for rule in rules if rule.judged]
+            if judged:
+                self.rules.append(max(judged, key=lambda rule: rule.terms))
+        return result

@@ -1,0 +1,1 @@
+"""Programs that run with tools on, from their import of torch to their end."""

@@ -1,0 +1,112 @@
+"""Tools in a program that was started with them: they run from ``import torch`` to its end."""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import sys
+from collections.abc import Mapping
+from multiprocessing import util
+from typing import Any
+
+from dl_optools import levels
+from dl_optools.bisect.name_collector import NameCollector
+from dl_optools.features import make_tool
+from dl_optools.launching.launch import (
+    DEVICE_VARIABLE,
+    LEVEL_VARIABLE,
+    NOTES_VARIABLE,
+    STARTED,
+    TOOLS_VARIABLE,
+    WRONG_USE,
+    note,
+    tools_of,
+)
+from dl_optools.launching.unmet import Unmet, note_unmet
+from dl_optools.names import Level
+from dl_optools.tool import Tool
+
+_running: list[Tool] = []
+_names: dict[Tool, str] = {}
+_process = 0
+
+
+def start(environ: Mapping[str, str]) -> list[Tool]:
+    """Start the tools that ``DL_TOOLS`` names, in this thread; they stop when the process ends.
+
+    ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
+    cannot start is said to, and the program runs without it.
+
+    :raises SystemExit: a tool cannot start, and a command that can say so started the program.
+    """
+    global _process
+    wanted = environ.get(TOOLS_VARIABLE, "")
+    _process = os.getpid()
+    options: dict[str, Any] = {
+        "level": environ.get(LEVEL_VARIABLE) or None,
+        "device": environ.get(DEVICE_VARIABLE) or None,
+    }
+    makers: list[tuple[str, Any]] = []
+    names = [part.strip() for part in wanted.split(",")]
+    if NameCollector.feature in names:
+        names.remove(NameCollector.feature)
+        makers.append((NameCollector.feature, lambda: NameCollector(**options)))
+    if any(names):
+        # What changes operators starts first: others meet calls before it does.
+        for each in sorted(tools_of(",".join(names)), key=lambda x: not x.changes):
+            makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
+    for name, make in makers:
+        try:
+            tool = make()
+            # The command that started the program says it, for all of its processes.
+            tool.says_unmet = False
+            _names[tool] = name
+            _running.append(tool.start())
+        except Exception as error:  # noqa: BLE001 - the program has to run
+            note(environ, f"{name} does not run: {error}")
+            if environ.get(NOTES_VARIABLE):
+                stop()
+                raise SystemExit(WRONG_USE) from None
+        else:
+            note(environ, f"{STARTED}{name}, process {os.getpid()}")
+    if multiprocessing.parent_process() is None:
+        atexit.register(stop)
+    else:
+        # Processes of multiprocessing end without atexit.
+        util.Finalize(None, stop, exitpriority=0)
+    os.register_at_fork(after_in_child=_leave_to_parent)
+    return list(_running)
+
+
+def stop() -> None:
+    """Stop the tools, the last one first."""
+    if os.getpid() != _process:
+        return
+    while _running:
+        tool = _running.pop()
+        try:
+            tool.stop()
+        except Exception as error:  # noqa: BLE001 - the others have results, too
+            sys.stderr.write(
+                f"dl-optools: {type(tool).__name__} failed at its end: "
+                f"{type(error).__name__}: {error}\n"
+            )
+        selection = tool.selection
+        if selection.asked:
+            patterns = selection.unmet()
+            everything = len(patterns) == len(selection.include)
+            note_unmet(os.environ, Unmet(_names[tool], patterns, everything))
+        else:
+            note_unmet(os.environ, Unmet(_names[tool], {}, True, asked=False))
+
+
+def _leave_to_parent() -> None:
+    """A forked child has no threads to write results: tools that only observe let it be."""
+    for tool in _running:
+        if tool.feature in ("fallback", "cast_dtype"):
+            continue
+        for level in Level:
+            if levels.has(tool, level):
+                levels.remove(tool, level)
+    _running.clear()

@@ -1,0 +1,52 @@
+"""Memory over time, as a page for the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dl_optools.pages import page, svg
+
+if TYPE_CHECKING:
+    from dl_optools.monitor.process_monitor import Sample
+
+
+def report(samples: Sequence[Sample], pid: int) -> str:
+    """A page with the host's and the device's memory over time."""
+    host = [(x.seconds, x.host_rss) for x in samples]
+    used = [y for x in samples if (y := _device(x)) is not None]
+    most = [(f"{max((y for _, y in host), default=0):,.0f} MiB", "host memory at most")]
+    if used:
+        most.append((f"{max(used):,.0f} MiB", "device memory at most"))
+    sections = [
+        page.heading(f"Memory of process {pid}", [f"{len(samples)} samples"]),
+        page.tiles(most),
+        page.section(
+            "Host",
+            "Resident memory.",
+            svg.over_time([svg.Line(host, "host", "first")], ("seconds", "MiB")),
+        ),
+    ]
+    if used:
+        own = [(x.seconds, y) for x in samples if (y := x.device_allocated) is not None]
+        kept = [(x.seconds, y) for x in samples if (y := x.device_reserved) is not None]
+        every = [(x.seconds, y) for x in samples if (y := x.device_used) is not None]
+        lines = [svg.Line(own, "in tensors", "first"), svg.Line(kept, "reserved", "second")]
+        words = [("forward", "in tensors of the process"), ("backward", "reserved by it")]
+        if not own:
+            lines, words = [svg.Line(every, "in use", "first")], [("forward", "of all processes")]
+        sections.append(
+            page.section(
+                samples[0].device,
+                "The device's memory.",
+                page.key(words),
+                svg.over_time(lines, ("seconds", "MiB")),
+            )
+        )
+    return page.page(f"Memory of process {pid}", sections)
+
+
+def _device(sample: Sample) -> float | None:
+    if sample.device_reserved is not None:
+        return sample.device_reserved
+    return sample.device_used

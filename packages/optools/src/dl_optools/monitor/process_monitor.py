@@ -1,0 +1,273 @@
+"""Memory of a process and of the device over time: a CSV file and a plot.
+
+    python -m dl_optools.monitor.process_monitor --pid 4711 --interval 1
+
+What a process itself holds of a device only the process can tell; of others, the device's memory
+in use is noted, by whomever.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from typing_extensions import Self
+
+from dl_optools.monitor.memory_report import report
+from dl_optools.options import read
+from dl_optools.outputs import results_directory, unused
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One moment; sizes in MiB, None where nobody tells.
+
+    :ivar seconds: since the monitor began.
+    :ivar host_rss: memory of the host that the process has.
+    :ivar device_allocated: in tensors of this process; ``device_reserved``: with what its allocator
+        keeps.
+    :ivar device_used: of all processes; ``device_total``: what there is.
+    """
+
+    time: str
+    seconds: float
+    pid: int
+    host_rss: float
+    device: str = ""
+    device_allocated: float | None = None
+    device_reserved: float | None = None
+    device_used: float | None = None
+    device_total: float | None = None
+
+
+COLUMNS = tuple(field.name for field in fields(Sample))
+
+
+def host_memory(pid: int) -> int | None:
+    """Bytes of the host's memory that a process has (its resident set); None: it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # A process that has ended and that nobody has waited for.
+    if state == "Z":
+        return None
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class DeviceMemory:
+    """Memory of one accelerator, by whatever torch knows of it.
+
+    :param own: this process is the one that is looked at.
+    """
+
+    def __init__(self, index: int, own: bool) -> None:
+        import torch
+
+        accelerator = torch.accelerator.current_accelerator()
+        assert accelerator is not None
+        self.name = f"{accelerator.type}:{index}"
+        self._index, self._own = index, own
+        self._torch = torch.accelerator
+
+    def read(self) -> dict[str, float | None]:
+        """In MiB, by the names of :class:`Sample`."""
+        values: dict[str, float | None] = {}
+        if self._own:
+            values["device_allocated"] = self._of(self._torch.memory_allocated)
+            values["device_reserved"] = self._of(self._torch.memory_reserved)
+        try:
+            free, total = self._torch.get_memory_info(self._index)
+        except (RuntimeError, NotImplementedError):
+            return values
+        return {**values, "device_used": (total - free) / _MIB, "device_total": total / _MIB}
+
+    def _of(self, ask: Callable[[int], int]) -> float | None:
+        try:
+            return ask(self._index) / _MIB
+        except (RuntimeError, NotImplementedError):
+            return None
+
+
+def _devices(own: bool) -> list[DeviceMemory]:
+    try:
+        import torch
+    except ImportError:
+        return []
+    if torch.accelerator.current_accelerator() is None:
+        return []
+    return [DeviceMemory(index, own) for index in range(torch.accelerator.device_count())]
+
+
+class ProcessMonitor:
+    """Looks at a process from a thread of its own, until it stops or the process ends.
+
+    Writes ``op_tools_results/process_monitor_result/process_monitor_result_<device>_pid<pid>_
+    <label>_<time>.csv`` and, at the end, a plot beside it. Variables: ``label``, and
+    ``OP_TOOLS_MAX_CACHE_SIZE`` for the lines to keep before they are written (1).
+
+    :param pid: None: this process.
+    :param interval: seconds between samples.
+    :param devices: look at accelerators, too. Of another process, that makes this one use them.
+    :param label: part of the files' names; None: the variable.
+    :param directory: where to write instead.
+    :param clock: seconds, never going back.
+    :raises ValueError: the interval is not above 0.
+    :raises ProcessLookupError: there is no such process.
+    """
+
+    def __init__(
+        self,
+        pid: int | None = None,
+        interval: float = 1.0,
+        *,
+        devices: bool = True,
+        label: str | None = None,
+        directory: Path | str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not interval > 0:
+            raise ValueError(f"[ProcessMonitor] interval={interval}: seconds, above 0")
+        self.pid = os.getpid() if pid is None else pid
+        if host_memory(self.pid) is None:
+            raise ProcessLookupError(f"[ProcessMonitor] there is no process {self.pid}")
+        self.interval = interval
+        self.samples: list[Sample] = []
+        """All of them, the first device's in memory and in the plot."""
+        self._devices = _devices(self.pid == os.getpid()) if devices else []
+        self._cache = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1, "a count of lines")
+        self._unwritten: list[Sample] = []
+        self._clock = clock
+        self._begun = clock()
+        # In small letters, as its users know it.
+        label = os.environ.get("label", "") if label is None else label  # noqa: SIM112
+        kind = self._devices[0].name.partition(":")[0] if self._devices else "host"
+        stamp = time.strftime("%Y%m%d_%H%M%S")
+        name = f"process_monitor_result_{kind}_pid{self.pid}_{_safe(label)}_{stamp}.csv"
+        where = Path(directory) if directory else results_directory("process_monitor_result")
+        where.mkdir(parents=True, exist_ok=True)
+        self.path = unused(where / name)
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> Self:
+        """Look at once and then after each interval.
+
+        :raises RuntimeError: it runs already.
+        """
+        if self._thread is not None:
+            raise RuntimeError("[ProcessMonitor] it runs already; stop it first")
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run, name="dl-process-monitor", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Look a last time, write what is left, and draw the plot."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.sample()
+        self._flush()
+        self.path.with_suffix(".html").write_text(report(self.samples, self.pid), encoding="utf-8")
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until the process ends, or for so many seconds."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def sample(self) -> bool:
+        """Look once. False: the process is gone."""
+        rss = host_memory(self.pid)
+        if rss is None:
+            return False
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S")
+        seconds = round(self._clock() - self._begun, 3)
+        found = [
+            Sample(moment, seconds, self.pid, rss / _MIB, device.name, **device.read())
+            for device in self._devices
+        ]
+        found = found or [Sample(moment, seconds, self.pid, rss / _MIB)]
+        self.samples.append(found[0])
+        self._unwritten += found
+        if len(self._unwritten) >= self._cache:
+            self._flush()
+        return True
+
+    def _run(self) -> None:
+        while self.sample() and not self._stopped.wait(self.interval):
+            pass
+
+    def _flush(self) -> None:
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            if file.tell() == 0:
+                writer.writerow(COLUMNS)
+            for sample in self._unwritten:
+                writer.writerow(
+                    "" if x is None else f"{x:.3f}" if isinstance(x, float) else x
+                    for x in astuple(sample)
+                )
+        self._unwritten.clear()
+
+
+def _safe(label: str) -> str:
+    return "".join(x if x.isalnum() or x in "-." else "_" for x in label)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``dl monitor``."""
+    parser.add_argument("--pid", type=int, required=True, help="the process to look at")
+    parser.add_argument("--interval", type=float, default=1.0, help="seconds between samples")
+    parser.add_argument("--duration", type=float, help="stop after so many seconds")
+    parser.add_argument("--no-devices", action="store_true", help="look at the host only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look until the process ends or Ctrl-C is pressed."""
+    try:
+        monitor = ProcessMonitor(
+            arguments.pid, arguments.interval, devices=not arguments.no_devices
+        )
+    except (ProcessLookupError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    monitor.start()
+    try:
+        monitor.wait(arguments.duration)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        monitor.stop()
+    sys.stdout.write(f"{monitor.path}\n{monitor.path.with_suffix('.html')}\n")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m dl_optools.monitor.process_monitor",
+        description=(__doc__ or "").splitlines()[0],
+    )
+    configure(parser)
+    return run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

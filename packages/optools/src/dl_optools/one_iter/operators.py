@@ -1,0 +1,135 @@
+"""What every function of torch took and returned in one training step, for a :class:`.OneIter`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._pytree import keystr, tree_flatten_with_path
+
+from dl_optools.bundle.errors import NotStorableError
+from dl_optools.bundle.values import Table, encode
+from dl_optools.call import OpCall
+from dl_optools.names import Level
+from dl_optools.operators import is_known
+from dl_optools.tensors import tensors_of
+from dl_optools.tool import Tool
+
+if TYPE_CHECKING:
+    from dl_optools.one_iter.recording import OneIter
+
+
+def labelled(tree: Any) -> dict[str, torch.Tensor]:
+    """The tensors of a tree by their places in it."""
+    leaves, _ = tree_flatten_with_path(tree)
+    return {keystr(path): x for path, x in leaves if isinstance(x, torch.Tensor)}
+
+
+def labelled_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """The tensors of a call by their places in its arguments."""
+    return {
+        **{f"args{place}": x for place, x in labelled(tuple(args)).items()},
+        **{f"kwargs{place}": x for place, x in labelled(dict(kwargs)).items()},
+    }
+
+
+class OperatorRecording(Tool):
+    """Records functions of torch; what the owner's ``teacher_forcing`` asks for is done here."""
+
+    feature = "one_iter"
+    variable = "ONE_ITER"
+    default_level = Level.API
+
+    def __init__(self, owner: OneIter) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def wants(self, name: str, function: Any) -> bool:
+        return super().wants(name, function) and is_known(name, Level.API)
+
+    def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        # On all devices: what is counted must be the same wherever the step runs.
+        return True
+
+    def handle(self, call: OpCall) -> Any:
+        owner = self._owner
+        record = owner.new_record("operator", call.name, owner.module)
+        inputs = labelled_arguments(call.args, call.kwargs)
+        if owner.forcing is not None:
+            owner.forcing.inputs(record, inputs)
+        record.inputs = owner.stored(inputs)
+        replay = _replay(call, inputs)
+        given = tensors_of(call.args, call.kwargs)
+        versions = [_version(x) for x in given]
+        states = _random_states(given)
+        watch = owner.watch(record, inputs)
+        result = call.proceed()
+        written = [
+            at
+            for at, (x, before) in enumerate(zip(given, versions, strict=True))
+            if before is None or _version(x) != before
+        ]
+        ours = {id(given[at]) for at in written}
+        outputs = {
+            f"output{place}": x for place, x in labelled(result).items() if id(x) not in ours
+        }
+        outputs |= {f"argument {at}": given[at] for at in written}
+        record.random = any(
+            not x.equal(y) for x, y in zip(states, _random_states(given), strict=True)
+        )
+        if owner.forcing is not None and record.random:
+            owner.forcing.outputs(record, outputs)
+        record.outputs = owner.stored(outputs)
+        if replay is not None:
+            record.replay = {**replay, "written": written}
+        if not record.inputs and not record.outputs:
+            return result
+        owner.finished(record)
+        if owner.forcing is not None:
+            owner.forcing.gradients(record, outputs)
+        if watch.attach(list(outputs.values())):
+            owner.watches.add(watch)
+        return result
+
+
+def _replay(call: OpCall, inputs: Mapping[str, torch.Tensor]) -> dict[str, Any] | None:
+    """The arguments as JSON, with the places of tensors; see :mod:`.bundle.values`."""
+    table = Table()
+    try:
+        args, kwargs = encode(tuple(call.args), table), encode(dict(call.kwargs), table)
+    except NotStorableError:
+        return None
+    places = {id(x): place for place, x in inputs.items()}
+    if len(table.tensors) != len(table.own) or any(id(x) not in places for x in table.own):
+        return None
+    device = next((x.device.type for x in table.own), "cpu")
+    return {
+        "args": args,
+        "kwargs": kwargs,
+        "tensors": [places[id(x)] for x in table.own],
+        "needs_gradient": [x.requires_grad for x in table.own],
+        "autocast": _autocast(device),
+    }
+
+
+def _autocast(device: str) -> str | None:
+    if not torch.is_autocast_enabled(device):
+        return None
+    return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
+
+
+def _random_states(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """States of the generators that a call may draw from."""
+    states = [torch.get_rng_state()]
+    for device in sorted(
+        {x.device for x in given if x.device.type not in ("cpu", "meta")}, key=str
+    ):
+        module = torch.get_device_module(device)
+        if hasattr(module, "get_rng_state"):
+            states.append(module.get_rng_state(device))
+    return states
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    return None if tensor.is_inference() else int(tensor._version)

@@ -1,0 +1,1 @@
+"""Where nan and inf come from."""

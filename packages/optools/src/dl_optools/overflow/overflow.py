@@ -1,0 +1,150 @@
+"""Where nan and inf come from."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+import torch
+
+from dl_optools.backward_graph import Gradients, GradientWatch, Watches
+from dl_optools.call import OpCall
+from dl_optools.csv_file import CsvFile
+from dl_optools.modules import MODULE_PATH
+from dl_optools.names import Level, short_name
+from dl_optools.options import read
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResults
+from dl_optools.overflow.values import has_values, statistics
+from dl_optools.stacks import Frame, program_stack
+from dl_optools.tensors import tensors_of, versions, written
+from dl_optools.tool import Condition, Tool
+
+
+class OpOverflowCheck(Tool):
+    """Looks at the values of all inputs, outputs and gradients of operators.
+
+    Says which tensors hold nan or inf and where, and which operator was the first to make them of
+    finite values, in forward or backward. A rising minimum, maximum or norm tells before that
+    happens. At the end it shows a line for each operator, and writes one for each tensor to
+    ``op_tools_results/op_overflow_check_result/op_overflow_check_info_<run>.csv``. Variables:
+    ``OP_OVERFLOW_CHECK_LIST``, ``OP_OVERFLOW_CHECK_DISABLE_LIST``, and ``OP_TOOLS_MAX_CACHE_SIZE``
+    for how many lines are kept before they are written.
+
+    :param directory: where to write instead.
+    :param stream: where to show the table; None: stderr.
+    :raises OptionError: the variable does not hold a number.
+    """
+
+    feature = "overflow_check"
+    variable = "OVERFLOW_CHECK"
+    observes = True
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+        directory: Path | str | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        self._directory = None if directory is None else Path(directory)
+        self._stream = stream
+        self._batch = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
+        self._watches = Watches()
+        self.results = OverflowResults()
+
+    def opened(self) -> None:
+        self.results = OverflowResults()
+        directory = self._directory or results_directory("op_overflow_check_result")
+        path = unused(directory / f"op_overflow_check_info_{run_stamp()}.csv")
+        self._file = CsvFile(path, COLUMNS, self._batch)
+        MODULE_PATH.open()
+
+    def closed(self) -> None:
+        MODULE_PATH.close()
+        self._watches.detach()
+        if self._file.close():
+            stream = sys.stderr if self._stream is None else self._stream
+            stream.write(f"{self.results.text()}written to {self._file.path}\n")
+
+    def handle(self, call: OpCall) -> Any:
+        self.results.calls += 1
+        call.module = call.module or MODULE_PATH.current()
+        given = tensors_of(call.args, call.kwargs)
+        before = versions(given)
+        # Before the call: it may write to them.
+        inputs = self._check(call, "input", given)
+        report = partial(self._report, call.number, call.name, call.module, program_stack())
+        watch = GradientWatch(given, report) if self.level is Level.API else None
+        result = call.proceed()
+        results = tensors_of(result)
+        changed = [x for x in written(given, before) if not any(x is y for y in results)]
+        if watch is not None and watch.attach([*results, *changed]):
+            self._watches.add(watch)
+        outputs = self._check(call, "output", [*results, *changed])
+        origin = None
+        bad = tuple(x for x in outputs if not x.values.finite)
+        if bad and all(x.values.finite for x in inputs) and not _on_purpose(call):
+            origin = Origin(
+                call.number, call.name, call.module, call.backward, bad, program_stack()
+            )
+        self._add([*inputs, *outputs], origin)
+        return result
+
+    def _check(self, call: OpCall, kind: str, tensors: Sequence[torch.Tensor]) -> list[Checked]:
+        return [
+            Checked(call.number, call.name, f"{kind} {at}", statistics(x), call.module)
+            for at, x in enumerate(tensors)
+            if has_values(x)
+        ]
+
+    def _report(
+        self,
+        number: int,
+        name: str,
+        module: str,
+        stack: tuple[Frame, ...],
+        found: Gradients,
+    ) -> None:
+        """Check the gradients of one call."""
+        parts: list[list[Checked]] = [
+            [
+                Checked(number, name, f"{kind} {at}", statistics(x), module)
+                for at, x in enumerate(gradients)
+                if x is not None and has_values(x)
+            ]
+            for kind, gradients in (("grad_output", found.outputs), ("grad_input", found.inputs))
+        ]
+        came, sent = parts
+        bad = tuple(x for x in sent if not x.values.finite)
+        origin = None
+        if bad and came and all(x.values.finite for x in came):
+            origin = Origin(number, name, module, True, bad, stack)
+        self._add([*came, *sent], origin)
+
+    def _add(self, checked: list[Checked], origin: Origin | None) -> None:
+        self.results.add(checked, origin)
+        self._file.add(one.row() for one in checked)
+
+
+def _on_purpose(call: OpCall) -> bool:
+    """Whether nan or inf were asked for, or the memory is what was there before."""
+    values = (*call.args, *call.kwargs.values())
+    if any(isinstance(x, (float, complex)) and not _finite(x) for x in values):
+        return True
+    # `empty`, `new_empty`, `empty_like` and their likes leave values open.
+    return "EMPTY" in short_name(call.name).split("_")
+
+
+def _finite(number: complex) -> bool:
+    return math.isfinite(number.real) and math.isfinite(number.imag)

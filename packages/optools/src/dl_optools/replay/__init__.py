@@ -1,0 +1,1 @@
+"""Captured calls run again: checked, timed, or made into scripts."""

@@ -1,0 +1,223 @@
+"""Whether a replayed call is right: this run of it, and what was recorded.
+
+Both are judged as autocompare judges calls, see :mod:`.compare.judging`. Where there is no
+reference, they are compared with each other.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.reader import Bundle
+from dl_optools.bundle.standalone import default_dtype
+from dl_optools.bundle.values import dtype_of
+from dl_optools.compare.call_comparison import CheckedCall
+from dl_optools.compare.comparison import (
+    OutputComparison,
+    compare_tensors,
+    compare_values,
+    dtype_name,
+)
+from dl_optools.compare.judging import judge
+from dl_optools.compare.op_classes import Rule, draws
+from dl_optools.compare.tolerance_options import ComparisonOptions
+from dl_optools.names import short_name
+from dl_optools.replay.calls import BundleCalls, Pair
+from dl_optools.replay.run import Outcome, is_random, run
+from dl_optools.schema import Overload
+
+
+@dataclass(frozen=True)
+class PartCheck:
+    """One result, written argument or gradient.
+
+    :ivar name: as autocompare names it: ``output 0``, ``argument self``, ``gradient of input 1``.
+    :ivar here: the largest error of this run in units of the bound, or of the tolerance that a
+        variable sets in its place; nan where nothing was compared.
+    :ivar recorded: the same of what was recorded.
+    :ivar detail: what is wrong, in words; empty if nothing is.
+    """
+
+    name: str
+    here: float = math.nan
+    recorded: float = math.nan
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.detail
+
+
+@dataclass
+class CheckResult:
+    """The outcome of one check.
+
+    :ivar notes: what could not be checked, and why.
+    """
+
+    parts: list[PartCheck] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return all(part.ok for part in self.parts)
+
+
+def check(
+    bundle: Bundle,
+    device: torch.device | str = "cpu",
+    *,
+    backward: bool = True,
+    options: ComparisonOptions | None = None,
+) -> CheckResult:
+    """Replay a call once and judge what came of it and what was recorded.
+
+    :param options: tolerances in place of the bound; None: those of the variables.
+    :raises BundleError: nothing was recorded to compare with, or see :func:`.replay.run.run`.
+    :raises OptionError: a variable's value does not fit.
+    """
+    document = bundle.document
+    if document.error is not None:
+        raise BundleError(
+            f"[bundle] {bundle.path}: the captured call raised {document.error!r}; there is no "
+            "result to compare with"
+        )
+    device = torch.device(device)
+    options = options or ComparisonOptions(os.environ)
+    found = CheckResult()
+    outcome = run(bundle, device, backward=backward)
+    calls = BundleCalls(bundle, outcome)
+    pairs = [calls.forward()]
+    gradients = calls.backward() if backward else None
+    if gradients is not None:
+        pairs.append(gradients)
+    elif backward and document.context["grad"] and any(x.requires_grad for x in outcome.inputs):
+        found.notes.append("no gradients were captured")
+    comparable = _comparable(bundle, device, found.notes)
+    random = comparable and _draws(bundle, outcome)
+    if random:
+        found.notes.append("it draws random numbers: there is no reference in float64")
+    with default_dtype(dtype_of(document.context["default_dtype"], "context")):
+        for pair in pairs:
+            found.parts += [PartCheck(name, detail=text) for name, text in pair.missing.items()]
+            if not comparable:
+                found.parts += _by_kind(pair)
+            elif random:
+                found.parts += _directly(pair)
+            else:
+                found.parts += _judged(pair, options, found.notes)
+    return found
+
+
+def _comparable(bundle: Bundle, device: torch.device, notes: list[str]) -> bool:
+    document = bundle.document
+    # `empty`, `empty_like`, `new_empty`: what happens to be in memory.
+    if "EMPTY" in short_name(document.operator):
+        notes.append("its result is not initialised: only shape and dtype are compared")
+        return False
+    if is_random(bundle) and device.type != document.device:
+        notes.append(
+            f"it draws random numbers, and {device.type} draws others than {document.device}: "
+            "only shapes and dtypes are compared"
+        )
+        return False
+    return True
+
+
+def _draws(bundle: Bundle, outcome: Outcome) -> bool:
+    function = bundle.function
+    return is_random(bundle) or (
+        isinstance(function, Overload) and draws(function, outcome.args, outcome.kwargs)
+    )
+
+
+def _judged(pair: Pair, options: ComparisonOptions, notes: list[str]) -> list[PartCheck]:
+    """The verdict of autocompare on both."""
+    if not pair.here.answers:
+        return []
+    here, recorded = judge(pair.here, options), judge(pair.recorded, options)
+    if here.reason or recorded.reason:
+        notes.append(
+            f"there is no reference: {here.reason or recorded.reason}; this run is compared with "
+            "what was recorded"
+        )
+        return _directly(pair)
+    mine = {part.output: part for part in here.parts}
+    theirs = {part.output: part for part in recorded.parts}
+    parts = []
+    for name in dict.fromkeys([*_labels(pair.here), *_labels(pair.recorded), *mine, *theirs]):
+        if name in pair.missing:
+            continue
+        one, two = (side.get(name, OutputComparison(name, True)) for side in (mine, theirs))
+        detail = [_text(one, "here"), _text(two, "as recorded")]
+        parts.append(PartCheck(name, one.units, two.units, "\n".join(filter(None, detail))))
+    return parts
+
+
+def _text(part: OutputComparison, where: str) -> str:
+    if part.ok:
+        return ""
+    return f"{part.output} {where}{part.detail.removeprefix(part.output)}"
+
+
+def _labels(call: CheckedCall) -> list[str]:
+    return [label for label, value in call.answers if value is not None]
+
+
+def _by_kind(pair: Pair) -> list[PartCheck]:
+    """Shapes and dtypes alone."""
+    return [PartCheck(label, detail=_kinds(label, got, want)) for label, got, want in _both(pair)]
+
+
+def _directly(pair: Pair) -> list[PartCheck]:
+    """This run with what was recorded, which may be off by the bound as well."""
+    rules = pair.here.subject.rules(pair.here.tree, [value for _, value in pair.here.answers])
+    by_label = dict(zip((label for label, _ in pair.here.answers), rules, strict=True))
+    parts = []
+    for label, got, want in _both(pair):
+        detail = _kinds(label, got, want)
+        part = OutputComparison(label, not detail, math.nan, detail=detail)
+        if not detail:
+            part = _compared(label, got, want, by_label[label])
+        parts.append(PartCheck(label, part.units, detail=part.detail))
+    return parts
+
+
+def _compared(label: str, got: Any, want: Any, rule: Rule) -> OutputComparison:
+    if not isinstance(got, torch.Tensor):
+        return compare_values(label, got, want)
+    if not rule.judged:
+        return OutputComparison(label, True)
+    try:
+        return compare_tensors(label, got, want, rule)
+    except TypeError:
+        # A dtype that the bound does not know.
+        same = got.contiguous().view(torch.uint8).equal(want.contiguous().view(torch.uint8))
+        detail = "" if same else f"{label}: differs from what was recorded"
+        return OutputComparison(label, same, 0.0 if same else math.inf, detail=detail)
+
+
+def _both(pair: Pair) -> list[tuple[str, Any, Any]]:
+    recorded = dict(pair.recorded.answers)
+    return [
+        (label, value, recorded[label])
+        for label, value in pair.here.answers
+        if label in recorded and value is not None
+    ]
+
+
+def _kinds(label: str, got: Any, want: Any) -> str:
+    kinds = [_kind(x) for x in (got, want)]
+    return "" if kinds[0] == kinds[1] else f"{label}: {kinds[0]} here, {kinds[1]} recorded"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{dtype_name(value.dtype)}{list(value.shape)}"
+    return type(value).__name__

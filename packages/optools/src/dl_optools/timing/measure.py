@@ -1,0 +1,200 @@
+"""How long operators take, forward and backward, and what of a step that is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+import torch
+
+from dl_optools import levels
+from dl_optools.budget import Clock, Spending
+from dl_optools.call import OpCall
+from dl_optools.names import Level
+from dl_optools.options import read
+from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.sampling import SampledTool
+from dl_optools.timing.calls import CallsFile
+from dl_optools.timing.clocks import Stopwatch, stopwatch_for
+from dl_optools.timing.communication import communicates
+from dl_optools.timing.recorder import Recorder
+from dl_optools.timing.report import write_report
+from dl_optools.timing.results import TimeResults
+from dl_optools.timing.roofline import describe_device, measured_roofline
+from dl_optools.tool import Condition, Tool
+
+
+class _Overloads(Tool):
+    """Hands the dispatcher's overloads to the tool that times."""
+
+    feature = "measure_op_time"
+    variable = "TIME_MEASURE"
+    observes = True
+
+    def __init__(self, owner: OpTimeMeasure, recorder: Recorder, only_communication: bool) -> None:
+        super().__init__(
+            level=Level.DISPATCH,
+            ops=".*",
+            exclude=(),
+            device=owner.device,
+            condition=owner.condition,
+        )
+        self._recorder = recorder
+        self._only_communication = only_communication
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        return communicates(name) or not self._only_communication
+
+    def handle(self, call: OpCall) -> Any:
+        return self._recorder.overload(call)
+
+
+class OpTimeMeasure(SampledTool):
+    """Times operators: functions of Python with their part of backward, and the overloads in them.
+
+    Devices with events in their streams are not held up; on others each operator is followed by a
+    synchronisation, so that the order of work stays, but not its overlap. In most steps the tool
+    is absent: it measures as many as its budget allows, by default 2 % of the program's time.
+
+    At its end it writes to ``op_tools_results/op_time_measure_result`` the calls
+    (``op_elapsed_info_<run>.csv``), their sums by operator, shape and dtype
+    (``op_time_summary_<run>.csv``) and a report (``op_time_report_<run>.html``). Variables:
+    ``OP_TIME_MEASURE_LIST``, ``OP_TIME_MEASURE_DISABLE_LIST``, ``OP_TIME_MEASURE_EVERY``,
+    ``OP_TIME_MEASURE_BUDGET`` (see :class:`SampledTool`) and ``OP_TOOLS_MAX_CACHE_SIZE``.
+
+    :param level: ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
+        less; communication is timed in both.
+    :param roofline: at the end, measure what the device can do and compare with it; takes seconds.
+    :param directory: where to write instead.
+    :param stream: where to show a table at the end; None: stderr.
+    """
+
+    feature = "measure_op_time"
+    variable = "TIME_MEASURE"
+    default_level = Level.DISPATCH
+    observes = True
+    default_budget = 2.0
+
+    def __init__(
+        self,
+        *,
+        level: Level | str | None = None,
+        ops: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+        device: str | None = None,
+        condition: Condition | None = None,
+        every: int | None = None,
+        budget: float | str | None = None,
+        clock: Clock = time.perf_counter,
+        stopwatch: Stopwatch | None = None,
+        roofline: bool = True,
+        directory: Path | str | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        super().__init__(
+            level=level,
+            ops=ops,
+            exclude=exclude,
+            device=device,
+            condition=condition,
+            every=every,
+            budget=budget,
+            clock=clock,
+        )
+        self._given_stopwatch = stopwatch
+        self._roofline = roofline
+        self._directory = None if directory is None else Path(directory)
+        self._stream = stream
+        self._cache = read(
+            os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 5000, "a count of calls to keep in memory"
+        )
+        self.results = TimeResults()
+        """What was measured: complete once the tool has stopped."""
+
+    # Life
+
+    def opened(self) -> None:
+        assert self.device is not None
+        directory = self._directory or results_directory("op_time_measure_result")
+        directory.mkdir(parents=True, exist_ok=True)
+        self._paths = [
+            unused(directory / f"{name}_{run_stamp()}{ending}")
+            for name, ending in (
+                ("op_elapsed_info", ".csv"),
+                ("op_time_summary", ".csv"),
+                ("op_time_report", ".html"),
+            )
+        ]
+        self._calls = CallsFile(self._paths[0], self._cache)
+        self._watch = self._given_stopwatch or stopwatch_for(self.device)
+        self._own_before = self._watch.own
+        self._recorder = Recorder(self._watch, self.selection, self._calls)
+        self._overloads: _Overloads | None = None
+
+    def enter(self) -> None:
+        levels.add(self, Level.API)
+        # Who talks to other processes needs the dispatcher's level, everybody else the choice.
+        talks = torch.distributed.is_available() and torch.distributed.is_initialized()
+        if self.level is Level.DISPATCH or talks:
+            self._overloads = _Overloads(self, self._recorder, self.level is Level.API)
+            levels.add(self._overloads, Level.DISPATCH)
+
+    def leave(self) -> None:
+        levels.remove(self, Level.API)
+        if self._overloads is not None:
+            levels.remove(self._overloads, Level.DISPATCH)
+            self._overloads = None
+        self._recorder.unhook()
+
+    def handle(self, call: OpCall) -> Any:
+        return self._recorder.function(call)
+
+    def step_ended(self) -> None:
+        self._recorder.end_step()
+        self._recorder.resolve(wait=False)
+
+    def step_begins(self) -> None:
+        self._recorder.begin_step()
+
+    def spent(self) -> float:
+        before, self._own_before = self._own_before, self._watch.own
+        return (self._own_before - before) / 1e9
+
+    def closed(self) -> None:
+        if self.measuring:
+            self.budget.charge(self.spent())
+            self._recorder.end_step(whole=False)
+        self._recorder.resolve(wait=True)
+        spending = self.budget.spending()
+        super().closed()
+        self._report(spending)
+
+    def _report(self, spending: Spending) -> None:
+        profile = self._recorder.profile
+        elapsed, summary, report = self._paths
+        self._calls.close()
+        assert self.device is not None
+        self.results = results = TimeResults(
+            # Backward that never ran, and what came after the last step, left empty ones.
+            rows=[row for row in profile.rows.values() if row.calls],
+            device=describe_device(self.device),
+            clock=self._watch.name,
+            steps=profile.steps,
+            seconds=profile.seconds,
+            cold=self._recorder.cold and spending.steps > 1,
+            spending=spending,
+            left_out=self._recorder.left_out + self._calls.left_out,
+        )
+        if self._roofline and results.rows:
+            dtypes = sorted({dtype for row in results.rows for dtype in row.flops})
+            results.roofline = measured_roofline(self.device, dtypes)
+        results.write_csv(summary)
+        write_report(results, report)
+        stream = sys.stderr if self._stream is None else self._stream
+        stream.write(results.table() + "\n")
+        for path in (elapsed, summary, report):
+            stream.write(f"[OpTimeMeasure] {path}\n")

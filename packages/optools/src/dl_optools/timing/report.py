@@ -1,0 +1,220 @@
+"""The report of a time measurement, as a page for the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dl_optools.pages import page, svg
+from dl_optools.pages.page import Cell
+from dl_optools.timing.results import TimeResults, percent_text, rate_text, shapes_text
+from dl_optools.timing.spans import Row
+
+_BARS = 16
+_MOST_ROWS = 400
+
+
+def write_report(results: TimeResults, path: Path) -> None:
+    """One HTML file with plots and tables, which loads nothing from elsewhere."""
+    path.write_text(report(results), encoding="utf-8")
+
+
+def report(results: TimeResults) -> str:
+    """The text of the page."""
+    sections = [
+        page.heading("Operator times", results.notes()),
+        _tiles(results),
+        _division(results),
+        _operators(results),
+        _roofline(results),
+        _above(results),
+        _table(results, "function"),
+        _table(results, "overload"),
+    ]
+    return page.page("Operator times", [section for section in sections if section])
+
+
+def _milliseconds(results: TimeResults, seconds: float) -> str:
+    each = seconds / max(results.steps, 1) * 1e3
+    return f"{each:.3g} ms" if each < 100 else f"{each:.0f} ms"
+
+
+def _tiles(results: TimeResults) -> str:
+    known = [(_milliseconds(results, results.seconds), "a step")]
+    known.append((f"{1 - results.share(results.elsewhere):.0%}", "of it in operators"))
+    if results.spending is not None:
+        known.append((f"{results.spending.overhead:.2g} %", "time taken by the tool, on average"))
+    roofline = results.roofline
+    if roofline is not None and roofline.bandwidth:
+        known.append((rate_text(roofline.bandwidth, 1, "B"), "copy bandwidth, measured"))
+        for dtype, rate in sorted(roofline.flops.items()):
+            if rate:
+                known.append((rate_text(rate, 1, "FLOP"), f"{dtype} product, measured"))
+    return page.tiles(known)
+
+
+def _division(results: TimeResults) -> str:
+    rows = results.outermost()
+    backward = sum(x.seconds for x in rows if x.backward)
+    functions = sum(x.seconds for x in rows if not x.backward and x.level == "function")
+    others = sum(x.seconds for x in rows if not x.backward and x.level == "overload")
+    parts = [
+        ("forward", functions, "forward"),
+        ("backward", backward, "backward"),
+        ("other overloads", others, "third"),
+        ("no operator", results.elsewhere, "rest"),
+    ]
+    return page.section(
+        "Where a step goes",
+        "Forward and backward of Python functions, overloads that ran for none of them, and the "
+        "rest: Python itself, autograd, waiting for data.",
+        svg.strip([part for part in parts if part[1] > 0]),
+    )
+
+
+def _operators(results: TimeResults) -> str:
+    found: dict[str, dict[bool, float]] = {}
+    calls: dict[str, int] = {}
+    for row in results.outermost():
+        sums = found.setdefault(row.operator, {False: 0.0, True: 0.0})
+        sums[row.backward] += row.seconds
+        calls[row.operator] = calls.get(row.operator, 0) + (0 if row.backward else row.calls)
+    ranked = sorted(found.items(), key=lambda item: -sum(item[1].values()))[:_BARS]
+    lines = [
+        svg.Bar(
+            name,
+            [(sums[False], "forward"), (sums[True], "backward")],
+            f"{_milliseconds(results, sum(sums.values()))}, "
+            f"{results.share(sum(sums.values())):.1%}",
+            f"{name}: forward {_milliseconds(results, sums[False])}, backward "
+            f"{_milliseconds(results, sums[True])} a step; {calls[name]} calls measured",
+        )
+        for name, sums in ranked
+    ]
+    return page.section(
+        "Operators",
+        "Time of a step, with what runs inside of each.",
+        page.key([("forward", "forward"), ("backward", "backward")]),
+        svg.bars(lines),
+    )
+
+
+def _title(results: TimeResults, row: Row) -> str:
+    return (
+        f"{row.operator} {shapes_text(row.shapes, row.dtypes)} ({row.direction}): "
+        f"{_milliseconds(results, row.own)} a step, "
+        f"{rate_text(sum(row.flops.values()), row.seconds, 'FLOP')} "
+        f"{rate_text(row.bytes, row.seconds, 'B')} {percent_text(results.attained(row))}"
+    )
+
+
+def _measured(results: TimeResults) -> list[Row]:
+    """The rows that stand for kernels: overloads where they were timed."""
+    overloads = [row for row in results.rows if row.level == "overload"]
+    return overloads or [row for row in results.rows if row.level == "function"]
+
+
+def _roofline(results: TimeResults) -> str:
+    roofline = results.roofline
+    rows = [x for x in _measured(results) if x.flops and x.bytes and x.seconds]
+    if roofline is None or not roofline.bandwidth or not rows:
+        return ""
+    points = [
+        svg.Point(
+            sum(row.flops.values()) / row.bytes,
+            sum(row.flops.values()) / row.seconds,
+            row.seconds,
+            row.direction,
+            _title(results, row),
+        )
+        for row in rows
+    ]
+    low = min(point.x for point in points) / 2
+    lines = []
+    for dtype, rate in roofline.flops.items():
+        if rate:
+            corner = rate / roofline.bandwidth
+            high = max([corner * 4, *(point.x * 2 for point in points)])
+            start = min(low, corner / 2)
+            lines.append(
+                svg.Line([(start, start * roofline.bandwidth), (corner, rate), (high, rate)], dtype)
+            )
+    return page.section(
+        "Roofline",
+        "Products, convolutions and attention against what a copy and a square product reached on "
+        "this device. Area is time. Above the slope the data came from caches.",
+        page.key([("forward", "forward"), ("backward", "backward"), ("limit", "measured limit")]),
+        svg.logarithmic(points, lines, ("operations per byte", "operations per second")),
+    )
+
+
+def _above(results: TimeResults) -> str:
+    lines = []
+    for row in _measured(results):
+        attained = results.attained(row)
+        if attained is not None:
+            # What ran inside is a row of its own.
+            least = min(attained, 1.0) * row.own
+            lines.append((row, least, row.own - least))
+    lines.sort(key=lambda line: -line[2])
+    if not lines:
+        return ""
+    return page.section(
+        "What the roofline leaves",
+        "Time of a step that an operator would take at the measured limit, and what it takes above "
+        "that: the upper bound of what a better kernel gains. Small operators are launch overhead.",
+        page.key([("third", "at the limit"), ("rest", "above it")]),
+        svg.bars(
+            [
+                svg.Bar(
+                    f"{_brief(row.operator)}  {shapes_text(row.shapes, row.dtypes, 2)}",
+                    [(least, "third"), (above, "rest")],
+                    f"{_milliseconds(results, above)} above",
+                    _title(results, row),
+                )
+                for row, least, above in lines[:_BARS]
+            ],
+            label=430,
+        ),
+    )
+
+
+def _brief(name: str) -> str:
+    """``addmm`` of ``aten.addmm.default``; the title says it all."""
+    return name.removeprefix("aten.").removesuffix(".default").removeprefix("torch.nn.functional.")
+
+
+def _table(results: TimeResults, level: str) -> str:
+    rows = sorted((x for x in results.rows if x.level == level), key=lambda row: -row.seconds)
+    if not rows:
+        return ""
+    steps = max(results.steps, 1)
+    is_function = level == "function"
+    cells: list[list[Cell]] = []
+    for row in rows[:_MOST_ROWS]:
+        flops = sum(row.flops.values())
+        known = row.seconds > 0
+        attained = results.attained(row)
+        line: list[Cell] = [row.operator, row.direction, shapes_text(row.shapes, row.dtypes)]
+        if not is_function:
+            line.append(row.function)
+        line += [
+            (f"{row.calls / steps:g}", row.calls),
+            (f"{row.seconds / steps * 1e3:.3f}", row.seconds),
+            (f"{row.median * 1e3:.4f}", row.median),
+            (f"{row.own / steps * 1e3:.3f}", row.own),
+            (f"{results.share(row.seconds):.1%}", row.seconds),
+            (rate_text(row.bytes, row.seconds, "B"), row.bytes / row.seconds if known else None),
+            (rate_text(flops, row.seconds, "FLOP"), flops / row.seconds if known else None),
+            (percent_text(attained), attained),
+        ]
+        cells.append(line)
+    headers = ["operator", "direction", "arguments", *([] if is_function else ["function"])]
+    headers += ["calls/step", "ms/step", "median ms", "self ms", "share"]
+    headers += ["bandwidth", "rate", "of roofline"]
+    more = len(rows) - _MOST_ROWS
+    return page.section(
+        "Functions" if is_function else "Overloads",
+        "By operator, shapes and dtypes. Self is the time of a step without the calls timed inside"
+        + (f"; {more} rows more are in the CSV file." if more > 0 else "."),
+        page.sortable(headers, cells),
+    )
