@@ -466,6 +466,26 @@ def test_dl_replay_refuses_what_is_damaged(
     assert "no bundle" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("device", ["npu", "nowhere"])
+def test_dl_replay_refuses_a_device_that_is_not_there(
+    device: str, capture_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(REPLAY, str(capture_directory), "--device", device) == 2
+    said = capsys.readouterr()
+    assert f"device={device!r} is no type of device of this machine" in said.err and not said.out
+
+
+def test_dl_replay_tells_calls_of_several_runs_apart(
+    capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(capture_directory, tmp_path / "runs" / name)
+    assert command(REPLAY, str(tmp_path / "runs"), "--device", "cpu") == 0
+    places = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert len(set(places)) == len(places)
+    assert places[0].startswith("first/") and places[1] == places[0].replace("first", "second")
+
+
 def test_dl_bundle_show_names_what_a_bundle_holds(
     capture_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

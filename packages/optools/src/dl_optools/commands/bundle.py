@@ -71,6 +71,7 @@ def replay_all(
     from dl_optools.options import OptionError
     from dl_optools.replay import check as checking
     from dl_optools.replay.run import measure, run
+    from dl_optools.tool import check_device
 
     rows: list[tuple[str, ...]] = []
     reports: list[str] = []
@@ -79,17 +80,19 @@ def replay_all(
     if not found:
         return _refuse(f"{path}: there is no bundle there")
     try:
+        check_device(device.partition(":")[0], "dl replay")
         options = ComparisonOptions(os.environ) if check else None
-    except OptionError as error:
+    except (OptionError, ValueError) as error:
         return _refuse(str(error))
+    places = _places(found, path)
     for directory in found:
         try:
             bundle = read(directory)
-            row = [directory.name, bundle.document.operator]
+            row = [places[directory], bundle.document.operator]
             if check:
                 outcome = checking.check(bundle, device, backward=backward, options=options)
                 row += _verdict(outcome)
-                reports += _report(bundle, outcome)
+                reports += _report(places[directory], bundle, outcome)
                 code = max(code, 0 if outcome.ok else 1)
             if repeat:
                 times = measure(
@@ -118,6 +121,13 @@ def replay_all(
     return code
 
 
+def _places(found: list[Path], path: Path) -> dict[Path, str]:
+    """What tells bundles apart: numbers of calls, or where several runs share a folder, paths."""
+    if len({each.name for each in found}) == len(found):
+        return {each: each.name for each in found}
+    return {each: str(each.relative_to(path)) for each in found}
+
+
 def _verdict(outcome: CheckResult) -> list[str]:
     return [
         "ok" if outcome.ok else "WRONG",
@@ -132,11 +142,11 @@ def _units(values: list[float]) -> str:
     return f"{max(known):.3g}" if known else "-"
 
 
-def _report(bundle: Bundle, outcome: CheckResult) -> list[str]:
+def _report(place: str, bundle: Bundle, outcome: CheckResult) -> list[str]:
     details = [part.detail for part in outcome.parts if part.detail]
     if not details and not outcome.notes:
         return []
-    return [f"{bundle.path.name} {bundle.document.operator}", *_indented(outcome.notes + details)]
+    return [f"{place} {bundle.document.operator}", *_indented(outcome.notes + details)]
 
 
 def _indented(texts: list[str]) -> list[str]:
