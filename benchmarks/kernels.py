@@ -154,7 +154,8 @@ def _binary_names() -> Iterator[tuple[str, Make]]:
 
 
 def _activation_names() -> Iterator[tuple[str, Make]]:
-    for name in ["relu", "gelu", "silu", "leaky_relu", "elu", "softplus", "hardtanh", "hardswish"]:
+    names = "relu gelu silu leaky_relu elu softplus mish logsigmoid hardsigmoid hardtanh hardswish"
+    for name in names.split():
         yield name, _activation(name)
 
 
@@ -200,6 +201,8 @@ OPERATORS: dict[str, Make] = {
         lambda x, a: functional.layer_norm(a, x.shape[1:], x.row, x.row) * x.b
     ),
     "gelu_backward": _backward(lambda x, a: functional.gelu(a)),
+    "elu_backward": _backward(lambda x, a: functional.elu(a)),
+    "softplus_backward": _backward(lambda x, a: functional.softplus(a)),
     "cross_entropy": lambda x: lambda: functional.cross_entropy(x.a, x.index),
     "mm": lambda x: lambda: x.a @ x.b,
     "mm_transposed": lambda x: lambda: x.a @ x.b.t(),
