@@ -91,7 +91,8 @@ struct AdamRow {
   }
 
  private:
-  // A store that depends on a condition known in advance only would keep compilers from vectorising.
+  // A store that depends on a condition known in advance only would keep compilers from
+  // vectorising.
   template <bool amsgrad, class B>
   DL_FN void update(const B& block, int64_t piece) const {
     using C = compute_t<T>;
