@@ -65,7 +65,6 @@ BACKWARD: dict[str, tuple[tuple[float, ...], Function]] = {
     ),
     "MishBackward": ((), mish_slope),
     "HardsigmoidBackward": ((), lambda x: np.where(np.abs(x) < 3, 1, 0) / np.longdouble(6)),
-    "LogSigmoidBackward": ((), lambda x: sigmoid(-x)),
     "ShrinkBackward": ((BOUND,), lambda x: np.where(np.abs(x) > BOUND, 1, 0)),
 }
 
@@ -128,7 +127,7 @@ def test_elu_gradient_from_the_result_needs_a_slope_that_keeps_signs(vendor: Ven
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(3, 41), (300, 211), (0,), ()])
-def test_log_sigmoid_and_its_buffer(
+def test_log_sigmoid_its_buffer_and_its_gradient(
     vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str
 ) -> None:
     x, values = place(vendor, numbers(shape, dtype, 76, -9, 9), dtype, layout)
@@ -136,6 +135,11 @@ def test_log_sigmoid_and_its_buffer(
     vendor.op.dlopLogSigmoid(out, buffer, x)
     check(out, -softplus(-values), OpClass.ELEMENTARY, "LogSigmoid")
     check(buffer, np.exp(-np.abs(values)), OpClass.ELEMENTARY, "LogSigmoid's buffer")
+    e, kept = place(vendor, np.exp(-np.abs(values)), dtype, layout)
+    g, grad = place(vendor, numbers(shape, dtype, 80), dtype)
+    vendor.op.dlopLogSigmoidBackward(out, g, x, e)
+    want = grad * np.where(values < 0, 1, kept) / (1 + kept)
+    check(out, want, OpClass.ELEMENTARY, "LogSigmoidBackward")
 
 
 def test_log_sigmoid_needs_tensors_of_one_shape(vendor: Vendor) -> None:
@@ -157,7 +161,6 @@ OF_SPECIAL: dict[str, tuple[tuple[Any, ...], list[float]]] = {
     "SoftplusBackward": ((1.0, 20.0), [np.nan, 2.0, 0.0, 1.0, 1.0, 2.0, 0.0]),
     "MishBackward": ((), [np.nan, np.nan, np.nan, 1.2, 1.2, 2.0, 0.0]),
     "HardsigmoidBackward": ((), [0.0, 0.0, 0.0, 1 / 3, 1 / 3, 0.0, 0.0]),
-    "LogSigmoidBackward": ((), [np.nan, 0.0, 2.0, 1.0, 1.0, 0.0, 2.0]),
     "ShrinkBackward": ((0.5,), [0.0, 2.0, 2.0, 0.0, 0.0, 2.0, 2.0]),
 }
 
@@ -185,6 +188,10 @@ def test_log_sigmoid_of_special_numbers(vendor: Vendor, dtype: str) -> None:
     assert np.allclose(out.numpy(), want, rtol=1e-6, atol=0, equal_nan=True)
     want = [np.nan, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
     assert np.allclose(buffer.numpy(), want, rtol=0, atol=0, equal_nan=True)
+    gradient = place(vendor, np.full(SPECIAL.shape, 2.0), dtype)[0]
+    vendor.op.dlopLogSigmoidBackward(out, gradient, place(vendor, SPECIAL, dtype)[0], buffer)
+    want = [np.nan, 0.0, 2.0, 1.0, 1.0, 0.0, 2.0]
+    assert np.allclose(out.numpy(), want, rtol=1e-6, atol=0, equal_nan=True)
 
 
 # name: (arguments, reference in float64, the smallest input, the largest error in units of the last

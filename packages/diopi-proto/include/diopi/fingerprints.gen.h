@@ -47,7 +47,7 @@
 #define DIOPI_FINGERPRINT_dlopHardsigmoid UINT64_C(0x4d2eabd92302557e)
 #define DIOPI_FINGERPRINT_dlopHardsigmoidBackward UINT64_C(0x49d621b9fe8e23df)
 #define DIOPI_FINGERPRINT_dlopLogSigmoid UINT64_C(0xcd3473b6ae4a5d8c)
-#define DIOPI_FINGERPRINT_dlopLogSigmoidBackward UINT64_C(0xddaceb658ccdbaf8)
+#define DIOPI_FINGERPRINT_dlopLogSigmoidBackward UINT64_C(0xae24078e9031eb62)
 #define DIOPI_FINGERPRINT_dlopHardshrink UINT64_C(0x11309298ca2a656c)
 #define DIOPI_FINGERPRINT_dlopSoftshrink UINT64_C(0x285f433d92c67c3b)
 #define DIOPI_FINGERPRINT_dlopShrinkBackward UINT64_C(0x7a0601839cadb29e)

@@ -99,14 +99,17 @@ DIOPI_API diopiError_t dlopHardsigmoidBackward(diopiContextHandle_t ctx,
 DIOPI_API diopiError_t dlopLogSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       diopiTensorHandle_t buffer, diopiConstTensorHandle_t input);
 
-/** `grad_input` = `grad_output` / (1 + exp(`input`)). All tensors have one shape.
+/** `grad_input` = `grad_output` / (1 + exp(`input`)), by way of the `buffer` of dlopLogSigmoid. All
+ *  tensors have one shape.
  *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
  *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
+ *  @param[in] input dtype like grad_output
+ *  @param[in] buffer dtype like grad_output */
 DIOPI_API diopiError_t dlopLogSigmoidBackward(diopiContextHandle_t ctx,
                                               diopiTensorHandle_t grad_input,
                                               diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input);
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t buffer);
 
 /** `out` = 0 where -`bound` <= `input` <= `bound`, else `input`. NaN stays NaN. `out` has the shape
  *  of `input`.

@@ -349,17 +349,17 @@ bool log_sigmoid_forward_native(DirectPlan& plan, GivenOutputs given, const at::
 Site log_sigmoid_backward_site{"log_sigmoid_backward", {"log_sigmoid_backward", "log_sigmoid_backward.grad_input"}, {Op::dlopLogSigmoidBackward}};
 
 bool log_sigmoid_backward_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & grad_output, const at::Tensor & self, const at::Tensor & buffer) {
-  const int device_index = device_of(grad_output, self);
+  const int device_index = device_of(grad_output, self, buffer);
   if (device_index < 0 || log_sigmoid_backward_site.disabled.load(std::memory_order_relaxed)) return false;
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, dlopLogSigmoidBackward);
   if (function == nullptr) return false;
-  if (!plan.binary(given, grad_output, self, Promotion::same)) return false;
+  if (!(buffer.sizes() == self.sizes())) return false;
+  if (!plan.ternary(given, grad_output, self, buffer)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
-  if (plan.other_is_scalar()) return false;
   NativeCall call(log_sigmoid_backward_site, plan.device());
   OutputHandle out_handle(plan.target());
-  return call.run("dlopLogSigmoidBackward", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+  return call.run("dlopLogSigmoidBackward", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), TensorHandle(plan.third()).get());
 }
 
 at::Tensor log_sigmoid_backward(const at::Tensor & grad_output, const at::Tensor & self, const at::Tensor & buffer) {
