@@ -154,7 +154,8 @@ def _binary_names() -> Iterator[tuple[str, Make]]:
 
 
 def _activation_names() -> Iterator[tuple[str, Make]]:
-    for name in ["relu", "gelu", "silu", "leaky_relu", "elu", "softplus", "hardtanh", "hardswish"]:
+    names = "relu gelu silu leaky_relu elu softplus mish logsigmoid hardsigmoid hardtanh hardswish"
+    for name in names.split():
         yield name, _activation(name)
 
 

@@ -219,8 +219,11 @@ def wrapper(entry: Entry, form: Form) -> str:
         value = outputs[0] if len(outputs) == 1 else f"{returns}({', '.join(outputs)})"
         result = f"{finish}return {value};"
     otherwise = ""
+    forced = f"{entry.functional.cpp_name}_site.disabled.load(std::memory_order_relaxed)"
+    if entry.composed:
+        call = f"composed::{entry.composed}::{form.kind.name}({', '.join(arguments)})"
+        otherwise = f"  if (!{forced}) return {call};\n"
     if entry.otherwise:
-        forced = f"{entry.functional.cpp_name}_site.disabled.load(std::memory_order_relaxed)"
         fits = f"fits_result({outputs[0]}, made)" if outputs else "made.defined()"
         taken = f"write_result(made, {outputs[0]})" if outputs else "made"
         otherwise = (
@@ -253,7 +256,11 @@ def shard(entries: list[Entry], header: str | None) -> str:
             body.append(native(entry))
             body += [wrapper(entry, form) for form in entry.forms]
         for form in entry.forms:
-            registrations.append(f'  library.impl("{form.overload}", TORCH_FN({form.cpp_name}));')
+            registrations.append(
+                f'  DL_COMPOSED("{form.overload}", {form.cpp_name});'
+                if entry.composed
+                else f'  library.impl("{form.overload}", TORCH_FN({form.cpp_name}));'
+            )
     return (
         HEADER
         + (f'#include "{header}"\n' if header else "")

@@ -37,7 +37,7 @@ class Call:
 
     @classmethod
     def parse(cls, text: str) -> Call:
-        match = re.fullmatch(r"(diopi\w+)\((.*)\)", text)
+        match = re.fullmatch(r"((?:diopi|dlop)\w+)\((.*)\)", text)
         if match is None:
             raise ValueError(f"{text!r} is not a contract call like diopiAdd(out, self, other)")
         return cls(match[1], tuple(split_arguments(match[2])))
@@ -95,6 +95,7 @@ class Entry:
     only: str | None
     when: str | None
     otherwise: str | None
+    composed: str | None
     operands: tuple[str, ...]
     forms: tuple[Form, ...]
 
@@ -165,6 +166,7 @@ def _entry(
         only=row.get("only"),
         when=row.get("when"),
         otherwise=row.get("otherwise"),
+        composed=row.get("composed"),
         operands=operands,
         forms=tuple(
             Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions

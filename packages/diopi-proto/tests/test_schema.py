@@ -65,7 +65,7 @@ def test_every_operator_of_every_header_is_there() -> None:
         "functions_mmcv.h": 94,
         "functions_lmdeploy.h": 20,
         "functions_sparse.h": 1,
-        "functions_dl.h": 2,
+        "functions_dl.h": 16,
     }
 
 

@@ -76,6 +76,11 @@ def numbers(
     return random.uniform(low, high, shape)
 
 
+def units_of_last_place(want: Array) -> Array:
+    """What the last place of the float32 next to each number is worth."""
+    return np.ldexp(1.0, np.maximum(np.frexp(np.abs(want))[1] - 1, -126) - 23)
+
+
 def check(
     result: Tensor, reference: npt.ArrayLike, op_class: OpClass, name: str, **terms: Any
 ) -> None:

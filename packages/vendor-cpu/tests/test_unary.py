@@ -23,6 +23,7 @@ from support import (
     out_like,
     place,
     stored,
+    units_of_last_place,
 )
 
 Function = Callable[[Any], Any]
@@ -239,7 +240,7 @@ def test_error_over_the_whole_range(vendor: Vendor, name: str) -> None:
     got = out.numpy()
     finite = np.isfinite(rounded)
     assert np.array_equal(got[~finite], rounded[~finite])
-    unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(rounded[finite]))[1] - 1, -126) - 23)
+    unit = units_of_last_place(rounded[finite])
     error = np.abs(got[finite].astype(np.float64) - want[finite]) / unit
     # A GPU computes with its own library's functions; CUDA documents 4 units for the worst of them.
     most = bound if vendor.host_accessible else 4.0

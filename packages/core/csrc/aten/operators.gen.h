@@ -548,11 +548,25 @@ enum class Op : uint16_t {
   diopiWhere,
   diopiZeroInp,
   diopiZeros,
+  dlopAtan2,
   dlopAttention,
   dlopAttentionBackward,
+  dlopElu,
+  dlopEluBackward,
+  dlopHardshrink,
+  dlopHardsigmoid,
+  dlopHardsigmoidBackward,
+  dlopLogSigmoid,
+  dlopLogSigmoidBackward,
+  dlopMish,
+  dlopMishBackward,
+  dlopShrinkBackward,
+  dlopSoftplus,
+  dlopSoftplusBackward,
+  dlopSoftshrink,
 };
 
-inline constexpr size_t kOpCount = 540;
+inline constexpr size_t kOpCount = 554;
 
 inline constexpr const char* kOpNames[kOpCount] = {
     "diopiAbs",
@@ -1093,8 +1107,22 @@ inline constexpr const char* kOpNames[kOpCount] = {
     "diopiWhere",
     "diopiZeroInp",
     "diopiZeros",
+    "dlopAtan2",
     "dlopAttention",
     "dlopAttentionBackward",
+    "dlopElu",
+    "dlopEluBackward",
+    "dlopHardshrink",
+    "dlopHardsigmoid",
+    "dlopHardsigmoidBackward",
+    "dlopLogSigmoid",
+    "dlopLogSigmoidBackward",
+    "dlopMish",
+    "dlopMishBackward",
+    "dlopShrinkBackward",
+    "dlopSoftplus",
+    "dlopSoftplusBackward",
+    "dlopSoftshrink",
 };
 
 inline constexpr uint64_t kOpFingerprints[kOpCount] = {
@@ -1636,8 +1664,22 @@ inline constexpr uint64_t kOpFingerprints[kOpCount] = {
     DIOPI_FINGERPRINT_diopiWhere,
     DIOPI_FINGERPRINT_diopiZeroInp,
     DIOPI_FINGERPRINT_diopiZeros,
+    DIOPI_FINGERPRINT_dlopAtan2,
     DIOPI_FINGERPRINT_dlopAttention,
     DIOPI_FINGERPRINT_dlopAttentionBackward,
+    DIOPI_FINGERPRINT_dlopElu,
+    DIOPI_FINGERPRINT_dlopEluBackward,
+    DIOPI_FINGERPRINT_dlopHardshrink,
+    DIOPI_FINGERPRINT_dlopHardsigmoid,
+    DIOPI_FINGERPRINT_dlopHardsigmoidBackward,
+    DIOPI_FINGERPRINT_dlopLogSigmoid,
+    DIOPI_FINGERPRINT_dlopLogSigmoidBackward,
+    DIOPI_FINGERPRINT_dlopMish,
+    DIOPI_FINGERPRINT_dlopMishBackward,
+    DIOPI_FINGERPRINT_dlopShrinkBackward,
+    DIOPI_FINGERPRINT_dlopSoftplus,
+    DIOPI_FINGERPRINT_dlopSoftplusBackward,
+    DIOPI_FINGERPRINT_dlopSoftshrink,
 };
 
 }  // namespace dl::core

@@ -21,6 +21,119 @@
 
 #include "diopi/types.gen.h"
 
+/* activation_dl: Activation functions and their gradients, which DIOPI's operators lack. */
+
+/** `out` = `scale` · `input` where `input` >= 0, else `scale` · `alpha` · (exp(`input_scale` ·
+ *  `input`) - 1). `out` has the shape of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopElu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                               diopiConstTensorHandle_t input, double alpha, double scale,
+                               double input_scale);
+
+/** Gradient of dlopElu. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] self_or_result dtype like grad_output; the input of dlopElu, or its result with
+ *      `is_result`
+ *  @param[in] is_result then `alpha` must not be negative */
+DIOPI_API diopiError_t dlopEluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                       diopiConstTensorHandle_t grad_output,
+                                       diopiConstTensorHandle_t self_or_result, double alpha,
+                                       double scale, double input_scale, bool is_result);
+
+/** `out` = log(1 + exp(`beta` · `input`)) / `beta`, or `input` where `beta` · `input` >
+ *  `threshold`. `out` has the shape of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopSoftplus(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, double beta, double threshold);
+
+/** `grad_input` = `grad_output` / (1 + exp(-`beta` · `input`)), or `grad_output` where `beta` ·
+ *  `input` > `threshold`. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopSoftplusBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t input, double beta,
+                                            double threshold);
+
+/** `out` = `input` · tanh(log(1 + exp(`input`))), element by element. `out` has the shape of
+ *  `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopMish(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** Gradient of dlopMish. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopMishBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                        diopiConstTensorHandle_t grad_output,
+                                        diopiConstTensorHandle_t input);
+
+/** `out` = min(max(`input` + 3, 0), 6) / 6, element by element. NaN stays NaN. `out` has the shape
+ *  of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopHardsigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input);
+
+/** `grad_input` = `grad_output` / 6 where -3 < `input` < 3, else 0. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopHardsigmoidBackward(diopiContextHandle_t ctx,
+                                               diopiTensorHandle_t grad_input,
+                                               diopiConstTensorHandle_t grad_output,
+                                               diopiConstTensorHandle_t input);
+
+/** `out` = -log(1 + exp(-`input`)) and `buffer` = exp(-|`input`|), element by element. Both have
+ *  the shape of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[out] buffer dtype like input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopLogSigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiTensorHandle_t buffer, diopiConstTensorHandle_t input);
+
+/** `grad_input` = `grad_output` / (1 + exp(`input`)), by way of the `buffer` of dlopLogSigmoid. All
+ *  tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] buffer dtype like grad_output */
+DIOPI_API diopiError_t dlopLogSigmoidBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t buffer);
+
+/** `out` = 0 where -`bound` <= `input` <= `bound`, else `input`. NaN stays NaN. `out` has the shape
+ *  of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopHardshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, double bound);
+
+/** `out` = `input` - `bound` where `input` > `bound`, `input` + `bound` where `input` < -`bound`,
+ *  else 0. NaN stays NaN. `out` has the shape of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopSoftshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, double bound);
+
+/** Gradient of dlopHardshrink and dlopSoftshrink: `grad_output` where `input` > `bound` or `input`
+ *  < -`bound`, else 0. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopShrinkBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                          diopiConstTensorHandle_t grad_output,
+                                          diopiConstTensorHandle_t input, double bound);
+
 /* attention_dl: Attention with any mask, which DIOPI's operators lack. */
 
 /** `out` [N, H, S, Dᵥ] = softmax(`q` · `k`ᵀ · `scale` + `mask`) · `v` with `q` [N, H, S, D], `k`
@@ -59,5 +172,15 @@ DIOPI_API diopiError_t dlopAttentionBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t lse,
                                              diopiConstTensorHandle_t mask, double scale,
                                              bool is_causal);
+
+/* binary_dl: Functions of two tensors, which DIOPI's operators lack. */
+
+/** The angle of the points (`x`, `y`) in radians, in [-π, π], with the special values of IEEE 754.
+ *  `y` and `x` broadcast to the shape of `out`.
+ *  @param[out] out dtype like y; may share memory with y, x
+ *  @param[in] y dtype float
+ *  @param[in] x dtype like y */
+DIOPI_API diopiError_t dlopAtan2(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t y, diopiConstTensorHandle_t x);
 
 #endif

@@ -83,6 +83,18 @@ struct AdamRow {
 
   template <class B>
   DL_FN void operator()(const B& block, int64_t piece) const {
+    if (rule.amsgrad) {
+      update<true>(block, piece);
+    } else {
+      update<false>(block, piece);
+    }
+  }
+
+ private:
+  // A store that depends on a condition known in advance only would keep compilers from
+  // vectorising.
+  template <bool amsgrad, class B>
+  DL_FN void update(const B& block, int64_t piece) const {
     using C = compute_t<T>;
     const auto part = batch->part(piece);
     const AdamArrays<T>& a = batch->of(part.tensor);
@@ -94,7 +106,6 @@ struct AdamRow {
     const C shrink = rule.decoupled ? static_cast<C>(1.0 - rule.lr * rule.weight_decay) : C(1);
     const C decay = rule.decoupled ? C(0) : static_cast<C>(rule.weight_decay);
     const C sign = rule.maximize ? C(-1) : C(1);
-    const bool amsgrad = rule.amsgrad;
     const T *grad = a.grad + part.first, *param = a.param + part.first, *mean = a.mean + part.first,
             *square = a.square + part.first, *largest = amsgrad ? a.largest + part.first : nullptr;
     T *new_param = a.new_param + part.first, *new_mean = a.new_mean + part.first,
@@ -106,7 +117,7 @@ struct AdamRow {
       const C m = beta1 * cast<C>(mean[i]) + rest1 * g;
       const C v = beta2 * cast<C>(square[i]) + rest2 * g * g;
       C top = v;
-      if (amsgrad) {
+      if constexpr (amsgrad) {
         top = max_nan(cast<C>(largest[i]), v);
         new_largest[i] = cast<T>(top);
       }

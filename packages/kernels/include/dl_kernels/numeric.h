@@ -160,6 +160,13 @@ DL_FN T min_nan(T a, T b) {
   return m;
 }
 
+// `x` brought into [low, high], of which neither is NaN; NaN stays.
+template <class T>
+DL_FN T brought_between(T x, T low, T high) {
+  const T raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_NUMERIC_H_

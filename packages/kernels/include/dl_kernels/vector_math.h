@@ -230,6 +230,24 @@ DL_FN float log1p(float x) {
 #endif
 }
 
+// log(1 + u) for u in [0, 1].
+DL_FN float log1p_of_fraction(float u) {
+#if DL_KERNELS_GPU
+  return ::log1pf(u);
+#else
+  float p = -0x1.b2f534p-9f;  // (log(1 + u) - u) / u^2
+  p = fused(p, u, 0x1.4b0808p-6f);
+  p = fused(p, u, -0x1.d862fap-5f);
+  p = fused(p, u, 0x1.b579aep-4f);
+  p = fused(p, u, -0x1.3a7a7cp-3f);
+  p = fused(p, u, 0x1.935c9ep-3f);
+  p = fused(p, u, -0x1.ff26e0p-3f);
+  p = fused(p, u, 0x1.554df0p-2f);
+  p = fused(p, u, -0x1.ffffd2p-2f);
+  return fused(p * u, u, u);
+#endif
+}
+
 DL_FN float tanh(float x) {
 #if DL_KERNELS_GPU
   return ::tanhf(x);
@@ -277,6 +295,7 @@ DL_FN float erf(float x) {
 #endif
 }
 
+DL_FN double magnitude(double x) { return ::fabs(x); }
 DL_FN double exp(double x) { return ::exp(x); }
 DL_FN double expm1(double x) { return ::expm1(x); }
 DL_FN double log(double x) { return ::log(x); }
@@ -284,6 +303,7 @@ DL_FN double pow(double x, double y) { return ::pow(x, y); }
 DL_FN double log2(double x) { return ::log2(x); }
 DL_FN double log10(double x) { return ::log10(x); }
 DL_FN double log1p(double x) { return ::log1p(x); }
+DL_FN double log1p_of_fraction(double u) { return ::log1p(u); }
 DL_FN double tanh(double x) { return ::tanh(x); }
 DL_FN double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 DL_FN double erf(double x) { return ::erf(x); }

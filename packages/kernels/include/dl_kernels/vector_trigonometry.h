@@ -57,13 +57,8 @@ DL_FN float tan(float x) {
   return static_cast<float>((odd ? -of.cosine : of.sine) / (odd ? of.sine : of.cosine));
 }
 
-DL_FN float atan(float x) {
-#if DL_KERNELS_GPU
-  return ::atanf(x);
-#else
-  const float a = magnitude(x);
-  const bool steep = a > 1.0f;
-  const float z = steep ? 1.0f / a : a;
+// atan(z) for z in [0, 1].
+DL_FN float small_atan(float z) {
   const float t = z * z;
   float p = 0x1.298064p-10f;  // (atan(z) / z - 1) / z^2 in z^2
   p = fused(p, t, -0x1.e67332p-8f);
@@ -75,10 +70,37 @@ DL_FN float atan(float x) {
   p = fused(p, t, -0x1.247504p-3f);
   p = fused(p, t, 0x1.9997fep-3f);
   p = fused(p, t, -0x1.555552p-2f);
-  const float angle = fused(p * t, z, z);
+  return fused(p * t, z, z);
+}
+
+DL_FN float atan(float x) {
+#if DL_KERNELS_GPU
+  return ::atanf(x);
+#else
+  const float a = magnitude(x);
+  const bool steep = a > 1.0f;
+  const float angle = small_atan(steep ? 1.0f / a : a);
   // π/2 in two parts.
   const float rest = 0x1.921fb6p+0f - (angle + 0x1.777a5cp-25f);
   return copy_sign(steep ? rest : angle, x);
+#endif
+}
+
+// The angle of the point (x, y), with the special values of IEEE 754: those of the quadrants'
+// diagonals where both are infinite, 0 or π, with the signs of the zeros, where both are 0.
+DL_FN float atan2(float y, float x) {
+#if DL_KERNELS_GPU
+  return ::atan2f(y, x);
+#else
+  const float a = magnitude(y), b = magnitude(x);
+  const bool steep = a > b;
+  const float low = steep ? b : a, high = steep ? a : b;
+  const float diagonal = high > 0.0f ? 1.0f : 0.0f;
+  const float angle = small_atan(low == high ? diagonal : low / high);
+  const float rest = 0x1.921fb6p+0f - (angle + 0x1.777a5cp-25f);
+  const float right = steep ? rest : angle;
+  const float left = 0x1.921fb6p+1f - (right + 0x1.777a5cp-24f);
+  return copy_sign((bit_cast<uint32_t>(x) >> 31) != 0 ? left : right, y);
 #endif
 }
 
@@ -186,6 +208,7 @@ DL_LIBRARY_FUNCTION(asinh)
 DL_LIBRARY_FUNCTION(acosh)
 DL_LIBRARY_FUNCTION(atanh)
 #undef DL_LIBRARY_FUNCTION
+DL_FN double atan2(double y, double x) { return ::atan2(y, x); }
 
 }  // namespace math
 

@@ -75,7 +75,6 @@ Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
   return at::remainder(wrapped(self), other);
 }
 
-using Atan2 = Binary<atan2_of, Promotion::floating, "atan2">;
 using Copysign = Binary<copysign_of, Promotion::floating, "copysign", "Tensor">;
 using Hypot = Binary<hypot, Promotion::same, "hypot">;
 using Logaddexp = Binary<logaddexp, Promotion::same, "logaddexp">;
@@ -90,9 +89,6 @@ using LogicalXor = Binary<logical_xor, Promotion::comparison, "logical_xor">;
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("atan2", Atan2::functional);
-  DL_COMPOSED("atan2.out", Atan2::out);
-  DL_COMPOSED("atan2_", Atan2::inplace);
   DL_COMPOSED("copysign.Tensor", Copysign::functional);
   DL_COMPOSED("copysign.out", Copysign::out);
   DL_COMPOSED("copysign_.Tensor", Copysign::inplace);

@@ -18,8 +18,8 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// A functor may be vectorisable on a part of its domain only: then it has `in_range(x)` and, for
-// any x, `anywhere(x)`.
+// A functor may be vectorisable, or cheaper, on a part of its domain: then it has `in_range(x)`
+// and, for any x, `anywhere(x)`.
 template <class F, class = void>
 struct HasRange : std::false_type {};
 template <class F>
@@ -32,16 +32,23 @@ __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* cons
   const F f = functor;  // its parameters are known not to be where `out` is
   if constexpr (HasRange<F>::value) {
     const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<C...>>*>(data[1]);
-    int outside = 0;
-    DL_VECTOR_LOOP
-    for (int64_t i = 0; i < n; ++i) outside |= f.in_range(in[i]) ? 0 : 1;
-    if (outside != 0) {
-      for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f.anywhere(in[i]));
-      return;
+    for (int64_t begin = 0; begin < n; begin += kChunk) {
+      const int64_t end = n - begin < kChunk ? n : begin + kChunk;
+      int outside = 0;
+      DL_VECTOR_LOOP
+      for (int64_t i = begin; i < end; ++i) outside |= f.in_range(in[i]) ? 0 : 1;
+      if (outside == 0) {
+        DL_VECTOR_LOOP
+        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f(in[i]));
+      } else {
+        DL_VECTOR_LOOP
+        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f.anywhere(in[i]));
+      }
     }
+  } else {
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(static_cast<const C*>(data[K + 1])[i]...));
   }
-  DL_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(static_cast<const C*>(data[K + 1])[i]...));
 }
 
 template <class O, class A, class B, class F>

@@ -1,0 +1,11 @@
+// What builds arithmetic of the contract's own from other operators on devices whose vendor lacks
+// it.
+#pragma once
+
+#include "aten/composed/elementwise_forms.h"
+
+namespace dl::core::composed {
+
+using Atan2 = Binary<atan2_of, Promotion::floating, "atan2">;
+
+}  // namespace dl::core::composed
