@@ -1,5 +1,11 @@
 // Fused Adam and AdamW, both by the contract's fused AdamW: Adam's decay joins the gradients
 // before, which is all that tells them apart.
+#include <ATen/OpMathType.h>
+#include <ATen/ops/_foreach_copy.h>
+
+#include <algorithm>
+#include <vector>
+
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
 
@@ -49,7 +55,50 @@ void fall_back(const FallbackOperator& op, const AdamStep& s, const OptionalTens
       s.beta1, s.beta2, s.weight_decay, s.eps, s.amsgrad, s.maximize, grad_scale, found_inf);
 }
 
-void run_step(Site& site, const FallbackOperator& op, bool decoupled, AdamStep step,
+std::vector<at::Tensor> widened(TensorList tensors) {
+  std::vector<at::Tensor> wide;
+  wide.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) {
+    wide.push_back(tensor.to(at::toOpMathType(tensor.scalar_type())));
+  }
+  return wide;
+}
+
+bool has_half_types(TensorList tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+    return tensor.scalar_type() != at::toOpMathType(tensor.scalar_type());
+  });
+}
+
+// The decay joins the gradients, which are not rounded in between: half types take the whole step
+// in wider copies.
+bool run_with_decay(Site& site, AdamStep step) {
+  const AdamStep given = step;
+  std::vector<at::Tensor> params, grads, exp_avgs, exp_avg_sqs, largest;
+  const bool wide = has_half_types(step.params);
+  if (wide) {
+    step.params = params = widened(given.params);
+    step.grads = grads = widened(given.grads);
+    step.exp_avgs = exp_avgs = widened(given.exp_avgs);
+    step.exp_avg_sqs = exp_avg_sqs = widened(given.exp_avg_sqs);
+    if (step.amsgrad) step.max_exp_avg_sqs = largest = widened(given.max_exp_avg_sqs);
+  }
+  const std::vector<at::Tensor> decayed =
+      effective_gradients(step.params, step.grads, step.maximize, step.weight_decay);
+  step.grads = decayed;
+  step.weight_decay = 0;
+  step.maximize = false;
+  if (!run_native(site, step)) return false;
+  if (wide) {
+    at::_foreach_copy_(given.params, params);
+    at::_foreach_copy_(given.exp_avgs, exp_avgs);
+    at::_foreach_copy_(given.exp_avg_sqs, exp_avg_sqs);
+    if (step.amsgrad) at::_foreach_copy_(given.max_exp_avg_sqs, largest);
+  }
+  return true;
+}
+
+void run_step(Site& site, const FallbackOperator& op, bool decoupled, const AdamStep& step,
               const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
   if (!is_covered(site, step)) {
     fall_back(op, step, grad_scale, found_inf);
@@ -57,14 +106,10 @@ void run_step(Site& site, const FallbackOperator& op, bool decoupled, AdamStep s
   }
   if (is_skipped(found_inf)) return;
   unscale(step.grads, grad_scale);
-  std::vector<at::Tensor> decayed;
-  if (!decoupled && step.weight_decay != 0) {
-    decayed = effective_gradients(step.params, step.grads, step.maximize, step.weight_decay);
-    step.grads = decayed;
-    step.weight_decay = 0;
-    step.maximize = false;
+  const bool joins = !decoupled && step.weight_decay != 0;
+  if (!(joins ? run_with_decay(site, step) : run_native(site, step))) {
+    fall_back(op, step, {}, {});
   }
-  if (!run_native(site, step)) fall_back(op, step, {}, {});
 }
 
 void fused_adam(TensorList params, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
