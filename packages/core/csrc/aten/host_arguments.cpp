@@ -38,6 +38,14 @@ c10::StorageImpl* storage_impl(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
+// Whether nobody else knows a tensor that a kernel returned: it may change sides itself.
+bool is_unshared(const at::Tensor& tensor) {
+  const auto* impl = tensor.unsafeGetTensorImpl();
+  return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
+         impl->autograd_meta() == nullptr && !impl->is_python_dispatch() &&
+         impl->pyobj_slot()->load_pyobj() == nullptr;
+}
+
 }  // namespace
 
 size_t HostArguments::twin_of(const at::Tensor& tensor) {
@@ -224,7 +232,15 @@ at::Tensor HostArguments::to_device(const at::Tensor& output) {
     }
     return view;
   }
-  return rewrap(to_device_storage(output.storage()), output, kDlKeys);
+  c10::Storage storage = to_device_storage(output.storage());
+  if (C10_LIKELY(is_unshared(output) && storage_impl(output) == storage.unsafeGetStorageImpl())) {
+    const c10::Device device = storage.device();
+    auto* impl = output.unsafeGetTensorImpl();
+    impl->set_storage_keep_dtype(std::move(storage));
+    impl->_change_backend_component_keys(device);
+    return output;
+  }
+  return rewrap(std::move(storage), output, kDlKeys);
 }
 
 }  // namespace dl::core
