@@ -111,12 +111,18 @@ def _first_two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 kept: list[torch.Tensor] = []
-"""What ``keep`` was given, as its kernel saw it."""
+"""What ``keep`` was given, and what ``make_and_keep`` made, as their kernels saw it."""
 
 
 @_define("keep(Tensor x) -> ()")
 def _keep(x: torch.Tensor) -> None:
     kept.append(x)
+
+
+@_define("make_and_keep(Tensor x) -> Tensor")
+def _make_and_keep(x: torch.Tensor) -> torch.Tensor:
+    kept.append(x + 1)
+    return kept[-1]
 
 
 @_define("set_conjugate_(Tensor(a!) x) -> Tensor(a!)")

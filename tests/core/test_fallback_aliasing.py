@@ -17,6 +17,8 @@ a replaced storage is not carried back   test_replaced_storage_*
 each output gets new memory of its own   test_outputs_that_share_new_memory_share_it
 staging ignores the offset               test_view_at_an_offset_is_read_there
 aliases are reused while still in use    test_a_tensor_that_a_kernel_keeps_stays_what_it_was
+a result that is known elsewhere changes
+sides itself                             test_a_result_that_a_kernel_keeps_stays_on_the_cpu
 =======================================  ==========================================================
 """
 
@@ -259,6 +261,24 @@ def test_a_tensor_that_a_kernel_keeps_stays_what_it_was() -> None:
         ops.same(tensor)
     assert [tensor.tolist() for tensor in kept] == [tensor.tolist() for tensor in tensors]
     kept.clear()
+
+
+def test_a_result_that_a_kernel_keeps_stays_on_the_cpu() -> None:
+    kept.clear()
+    result = ops.make_and_keep(numbers(3))
+    assert result.device.type == "dl" and result.tolist() == [1, 2, 3]
+    assert kept[0].device.type == "cpu" and "CPU" in str(torch._C._dispatch_keys(kept[0]))
+    kept.clear()
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_results_of_the_fallback_are_tensors_like_others(inference: bool) -> None:
+    x = numbers(3)
+    with torch.inference_mode(inference):
+        native, fallen = x.clone(), torch.lgamma(x)
+    assert torch._C._dispatch_keys(fallen) == torch._C._dispatch_keys(native)
+    assert fallen.untyped_storage().device == fallen.device == x.device
+    assert fallen.is_inference() == inference
 
 
 def test_conjugation_that_a_kernel_sets_is_carried_back() -> None:
