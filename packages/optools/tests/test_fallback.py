@@ -8,7 +8,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 from torch.utils.checkpoint import checkpoint
 
+import autocompare_models as models
 from dl_optools import OpFallback, apply_feature, fallback
+from dl_optools.names import Level
 from dl_optools.schema import Overload, signature
 from watching import leaf
 
@@ -337,3 +339,11 @@ def test_gradients_keep_their_history(device: str) -> None:
         (first,) = torch.autograd.grad(x.pow(3).sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(first.sum(), x)
     assert (first.item(), second.item()) == (12.0, 12.0)
+
+
+@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("model", list(models.MODELS))
+def test_models_train_with_everything_on_the_cpu(model: str, level: Level, device: str) -> None:
+    """What only devices have stays there."""
+    with OpFallback(level=level, device=device):
+        models.trained(model, device, torch.float32)()

@@ -1,9 +1,26 @@
 // Plans of normalisations that plans.h does not have.
 #pragma once
 
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include "aten/composed.h"
 #include "aten/plans.h"
 
-namespace dl::core::plans {
+namespace dl::core {
+namespace composed {
+
+// The CPU has no such operator to fall back to.
+struct RmsNormBackward {
+  static std::tuple<at::Tensor, at::Tensor> functional(
+      const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape,
+      const at::Tensor& rstd, const std::optional<at::Tensor>& weight, std::array<bool, 2> mask);
+};
+
+}  // namespace composed
+
+namespace plans {
 
 bool group_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& weight,
                 const OptionalTensor& bias, int64_t samples, int64_t channels, int64_t positions,
@@ -22,4 +39,5 @@ bool rms_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor& i
                        at::IntArrayRef normalized_shape, const Tensor& rstd,
                        const OptionalTensor& weight);
 
-}  // namespace dl::core::plans
+}  // namespace plans
+}  // namespace dl::core

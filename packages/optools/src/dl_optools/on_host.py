@@ -7,6 +7,7 @@ object, views stay views, and random operators draw a stream that the device's s
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,17 +18,40 @@ from dl_optools.relocation import Relocation
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import map_leaves, tensors_of
 
+_HOST_KEYS = (
+    "CPU",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeImplicitAutograd",
+)
+_DEVICES_ONLY = frozenset(
+    {
+        # A kernel of the CPU that says so is all they have there.
+        "aten::_scaled_dot_product_fused_attention_overrideable",
+        "aten::_scaled_dot_product_fused_attention_overrideable_backward",
+    }
+)
+
+
+@functools.cache
+def has_host_kernel(overload: Overload[Any, Any]) -> bool:
+    """Whether the CPU knows an overload: fused cells and the like are for devices only."""
+    name = overload.name()
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return name not in _DEVICES_ONLY and any(has(name, key) for key in _HOST_KEYS)
+
 
 def run_on_host(
     overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Call an overload with the arguments' copies on the CPU and carry its effects back.
 
-    What computes nothing runs where it always does: views, factories, and moves between devices.
+    What computes nothing runs where it always does: views, factories, and moves between devices; so
+    does what only devices have.
     """
     facts = signature(overload)
     given = tensors_of(args, kwargs)
-    if facts.view or not given or _moves(given, kwargs):
+    if facts.view or not given or _moves(given, kwargs) or not has_host_kernel(overload):
         return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
     moved = Relocation((args, dict(kwargs)))

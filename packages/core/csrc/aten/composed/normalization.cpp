@@ -19,6 +19,7 @@
 
 #include "aten/composed.h"
 #include "aten/direct_plan.h"
+#include "aten/plans_normalization.h"
 #include "aten/resize_output.h"
 #include "aten/wrapper.h"
 
@@ -159,6 +160,29 @@ Tensor& renorm_out(const Tensor& self, const at::Scalar& p, int64_t dim, const a
 }
 
 }  // namespace
+
+// Source: Zhang and Sennrich, Root mean square layer normalization (2019); with x̂ = x · rstd and
+// g = weight · gradient, the input's gradient is rstd · (g - x̂ · mean(g · x̂)) over each row.
+std::tuple<Tensor, Tensor> composed::RmsNormBackward::functional(
+    const Tensor& grad_out, const Tensor& input, at::IntArrayRef normalized_shape,
+    const Tensor& rstd, const OptionalTensor& weight, std::array<bool, 2> mask) {
+  const int64_t leading = input.dim() - static_cast<int64_t>(normalized_shape.size());
+  DimVector rows, columns;
+  for (int64_t d = 0; d < input.dim(); ++d) (d < leading ? rows : columns).push_back(d);
+  const bool weighted = weight && weight->defined();
+  const Tensor grad = widened(grad_out), scale = widened(rstd), normal = widened(input) * scale;
+  Tensor grad_input, grad_weight;
+  if (mask[0]) {
+    const Tensor arriving = weighted ? grad * widened(*weight) : grad;
+    const Tensor shared = (arriving * normal).mean(columns, /*keepdim=*/true);
+    grad_input = ((arriving - normal * shared) * scale).to(input.scalar_type());
+  }
+  if (mask[1] && weighted) {
+    const Tensor products = grad * normal;
+    grad_weight = (rows.empty() ? products : products.sum(rows)).to(weight->scalar_type());
+  }
+  return {std::move(grad_input), std::move(grad_weight)};
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("_batch_norm_with_update", batch_norm_with_update);

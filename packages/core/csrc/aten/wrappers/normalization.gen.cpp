@@ -335,6 +335,7 @@ bool _fused_rms_norm_backward_native(DirectPlan& plan, GivenOutputs given, const
   if (C10_LIKELY(_fused_rms_norm_backward_native(plan, {}, grad_out, input, normalized_shape, rstd, weight, output_mask))) {
     return ::std::tuple<at::Tensor,at::Tensor>(plan.take(0), plan.take(1));
   }
+  if (!_fused_rms_norm_backward_site.disabled.load(std::memory_order_relaxed)) return composed::RmsNormBackward::functional(grad_out, input, normalized_shape, rstd, weight, output_mask);
   static const auto op = find_operator("aten::_fused_rms_norm_backward", "");
   return TypedFallback<::std::tuple<at::Tensor,at::Tensor>(const at::Tensor &, const at::Tensor &, at::IntArrayRef, const at::Tensor &, const ::std::optional<at::Tensor> &, ::std::array<bool,2>)>::call(op, grad_out, input, normalized_shape, rstd, weight, output_mask);
 }
@@ -359,7 +360,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("native_group_norm_backward", TORCH_FN(native_group_norm_backward));
   library.impl("native_group_norm_backward.out", TORCH_FN(native_group_norm_backward_out));
   library.impl("_fused_rms_norm", TORCH_FN(_fused_rms_norm));
-  library.impl("_fused_rms_norm_backward", TORCH_FN(_fused_rms_norm_backward));
+  DL_COMPOSED("_fused_rms_norm_backward", _fused_rms_norm_backward);
 }
 
 }  // namespace dl::core

@@ -9,6 +9,7 @@ from typing import IO, Any
 from dl_optools.bisect.name_list import FOLDER_VARIABLE
 from dl_optools.call import OpCall
 from dl_optools.names import Level
+from dl_optools.on_host import has_host_kernel
 from dl_optools.schema import signature
 from dl_optools.tool import Tool
 
@@ -35,9 +36,12 @@ class NameCollector(Tool):
         self._file.close()
 
     def wants(self, name: str, function: Any) -> bool:
-        # Views compute nothing, wherever they run.
-        is_view = self.level is Level.DISPATCH and signature(function).view
-        return super().wants(name, function) and not is_view
+        if not super().wants(name, function):
+            return False
+        # Views compute nothing, wherever they run; what only devices have runs nowhere else.
+        return self.level is Level.API or not (
+            signature(function).view or not has_host_kernel(function)
+        )
 
     def handle(self, call: OpCall) -> Any:
         if call.name not in self._seen:
