@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.call import OUR_MODES
-from dl_optools.mode_stack import enter, leave
+from dl_optools.mode_stack import WithMode
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
@@ -38,7 +37,7 @@ def only_describes(function: Callable[..., Any], name: str) -> bool:
     return bool(ours) and all(signature(overload).view for overload in ours)
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(WithMode):
     """What runs inside: does it compute, and which memory does it write to?
 
     :ivar computed: whether any overload did.
@@ -47,16 +46,9 @@ class Recorder(TorchDispatchMode):
     supports_higher_order_operators = True
 
     def __init__(self) -> None:
-        TorchDispatchMode.__init__(self)
+        super().__init__()
         self.computed = False
         self._written: set[int] = set()
-
-    def __enter__(self) -> Recorder:
-        enter(self)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not isinstance(func, Overload):

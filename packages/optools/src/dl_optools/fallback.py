@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import levels
 from dl_optools.backward_graph import (
@@ -16,7 +15,7 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OUR_MODES, OpCall, own_work
-from dl_optools.mode_stack import enter, leave
+from dl_optools.mode_stack import WithMode
 from dl_optools.names import Level
 from dl_optools.on_host import run_on_host
 from dl_optools.schema import Overload
@@ -26,19 +25,10 @@ from dl_optools.tool import Tool
 _MARK = "dl_optools.fallback"
 
 
-class _OnHost(TorchDispatchMode):
+class _OnHost(WithMode):
     """Everything that the dispatcher runs inside goes to the CPU."""
 
     supports_higher_order_operators = True
-
-    def __init__(self) -> None:
-        TorchDispatchMode.__init__(self)
-
-    def __enter__(self) -> None:
-        enter(self)
-
-    def __exit__(self, *exception: object) -> None:
-        leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not isinstance(func, Overload):

@@ -13,6 +13,7 @@ import torch
 from torch._C._dynamo.guards import set_is_in_mode_without_ignore_compile_internals
 from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
+from typing_extensions import Self
 
 function_depth = torch._C._len_torch_function_stack
 _function_at = torch._C._get_function_stack_at
@@ -105,6 +106,23 @@ def leave(mode: Any) -> None:
         push(other)
     if dispatch:
         _noted.left(below, above)
+
+
+class WithMode(TorchDispatchMode):
+    """A dispatch mode for ``with`` in any thread.
+
+    Torch notes modes that enter by themselves for all threads.
+    """
+
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)
+
+    def __enter__(self) -> Self:
+        enter(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        leave(self)
 
 
 class Hidden:

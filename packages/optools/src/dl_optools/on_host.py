@@ -14,31 +14,23 @@ from typing import Any
 
 import torch
 
+from dl_optools.compare.equivalents import EQUIVALENTS
+from dl_optools.compare.op_classes import base_name
 from dl_optools.relocation import Relocation
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import map_leaves, tensors_of
 
-_HOST_KEYS = (
-    "CPU",
-    "CompositeExplicitAutograd",
-    "CompositeExplicitAutogradNonFunctional",
-    "CompositeImplicitAutograd",
-)
-_DEVICES_ONLY = frozenset(
-    {
-        # A kernel of the CPU that says so is all they have there.
-        "aten::_scaled_dot_product_fused_attention_overrideable",
-        "aten::_scaled_dot_product_fused_attention_overrideable_backward",
-    }
-)
+_HOST_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 
 
 @functools.cache
 def has_host_kernel(overload: Overload[Any, Any]) -> bool:
-    """Whether the CPU knows an overload: fused cells and the like are for devices only."""
-    name = overload.name()
+    """Whether the CPU computes an overload: fused cells and the like are for devices only."""
+    # The kernels that the CPU has of some of these only refuse.
+    if base_name(overload) in EQUIVALENTS:
+        return False
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    return name not in _DEVICES_ONLY and any(has(name, key) for key in _HOST_KEYS)
+    return any(has(overload.name(), key) for key in _HOST_KEYS)
 
 
 def run_on_host(

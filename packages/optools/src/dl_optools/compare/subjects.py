@@ -25,6 +25,7 @@ from dl_optools.compare.op_classes import (
     rule_for,
 )
 from dl_optools.compare.trace import Answers, RandomCallError, Trace, answers_of
+from dl_optools.on_host import has_host_kernel
 from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
@@ -56,20 +57,12 @@ class Subject(Protocol):
         """Whether an answer is right in another way than by its values."""
 
 
-_CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
-
-
 @functools.cache
 def _substitute(overload: Overload[Any, Any]) -> Callable[..., Any] | None:
     """What the CPU runs in place of an overload that only devices have; None: the overload."""
-    own = EQUIVALENTS.get(base_name(overload))
-    if own is not None:
-        return own
-    name = overload.name()
-    has = torch._C._dispatch_has_kernel_for_dispatch_key
-    if any(has(name, key) for key in _CPU_KEYS):
+    if has_host_kernel(overload):
         return None
-    return decomposition_table.get(overload)
+    return EQUIVALENTS.get(base_name(overload)) or decomposition_table.get(overload)
 
 
 class OverloadSubject:

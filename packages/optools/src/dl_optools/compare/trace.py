@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from dl_optools.compare.op_classes import Rule, draws, is_uninitialised, rule_for
-from dl_optools.mode_stack import enter, leave
+from dl_optools.mode_stack import WithMode
 from dl_optools.schema import Signature, signature
 from dl_optools.tensors import tensors_of
 
@@ -41,25 +40,16 @@ class RandomCallError(Exception):
     """What runs inside would draw random numbers."""
 
 
-class Trace(TorchDispatchMode):
+class Trace(WithMode):
     """What the dispatcher computes inside: the rule of each overload.
 
     Random overloads raise :class:`RandomCallError` instead: the numbers are the program's.
     """
 
     def __init__(self) -> None:
-        TorchDispatchMode.__init__(self)
+        super().__init__()
         self.rules: list[Rule] = []
         self.uninitialised = False
-
-    # In threads of a tool: torch notes modes that enter by themselves for all threads.
-
-    def __enter__(self) -> Trace:
-        enter(self)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        leave(self)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -160,15 +160,8 @@ def logarithmic(
             f'<circle class="{point.style}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{escape(point.title)}</title></circle>"
         )
-    drawn.append(
-        f'<text class="axis" x="{(left + width - right) / 2}" y="{height - 12}" '
-        f'text-anchor="middle">{escape(labels[0])}</text>'
-    )
-    middle = (top + height - bottom) / 2
-    drawn.append(
-        f'<text class="axis" x="16" y="{middle}" text-anchor="middle" '
-        f'transform="rotate(-90 16 {middle})">{escape(labels[1])}</text>'
-    )
+    center = (left + width - right) / 2, (top + height - bottom) / 2
+    drawn += _axes(labels, center, height)
     return _frame(width, height, drawn)
 
 
@@ -228,16 +221,20 @@ def over_time(
             drawn.append(
                 f'<path class="{line.style}" d="M{path}"><title>{escape(line.label)}</title></path>'
             )
-    drawn.append(
-        f'<text class="axis" x="{(left + width - right) / 2}" y="{height - 12}" '
-        f'text-anchor="middle">{escape(labels[0])}</text>'
-    )
-    middle = (top + height - bottom) / 2
-    drawn.append(
-        f'<text class="axis" x="16" y="{middle}" text-anchor="middle" '
-        f'transform="rotate(-90 16 {middle})">{escape(labels[1])}</text>'
-    )
+    center = (left + width - right) / 2, (top + height - bottom) / 2
+    drawn += _axes(labels, center, height)
     return _frame(width, height, drawn)
+
+
+def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> list[str]:
+    """The names of both axes, below and beside the middle of what is drawn."""
+    x, y = center
+    return [
+        f'<text class="axis" x="{x}" y="{height - 12}" '
+        f'text-anchor="middle">{escape(labels[0])}</text>',
+        f'<text class="axis" x="16" y="{y}" text-anchor="middle" '
+        f'transform="rotate(-90 16 {y})">{escape(labels[1])}</text>',
+    ]
 
 
 def _frame(width: int, height: int, drawn: Sequence[str]) -> str:
