@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dl_optools.bundle import Bundle, find, read
+from dl_optools.bundle import Bundle, find, payload, read
 from dl_optools.capture.capture import OpCapture
 
 ACCELERATOR = torch.accelerator.current_accelerator()
@@ -54,3 +54,10 @@ def rehash(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document)
     digest = hashlib.sha256(text.encode()).hexdigest()
     path.write_text(text.replace("0" * 64, digest, 1))
+
+
+def store_bytes(directory: Path, data: bytes) -> str:
+    """Add a payload to a capture's store; returns its hash."""
+    digest = hashlib.sha256(data).hexdigest()
+    payload.write(directory / payload.STORE, digest, memoryview(data))
+    return digest

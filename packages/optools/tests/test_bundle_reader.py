@@ -210,7 +210,7 @@ HOSTILE: dict[str, tuple[Callable[[Document], None], str]] = {
     "device": (tensor_is(device="dl:$(id)"), "names no device"),
     "piece outside": (piece_is(offset=1), "outside"),
     "piece of no size": (piece_is(itemsize=3), "describes no memory"),
-    "huge storage": (lambda d: d["storages"][0].update(nbytes=2**60), "the limit is"),
+    "huge storage": (lambda d: d["storages"][0].update(nbytes=2**60), "its pieces end"),
     "larger storage than file": (
         lambda d: d["storages"][0].update(
             nbytes=4096, pieces=[{**d["storages"][0]["pieces"][0], "shape": [1024]}]

@@ -24,7 +24,8 @@ from dl_core.commands import Command
 from dl_optools import run_op_from_data
 from dl_optools.bundle import Bundle, BundleError, find, read
 from dl_optools.bundle.placement import Placement
-from dl_optools.commands.bundle import BUNDLE, REPLAY
+from dl_optools.commands.bundle import BUNDLE
+from dl_optools.commands.replay import REPLAY
 from dl_optools.replay import run as replay
 from dl_optools.replay.check import check
 from dl_optools.replay.export import pack, to_bench, to_repro
@@ -434,9 +435,10 @@ def test_a_packed_bundle_needs_no_other_directory(capture_directory: Path, tmp_p
 
 
 def command(one: Command, *arguments: str) -> int:
+    """In this process, which is quicker; children are tested in test_isolation.py."""
     parser = argparse.ArgumentParser()
     one.configure(parser)
-    return one.run(parser.parse_args(arguments))
+    return one.run(parser.parse_args([*arguments, "--trusted"]))
 
 
 def test_dl_replay_checks_and_times(
@@ -514,10 +516,17 @@ def test_run_op_from_data_has_its_options(
 ) -> None:
     monkeypatch.setattr("dl_optools.tool.device_under_test", lambda: "cpu")
     directory = str(capture_directory)
-    options = ["--run_times", "2", "--only_run_forward", "--sync_time_measure", "--acc_check"]
+    options = [
+        "--trusted",
+        "--run_times",
+        "2",
+        "--only_run_forward",
+        "--sync_time_measure",
+        "--acc_check",
+    ]
     assert run_op_from_data.main([directory, *options]) == 0
     assert "forward us" in capsys.readouterr().out
-    assert run_op_from_data.main([directory, "--acc_check", "true"]) == 0
+    assert run_op_from_data.main([directory, "--acc_check", "true", "--trusted"]) == 0
     assert "verdict" in capsys.readouterr().out
 
 

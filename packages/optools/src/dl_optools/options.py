@@ -11,6 +11,8 @@ from typing import TypeVar
 from dl_optools.selection import EVERYTHING
 
 T = TypeVar("T")
+SIZES = "a number of bytes such as 500000, 500M or 2G"
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class OptionError(ValueError):
@@ -51,3 +53,27 @@ def flag(text: str) -> bool:
     if lowered in ("0", "false", "off", "no"):
         return False
     raise ValueError(text)
+
+
+def nbytes(text: str) -> int:
+    """A size: :data:`SIZES`.
+
+    :raises ValueError: anything else.
+    """
+    unit = text[-1:].upper() if text[-1:].isalpha() else ""
+    if unit not in _UNITS:
+        raise ValueError(text)
+    value = float(text.removesuffix(text[-1]) if unit else text) * _UNITS[unit]
+    if not 0 < value < 1 << 62:
+        raise ValueError(text)
+    return int(value)
+
+
+def nbytes_text(count: int) -> str:
+    """A size for people: ``1.5 GiB``."""
+    value = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} TiB"

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dl_optools.commands.bundle import replay_all
+from dl_optools.commands.replay import replay_all
+from dl_optools.isolation.options import add_limits
 
 
 def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
@@ -20,23 +21,24 @@ def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Replay every bundle below a directory.
 
-    :returns: the exit code, as :func:`.commands.bundle.replay_all`.
+    :returns: the exit code, as :func:`.commands.replay.replay_all`.
     """
     parser = argparse.ArgumentParser(
         prog="run_op_from_data", description="Run operators with the data that op_capture wrote."
     )
-    parser.add_argument("dir", type=Path, help="a directory that op_capture wrote")
+    parser.add_argument(
+        "bundle", metavar="dir", type=Path, help="a directory that op_capture wrote"
+    )
     parser.add_argument("--run_times", type=int, default=1, help="how often each operator runs")
     _switch(parser, "--only_run_forward", "leave the backward out")
     _switch(parser, "--sync_time_measure", "time the runs, and wait for the device in each")
     _switch(parser, "--acc_check", "compare with the captured results and with float64 on the CPU")
+    add_limits(parser, style="_")
     given = parser.parse_args(arguments)
-    from dl_optools.tool import device_under_test
-
     timed = given.sync_time_measure or given.run_times > 1
     return replay_all(
-        given.dir,
-        device_under_test(),
+        given,
+        device="",
         check=given.acc_check,
         repeat=max(given.run_times, 1) if timed else 0,
         backward=not given.only_run_forward,

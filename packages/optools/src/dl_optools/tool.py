@@ -29,6 +29,11 @@ def device_under_test() -> str:
     return "cpu" if accelerator is None else accelerator.type
 
 
+def chosen_device(name: str) -> str:
+    """The device of that name; of none, that under test."""
+    return name or device_under_test()
+
+
 def check_device(kind: str, who: str) -> None:
     """Refuse what is no type of device of this machine.
 

@@ -1,8 +1,24 @@
-"""One captured call of an operator as files; docs/bundle.md has the format."""
+"""One captured call of an operator as files; docs/bundle.md has the format.
+
+Importing it imports no torch: commands that leave the reading to a child do without.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from dl_optools.bundle.errors import BundleError, NotStorableError
-from dl_optools.bundle.reader import Bundle, find, read
+from dl_optools.bundle.location import find
+
+if TYPE_CHECKING:
+    from dl_optools.bundle.reader import Bundle, read
 
 __all__ = ["Bundle", "BundleError", "NotStorableError", "find", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("Bundle", "read"):
+        raise AttributeError(f"module 'dl_optools.bundle' has no attribute {name!r}")
+    from dl_optools.bundle import reader
+
+    return getattr(reader, name)

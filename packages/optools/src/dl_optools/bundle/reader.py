@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,16 @@ import torch
 from dl_optools.bundle import payload
 from dl_optools.bundle.document import Document, read_document
 from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.location import FILE
 from dl_optools.bundle.memory import assemble
-from dl_optools.bundle.records import StorageRecord
-from dl_optools.bundle.values import dtype_of
+from dl_optools.bundle.records import Piece, StorageRecord
+from dl_optools.bundle.sizes import Use, largest_tensor, memory_needed
+from dl_optools.bundle.unsafe_calls import why_unsafe
+from dl_optools.isolation.limits import default_memory
 from dl_optools.operators import UnknownOperatorError, operator
+from dl_optools.options import nbytes_text
 
-FILE = "bundle.json"
 LARGEST_DOCUMENT = 1 << 26
-DEFAULT_LIMIT = 1 << 35
-"""Bytes of memory that a bundle may ask for, unless the caller says otherwise: 32 GiB."""
 
 
 @dataclass(frozen=True)
@@ -39,28 +39,25 @@ class Bundle:
     storages: tuple[torch.Tensor, ...]
 
 
-def find(path: Path) -> list[Path]:
-    """The bundles at or below a path, in the order of their calls."""
-    if path.is_file() or (path / FILE).is_file():
-        return [path]
-    return sorted((found.parent for found in path.rglob(FILE)), key=lambda x: (x.name, str(x)))
-
-
-def read(path: Path | str, *, limit: int = DEFAULT_LIMIT) -> Bundle:
+def read(
+    path: Path | str, *, limit: int | None = None, use: Use = Use.READ, trusted: bool = False
+) -> Bundle:
     """Read and verify one bundle: its directory, or the ``bundle.json`` in it.
 
-    :param limit: bytes of memory that its tensors may need.
+    :param limit: bytes of memory that it may need; None: half of what is free.
+    :param use: what for; the more is done with its tensors, the more memory they need.
+    :param trusted: the call may be one that leaves out torch's checks.
     :raises BundleError: it is missing, damaged, hostile, or its operator is not known here.
     """
     path = Path(path)
     directory = path.parent if path.name == FILE else path
     try:
-        return _read(directory, limit)
+        return _read(directory, default_memory() if limit is None else limit, use, trusted)
     except BundleError as error:
         raise BundleError(f"[bundle] {directory}: {error}") from None
 
 
-def _read(directory: Path, limit: int) -> Bundle:
+def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
     file = directory / FILE
     if file.is_symlink() or not file.is_file():
         raise BundleError(f"there is no {FILE}")
@@ -76,28 +73,39 @@ def _read(directory: Path, limit: int) -> Bundle:
         function = operator(document.operator, document.level)
     except UnknownOperatorError as error:
         raise BundleError(str(error)) from None
-    _check_sizes(document, limit)
+    unsafe = why_unsafe(function, document.operator, document.args, document.kwargs)
+    if unsafe and not trusted:
+        raise BundleError(
+            f"{unsafe}: it may read and write memory that is not its own; --trusted runs it all "
+            "the same"
+        )
+    _check_sizes(document, limit, use)
     storages = tuple(_storage(directory, record) for record in document.storages)
     return Bundle(directory, document, function, storages)
 
 
-def _check_sizes(document: Document, limit: int) -> None:
+def _check_sizes(document: Document, limit: int, use: Use) -> None:
     """Before any memory is taken."""
-    total = sum(record.nbytes for record in document.storages)
-    total += sum(piece.nbytes for record in document.storages for piece in record.pieces)
-    if total > limit:
-        raise BundleError(f"its storages need {total} bytes of memory, the limit is {limit}")
-    for at, tensor in enumerate(document.tensors):
-        nbytes = math.prod(tensor.shape) * dtype_of(tensor.dtype, "").itemsize
-        # Sparse tensors are as large as their parts.
-        if tensor.stride is not None and nbytes > limit:
-            raise BundleError(f"tensor {at} has {nbytes} bytes, the limit is {limit}")
+    at, largest = largest_tensor(document)
+    if largest > limit:
+        raise BundleError(
+            f"tensor {at} has {nbytes_text(largest)}, the limit is {nbytes_text(limit)} "
+            "(--memory-limit)"
+        )
+    need = memory_needed(document, use)
+    if need > limit:
+        raise BundleError(
+            f"to {use.value} it takes {nbytes_text(need)} of memory, the limit is "
+            f"{nbytes_text(limit)} (--memory-limit)"
+        )
 
 
 def _storage(directory: Path, record: StorageRecord) -> torch.Tensor:
-    pieces = []
+    return assemble(record.nbytes, _payloads(directory, record))
+
+
+def _payloads(directory: Path, record: StorageRecord) -> Iterator[tuple[Piece, torch.Tensor]]:
+    """One at a time: no more is in memory than the storage and one piece of it."""
     for piece in record.pieces:
         data = payload.read(directory, piece.hash, piece.nbytes)
-        held = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0).byte()
-        pieces.append((piece, held))
-    return assemble(record.nbytes, pieces)
+        yield piece, torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0).byte()

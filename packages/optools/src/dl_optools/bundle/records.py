@@ -86,7 +86,8 @@ def hash_of(text: str, where: str) -> str:
 
 @dataclass(frozen=True)
 class StorageRecord:
-    """Memory that tensors share. Bytes that no piece covers are 0: no tensor reaches them."""
+    """Memory that tensors share, to the end of its last piece. Bytes that no piece covers are 0: no
+    tensor reaches them."""
 
     nbytes: int
     pieces: tuple[Piece, ...]
@@ -100,10 +101,14 @@ class StorageRecord:
         nbytes = count(fields.anything("nbytes"), where)
         found = cls(nbytes, fields.items("pieces", Piece.read))
         fields.done()
+        end = 0
         for piece in found.pieces:
-            reach = span(piece.shape, piece.stride)
-            if (piece.offset + reach) * piece.itemsize > nbytes:
+            reach = (piece.offset + span(piece.shape, piece.stride)) * piece.itemsize
+            if reach > nbytes:
                 raise BundleError(f"a piece of {where} reaches outside of its {nbytes} bytes")
+            end = max(end, reach)
+        if nbytes > end:
+            raise BundleError(f"{where} has {nbytes} bytes, its pieces end after {end}")
         return found
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dl_optools.options import read
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+from dl_optools.options import SIZES, nbytes, read
 
 
 @dataclass(frozen=True)
@@ -32,22 +30,11 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
     :raises OptionError: a value does not fit.
     """
     usual = Limits()
-    sizes = "a number of bytes such as 500000, 500M or 2G"
     return Limits(
-        memory=read(environ, "OP_CAPTURE_MEMORY", _nbytes, usual.memory, sizes),
-        disk=read(environ, "OP_CAPTURE_DISK", _nbytes, usual.disk, sizes),
+        memory=read(environ, "OP_CAPTURE_MEMORY", nbytes, usual.memory, SIZES),
+        disk=read(environ, "OP_CAPTURE_DISK", nbytes, usual.disk, SIZES),
         wait=read(environ, "OP_CAPTURE_WHEN_FULL", _waits, usual.wait, "wait, drop"),
     )
-
-
-def _nbytes(text: str) -> int:
-    unit = text[-1].upper() if text[-1].isalpha() else ""
-    if unit not in _UNITS:
-        raise ValueError(text)
-    value = float(text.removesuffix(text[-1]) if unit else text) * _UNITS[unit]
-    if not 0 < value < 1 << 62:
-        raise ValueError(text)
-    return int(value)
 
 
 def _waits(text: str) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dl_optools.bundle import payload
 from dl_optools.bundle.draft import Addition
-from dl_optools.bundle.reader import FILE
+from dl_optools.bundle.location import FILE
 from dl_optools.bundle.records import StorageRecord
 from dl_optools.capture.limits import Limits
 

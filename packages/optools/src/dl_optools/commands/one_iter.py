@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dl_core.commands import Command
 from dl_core.tables import show
+from dl_optools.terminal import printable
 
 if TYPE_CHECKING:
     from dl_optools.one_iter.folder import Reader
@@ -70,7 +71,7 @@ def _show(arguments: argparse.Namespace) -> int:
         rows = [
             (
                 str(at),
-                _printable(str(record)),
+                printable(str(record)),
                 "random" if record.random else "",
                 ", ".join(_described(reader, x) for x in record.outputs.values()),
             )
@@ -83,11 +84,6 @@ def _show(arguments: argparse.Namespace) -> int:
 def _described(reader: Reader, name: str) -> str:
     tensor = reader.tensor(name)
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
-def _printable(text: str) -> str:
-    """Texts of a file must not steer the terminal."""
-    return "".join(x if x.isprintable() else "?" for x in text)
 
 
 ONE_ITER = Command("one-iter", "recorded training steps: compare, show", _configure, _run)

@@ -13,9 +13,12 @@ from safetensors.torch import save_file
 from dl_optools.bundle import payload, standalone
 from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
-from dl_optools.bundle.reader import FILE, Bundle
+from dl_optools.bundle.location import FILE
+from dl_optools.bundle.reader import Bundle, read
 from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
+from dl_optools.isolation.answer import Answer
+from dl_optools.isolation.child import Say
 from dl_optools.names import Level
 
 
@@ -45,6 +48,25 @@ def pack(bundle: Bundle, directory: Path) -> None:
             payload.write(directory / payload.STORE, piece.hash, memoryview(data))
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FILE).write_bytes((bundle.path / FILE).read_bytes())
+
+
+def export(
+    say: Say, path: str, *, what: str, output: str, memory: int, trusted: bool = False
+) -> Answer:
+    """Read a bundle and export it."""
+    say("it reads the bundle")
+    try:
+        bundle = read(Path(path), limit=memory, trusted=trusted)
+        say(f"it writes {output}")
+        _EXPORTS[what](bundle, Path(output))
+    except BundleError as error:
+        return Answer.refused(str(error))
+    except OSError as error:
+        return Answer.refused(f"{error.filename or output}: {error.strerror}")
+    return Answer()
+
+
+_EXPORTS = {"to-repro": to_repro, "to-bench": to_bench, "pack": pack}
 
 
 def _export(bundle: Bundle, script: Path, bench: bool) -> None:

@@ -1,0 +1,102 @@
+"""``dl replay``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from dl_core.commands import Command
+from dl_core.tables import show
+from dl_optools.bundle.location import find
+from dl_optools.isolation.options import add_limits, refuse, show_texts, worker_of
+from dl_optools.isolation.worker import UnusableError
+from dl_optools.terminal import printable
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="a bundle, or a directory with bundles in it")
+    parser.add_argument("--device", help="where to run; default: the accelerator, or the CPU")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the recorded results and with float64"
+    )
+    parser.add_argument("--time", action="store_true", help="measure forward and backward")
+    parser.add_argument("--repeat", type=_positive, default=10, metavar="N", help="runs to time")
+    parser.add_argument("--forward-only", action="store_true", help="leave the backward out")
+    add_limits(parser)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a number from 1 on")
+    return value
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    return replay_all(
+        arguments,
+        device=arguments.device or "",
+        check=arguments.check,
+        repeat=arguments.repeat if arguments.time else 0,
+        backward=not arguments.forward_only,
+    )
+
+
+def replay_all(
+    arguments: argparse.Namespace,
+    *,
+    device: str,
+    check: bool,
+    repeat: int,
+    backward: bool,
+    synchronize: bool = True,
+) -> int:
+    """Replay every bundle at or below ``arguments.bundle`` and print a table.
+
+    :param arguments: those of :func:`.isolation.options.add_limits`, too.
+    :param device: ``""``: the accelerator, or else the CPU.
+    :param repeat: runs to time; 0: none.
+    :returns: 0; 1 if a result is wrong, a call raises or ends its process; 2 if one is refused.
+    """
+    path: Path = arguments.bundle
+    found = find(path)
+    if not found:
+        return refuse(f"{path}: there is no bundle there")
+    places = _places(found, path)
+    options: dict[str, Any] = {
+        "device": device,
+        "checked": check,
+        "repeat": repeat,
+        "backward": backward,
+        "synchronize": synchronize,
+        "trusted": arguments.trusted,
+    }
+    worker = worker_of(arguments, device=device, name="dl replay")
+    try:
+        answers = [
+            worker.ask("replay", str(directory), place=places[directory], **options)
+            for directory in found
+        ]
+    except UnusableError as error:
+        return refuse(str(error))
+    finally:
+        worker.close()
+    headers = ["call", "operator"]
+    headers += ["verdict", "here", "recorded"] if check else []
+    headers += ["forward us", "backward us"] if repeat else []
+    headers += ["results"] if not check and not repeat else []
+    rows = [tuple(map(printable, row)) for answer in answers for row in answer.rows]
+    if rows:
+        show(headers, rows)
+    return max([show_texts(answer) for answer in answers])
+
+
+def _places(found: list[Path], path: Path) -> dict[Path, str]:
+    """What tells bundles apart: numbers of calls, or where several runs share a folder, paths."""
+    if len({each.name for each in found}) == len(found):
+        return {each: each.name for each in found}
+    return {each: str(each.relative_to(path)) for each in found}
+
+
+REPLAY = Command("replay", "run captured operator calls again", _configure, _run)

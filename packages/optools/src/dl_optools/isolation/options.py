@@ -1,0 +1,122 @@
+"""Options of the commands that read bundles, and what they make. Imports no torch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Protocol
+
+from dl_optools.isolation.answer import REFUSED, Answer
+from dl_optools.isolation.child import work_of
+from dl_optools.isolation.limits import SECONDS, Limits, default_memory
+from dl_optools.isolation.worker import UnusableError, Worker
+from dl_optools.options import SIZES, nbytes
+from dl_optools.terminal import printable
+
+
+class Asked(Protocol):
+    """What answers questions about bundles."""
+
+    def ask(self, work: str, path: str, **arguments: Any) -> Answer: ...
+
+    def close(self) -> None: ...
+
+
+def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
+    """The options that :func:`worker_of` reads.
+
+    :param style: between the words of a name.
+    """
+    group = parser.add_argument_group(
+        "bundles of unknown origin",
+        "Each is read and run in a process of its own with limits on memory and time, which can "
+        "write no files. What ends that process is the verdict on the bundle.",
+    )
+    group.add_argument(
+        f"--memory{style}limit",
+        type=_size,
+        metavar="BYTES",
+        help="that one may take, such as 4G; default: half of what is free",
+    )
+    group.add_argument(
+        "--timeout", type=_seconds, default=SECONDS, metavar="SECONDS", help="default: %(default)g"
+    )
+    group.add_argument(
+        "--trusted",
+        action="store_true",
+        help="they are of known origin: work in this process, and run unsafe calls, too",
+    )
+
+
+def _size(text: str) -> int:
+    try:
+        return nbytes(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {SIZES}") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def worker_of(
+    arguments: argparse.Namespace, *, name: str, device: str | None = None, writes: bool = False
+) -> Asked:
+    """A child with the limits that the command line asks for; with ``--trusted`` this process.
+
+    :param name: of the command, in errors.
+    :param device: that the works use; ``""``: the accelerator, or else the CPU. None: none.
+    :param writes: the works may write files.
+    """
+    memory = arguments.memory_limit or default_memory()
+    if arguments.trusted:
+        return _Here(memory, name, device)
+    return Worker(Limits(memory, arguments.timeout), device=device, name=name, writes=writes)
+
+
+class _Here:
+    """Does the work in this process, where nothing but its count limits memory."""
+
+    def __init__(self, memory: int, name: str, device: str | None) -> None:
+        self._memory = memory
+        self._name, self._device = name, device
+
+    def ask(self, work: str, path: str, **arguments: Any) -> Answer:
+        if self._device is not None:
+            from dl_optools.tool import check_device, chosen_device
+
+            try:
+                check_device(chosen_device(self._device).partition(":")[0], self._name)
+            except ValueError as error:
+                raise UnusableError(str(error)) from None
+        return work_of(work)(_say_nothing, path, memory=self._memory, **arguments)
+
+    def close(self) -> None:
+        pass
+
+
+def _say_nothing(text: str) -> None:
+    pass
+
+
+def show_texts(answer: Answer) -> int:
+    """Write what is below a table, and errors.
+
+    :returns: the exit code.
+    """
+    for line in answer.lines:
+        sys.stdout.write(f"{printable(line)}\n")
+    for error in answer.errors:
+        sys.stderr.write(f"dl: {printable(error)}\n")
+    return answer.code
+
+
+def refuse(text: str) -> int:
+    sys.stderr.write(f"dl: {printable(text)}\n")
+    return REFUSED

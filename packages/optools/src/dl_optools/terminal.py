@@ -1,0 +1,8 @@
+"""Text of files and of other processes on a terminal."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Texts of a file must not steer the terminal."""
+    return "".join(x if x.isprintable() else "?" for x in text)
