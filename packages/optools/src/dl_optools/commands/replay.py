@@ -72,7 +72,11 @@ def replay_all(
         "synchronize": synchronize,
         "trusted": arguments.trusted,
     }
-    worker = worker_of(arguments, device=device, name="dl replay")
+    imports = ["dl_optools.replay.one"]
+    if check:
+        # Some of torch's functions import it at their first call, and it wants to write.
+        imports.append("torch._dynamo")
+    worker = worker_of(arguments, device=device, name="dl replay", imports=imports)
     try:
         answers = [
             worker.ask("replay", str(directory), place=places[directory], **options)

@@ -42,6 +42,8 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(setup["life"],), daemon=True).start()
     limits = Limits(setup["memory"], setup["seconds"])
     problem = _ready(setup["device"], setup["name"])
+    for module in setup["imports"]:
+        importlib.import_module(module)
     confine(limits, writes=setup["writes"])
     channel.write(json.dumps({"ready": problem}) + "\n")
     for line in sys.stdin:

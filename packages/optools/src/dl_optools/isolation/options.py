@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from dl_optools.isolation.answer import REFUSED, Answer
@@ -66,18 +67,25 @@ def _seconds(text: str) -> float:
 
 
 def worker_of(
-    arguments: argparse.Namespace, *, name: str, device: str | None = None, writes: bool = False
+    arguments: argparse.Namespace,
+    *,
+    name: str,
+    device: str | None = None,
+    imports: Sequence[str] = (),
+    writes: bool = False,
 ) -> Asked:
     """A child with the limits that the command line asks for; with ``--trusted`` this process.
 
     :param name: of the command, in errors.
     :param device: that the works use; ``""``: the accelerator, or else the CPU. None: none.
+    :param imports: modules that the works use.
     :param writes: the works may write files.
     """
     memory = arguments.memory_limit or default_memory()
     if arguments.trusted:
         return _Here(memory, name, device)
-    return Worker(Limits(memory, arguments.timeout), device=device, name=name, writes=writes)
+    limits = Limits(memory, arguments.timeout)
+    return Worker(limits, device=device, name=name, imports=imports, writes=writes)
 
 
 class _Here:

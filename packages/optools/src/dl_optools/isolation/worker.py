@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -158,14 +159,21 @@ class Worker:
 
     :param device: that the works use; None: none. ``""``: the accelerator, or else the CPU.
     :param name: of the command, in errors.
+    :param imports: modules that the works use, which are imported before the limits hold.
     :param writes: works may write files.
     """
 
     def __init__(
-        self, limits: Limits, *, device: str | None = None, name: str = "dl", writes: bool = False
+        self,
+        limits: Limits,
+        *,
+        device: str | None = None,
+        name: str = "dl",
+        imports: Sequence[str] = (),
+        writes: bool = False,
     ) -> None:
         self.limits = limits
-        self._setup = {"device": device, "name": name, "writes": writes}
+        self._setup = {"device": device, "name": name, "imports": [*imports], "writes": writes}
         self._child: _Child | None = None
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer:
