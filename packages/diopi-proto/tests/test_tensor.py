@@ -10,6 +10,7 @@ import pytest
 
 from diopi_proto import ArgumentError, OutOfMemoryError, Vendor, load_vendor
 from diopi_proto.dtypes import DTYPES
+from diopi_proto.schema import load
 
 
 @pytest.fixture(params=["vendor", "hidden"])
@@ -216,3 +217,48 @@ def test_sparse_tensors_hold_their_parts(vendor: Vendor, hidden: Vendor) -> None
         sparse.numpy()
     with pytest.raises(ArgumentError, match="col_indices"):
         vendor.sparse_csr(parts[0], hidden.tensor([0, 1]), parts[2], (2, 2))
+    with pytest.raises(ValueError, match="write to its parts"):
+        sparse.copy_from([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    ("crow", "col", "shape", "message"),
+    [
+        ([0, 1], [0, 1], (2, 2), r"crow_indices: .* expected 3 elements for 2 rows"),
+        ([0, 1, 2], [0], (2, 2), r"col_indices: .* expected as many elements as values has, 2"),
+        ([0.0, 1.0, 2.0], [0, 1], (2, 2), r"crow_indices: .* expected a tensor of int32 or int64"),
+        ([0, 1, 2], [0.0, 1.0], (2, 2), r"col_indices: .* expected a tensor of int64, as crow"),
+        ([[0, 1, 2]], [0, 1], (2, 2), r"crow_indices: .* expected a dense tensor with one dim"),
+        ([0, 1, 2], [0, 1], (2,), r"shape: got \(2,\), expected rows and columns"),
+        ([0, 1, 2], [0, 1], (-2, 2), r"\[sparse_csr\] .*-2"),
+    ],
+)
+def test_parts_of_a_sparse_tensor_have_to_fit(
+    vendor: Vendor, crow: list[int], col: list[int], shape: tuple[int, ...], message: str
+) -> None:
+    parts = [vendor.tensor(x) for x in (crow, col, [1.0, 2.0])]
+    with pytest.raises(ArgumentError, match=message):
+        vendor.sparse_csr(*parts, shape)
+
+
+def test_operators_get_the_layout_that_the_schema_gives_them(vendor: Vendor) -> None:
+    """A sparse tensor has no elements: an operator that reads some would read anything."""
+    sparse = vendor.sparse_csr(*(vendor.tensor(x) for x in ([0, 1, 2], [0, 1], [1.0, 2.0])), (2, 2))
+    dense, out = vendor.tensor([[1.0, 2.0], [3.0, 4.0]]), vendor.empty((2, 2), "float64")
+    dense_only = r"expected a tensor that is not sparse: this operator reads elements one by one"
+    for call in (
+        lambda: vendor.op.Relu(out, sparse),
+        lambda: vendor.op.Relu(sparse, dense),
+        lambda: vendor.op.Add(out, dense, sparse, 1),
+    ):
+        with pytest.raises(ArgumentError, match=rf"got Tensor\(.*sparse CSR.*\), {dense_only}"):
+            call()
+    with pytest.raises(ArgumentError, match=r"tensors\[1\]: .* not sparse"):
+        vendor.op.Cat(out, [dense, sparse], 0)
+    takes = {
+        name: parameter.name
+        for name, operator in load().items()
+        for parameter in operator.params
+        if parameter.layout == "csr"
+    }
+    assert takes == {"diopiSpMM": "input"}

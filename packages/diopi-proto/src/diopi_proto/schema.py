@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 Direction = Literal["in", "out", "inout"]
+Layout = Literal["strided", "csr"]
 OpClass = Literal["exact", "rounding", "elementary", "reduction", "matmul", "random"]
 
 # What the group names in dtype rules stand for; ``any`` is the operator's own ``dtypes``.
@@ -53,6 +54,8 @@ class Parameter:
         the caller passes handles. None for every other type.
     :ivar may_alias: inputs whose memory this output may share, element for element.
     :ivar dtype: the dtype rule of a tensor parameter, see ``schema/README.md``; None for others.
+    :ivar layout: of a tensor parameter: ``strided``, or ``csr`` for sparse CSR tensors, which have
+        no elements of their own.
     :ivar values: the allowed values of a string or of a coded integer; empty when free.
     :ivar doc: what the operator's text does not already say; often empty.
     """
@@ -66,6 +69,7 @@ class Parameter:
     allocated_by: Literal["host", "vendor"] | None = None
     may_alias: tuple[str, ...] = ()
     dtype: str | None = None
+    layout: Layout = "strided"
     values: tuple[str, ...] = ()
     doc: str = ""
 

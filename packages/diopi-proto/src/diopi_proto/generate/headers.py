@@ -163,6 +163,8 @@ def describe(parameter: Parameter, dtypes: str) -> list[str]:
     clauses: list[str] = []
     if parameter.dtype:
         clauses.append(_dtype_phrase(parameter.dtype, dtypes))
+    if parameter.layout == "csr":
+        clauses.append("sparse CSR")
     if parameter.allocated_by == "vendor":
         count = parameter.counted_by or 1
         stored = "handle stored" if count == 1 else f"{count} handles stored"

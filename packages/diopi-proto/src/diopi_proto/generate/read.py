@@ -10,7 +10,15 @@ import yaml
 
 from diopi_proto.generate.dtype_rules import check_rule
 from diopi_proto.generate.model import OPERATOR_HEADERS, Schema, schema_from
-from diopi_proto.schema import Direction, OpClass, Operator, Parameter, expand_dtypes, fingerprint
+from diopi_proto.schema import (
+    Direction,
+    Layout,
+    OpClass,
+    Operator,
+    Parameter,
+    expand_dtypes,
+    fingerprint,
+)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CONTEXT = Parameter("ctx", "diopiContextHandle_t")
@@ -107,6 +115,12 @@ def _parameter(entry: dict[str, Any], where: str) -> Parameter:
         "handles that the vendor stores are outputs",
     )
     _require(parameter.dtype is None or _is_tensor(parameter), where, "only tensors have a dtype")
+    _require(parameter.layout in get_args(Layout), where, f"layout {parameter.layout}")
+    _require(
+        parameter.layout == "strided" or (parameter.is_tensor and parameter.direction == "in"),
+        where,
+        "only a tensor that is read is sparse: nothing in the contract makes one",
+    )
     return parameter
 
 

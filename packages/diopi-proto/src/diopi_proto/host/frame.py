@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NoReturn
 
 from ..errors import ArgumentError
+from ..schema import Layout
 from .generator import Generator
 from .instance import Instance
 from .structs import CData
@@ -43,13 +44,25 @@ class Frame:
             parameter=parameter,
         )
 
-    def tensor(self, parameter: str, value: object, expected: str) -> CData:
+    def tensor(
+        self, parameter: str, value: object, expected: str, layout: Layout = "strided"
+    ) -> CData:
         """The handle of a tensor that may take part in this call.
 
-        :raises ArgumentError: no tensor, another vendor's, or on another device than the others.
+        :param layout: what the schema says of the parameter.
+        :raises ArgumentError: no tensor, another vendor's, or on another device than the others;
+            or a sparse one where the operator reads elements, or the other way round.
         """
         if not isinstance(value, Tensor):
             self.fail(parameter, value, expected)
+        if value.is_sparse != (layout == "csr"):
+            self.fail(
+                parameter,
+                value,
+                "a tensor of Vendor.sparse_csr"
+                if layout == "csr"
+                else f"{expected} that is not sparse: this operator reads elements one by one",
+            )
         instance = value.storage.instance
         if instance is not self.instance:
             self.fail(parameter, value, f"a tensor of this instance of {self.instance.name}")

@@ -183,8 +183,8 @@ def _converter(parameter: Parameter) -> convert.Converter:
     if parameter.type in _ARRAYS:
         return _array(parameter)
     if parameter.is_tensor:
-        expected = _expected(parameter)
-        return lambda frame, name, value: frame.tensor(name, value, expected)
+        expected, layout = _expected(parameter), parameter.layout
+        return lambda frame, name, value: frame.tensor(name, value, expected, layout)
     if kind.startswith("diopiGeneratorHandle_t"):
         return lambda frame, name, value: frame.generator(name, value)
     if kind == "const char*":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -74,6 +74,13 @@ class Tensor:
         self.handle: CData = ffi.cast("diopiTensorHandle_t", prefix)
         """``diopiTensorHandle_t``; valid as long as this object."""
 
+    def hold_parts(self, parts: Mapping[str, Tensor], flags: int) -> None:
+        """Become a tensor that consists of others, which stand in fields of the handle."""
+        for name, part in parts.items():
+            setattr(self._prefix, name, part._prefix)
+        self._prefix.flags = flags
+        self._keep += tuple(parts.values())
+
     @property
     def device(self) -> int | None:
         """The vendor's number of the device; None for host memory."""
@@ -96,7 +103,7 @@ class Tensor:
 
     @property
     def is_sparse(self) -> bool:
-        """A CSR tensor, made by :func:`sparse_csr`."""
+        """A CSR tensor, made by :meth:`diopi_proto.Vendor.sparse_csr`."""
         return bool(self._prefix.flags & _SPARSE_CSR)
 
     def numpy(self, *, copy: bool = True) -> Array:
@@ -134,8 +141,10 @@ class Tensor:
         """Write the elements, after all work that was enqueued on the device; finished on return.
 
         :param array: anything numpy can broadcast to :attr:`shape`; converted to the dtype.
-        :raises ValueError: the shapes do not fit.
+        :raises ValueError: the shapes do not fit, or the tensor is sparse.
         """
+        if self.is_sparse:
+            raise ValueError("a sparse CSR tensor has no elements of its own; write to its parts")
         values = to_storage(np.asarray(array), self.dtype)
         storage, instance = self.storage, self.storage.instance
         if storage.device is not None:
@@ -186,21 +195,8 @@ class Tensor:
 
     def __repr__(self) -> str:
         place = "host" if self.device is None else f"device {self.device}"
+        layout = "sparse CSR" if self.is_sparse else f"strides={self.strides}"
         return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype}, strides={self.strides}, "
+            f"Tensor(shape={self.shape}, dtype={self.dtype}, {layout}, "
             f"vendor={self.storage.instance.name}, {place})"
         )
-
-
-def sparse_csr(crow_indices: Tensor, col_indices: Tensor, values: Tensor, shape: Shape) -> Tensor:
-    """A CSR tensor of three dense ones, which it keeps alive."""
-    strides = contiguous_strides(shape)
-    tensor = Tensor(
-        Storage(values.storage.instance, 0, 0, values.device, None), values.dtype, shape, strides
-    )
-    parts = {"crow_indices": crow_indices, "col_indices": col_indices, "values": values}
-    for name, part in parts.items():
-        setattr(tensor._prefix, name, part._prefix)
-    tensor._prefix.flags = _SPARSE_CSR
-    tensor._keep += (crow_indices, col_indices, values)
-    return tensor

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ..dtypes import Dtype
-from ..errors import ArgumentError, NotSupportedError
+from ..errors import NotSupportedError
 from . import instance as capability
 from .arrays import empty, from_array
 from .cabi import constants, ffi
@@ -18,9 +18,10 @@ from .devices import DeviceProperties, read_properties
 from .instance import Instance
 from .legacy import LegacyInstance
 from .operators import OperatorNamespace, Operators
+from .sparse import csr_of_parts
 from .streams import Event, Stream
 from .tableinstance import TableInstance
-from .tensor import Tensor, sparse_csr
+from .tensor import Tensor
 
 
 class Vendor:
@@ -182,18 +183,14 @@ class Vendor:
     ) -> Tensor:
         """A sparse CSR tensor of three dense ones, which it keeps alive.
 
-        :raises ArgumentError: the parts are on different devices, or of another vendor.
+        :param crow_indices: where each row's elements begin, and where the last row's end; int32 or
+            int64, as ``col_indices``. That both lie in bounds is for the caller: nobody reads them
+            here.
+        :param shape: rows and columns.
+        :raises ArgumentError: the parts are on different devices, of another vendor, or do not fit
+            each other or the shape.
         """
-        parts = {"crow_indices": crow_indices, "col_indices": col_indices, "values": values}
-        for name, part in parts.items():
-            if part.storage.instance is not self._instance or part.device != values.device:
-                raise ArgumentError(
-                    f"[sparse_csr] {name}: got {part!r}, expected a tensor of vendor {self.name} "
-                    f"on device {values.device}",
-                    operator="sparse_csr",
-                    parameter=name,
-                )
-        return sparse_csr(crow_indices, col_indices, values, tuple(shape))
+        return csr_of_parts(self._instance, crow_indices, col_indices, values, shape)
 
     def call(self, operator: str, /, *arguments: Any, **named: Any) -> Any:
         """Call an operator by its whole name, ``"diopiAdd"``; see :class:`BoundOperator`.
