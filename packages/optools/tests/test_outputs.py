@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -12,11 +13,15 @@ from dl_optools.outputs import results_directory, results_root, run_stamp, unuse
 from dl_optools.stacks import Frame, program_stack
 
 
-def test_the_variable_names_the_directory(tmp_path: Path) -> None:
+def test_the_variable_names_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert results_root({}) == Path("op_tools_results")
-    environ = {"DL_TOOLS_OUTPUT": str(tmp_path / "out")}
-    assert results_directory("timing", environ) == tmp_path / "out" / "timing"
-    assert (tmp_path / "out" / "timing").is_dir()
+    monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path / "out"))
+    assert results_directory("timing") == tmp_path / "out" / "timing"
+    assert results_directory("timing", tmp_path / "own") == tmp_path / "own"
+    # Trying them out leaves nothing behind.
+    assert sorted(tmp_path.rglob("*")) == [
+        *(tmp_path / "out", tmp_path / "out" / "timing", tmp_path / "own")
+    ]
 
 
 def test_a_run_has_one_stamp() -> None:

@@ -21,6 +21,7 @@ from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, repla
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
 from diopi_proto.tolerance import OpClass, compare
 from dl_core.commands import Command
+from dl_core.errors import OutputError
 from dl_optools import run_op_from_data
 from dl_optools.bundle import Bundle, BundleError, find, read
 from dl_optools.bundle.placement import Placement
@@ -430,8 +431,9 @@ def test_a_packed_bundle_needs_no_other_directory(capture_directory: Path, tmp_p
     bundle = only(capture_directory, "torch.nn.functional.linear")
     pack(bundle, tmp_path / "deep" / "packed")
     assert check(read(tmp_path / "deep" / "packed")).ok
-    with pytest.raises(BundleError, match="already"):
+    with pytest.raises(OutputError, match=r"bundle\.json is there; --force replaces it"):
         pack(bundle, tmp_path / "deep" / "packed")
+    pack(bundle, tmp_path / "deep" / "packed", force=True)
 
 
 def command(one: Command, *arguments: str) -> int:
@@ -509,6 +511,24 @@ def test_dl_bundle_exports(
         assert (tmp_path / name).exists()
     assert command(BUNDLE, "to-repro", str(capture_directory), str(tmp_path / "x.py")) == 2
     assert "name one of them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("taken", ["model.py", "model.safetensors"])
+def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
+    taken: str, capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the script, nor the file of its tensors, of which nobody spoke."""
+    path = str(only(capture_directory, "torch.nn.functional.linear").path)
+    (tmp_path / taken).write_text("weights of a month")
+    script = str(tmp_path / "model.py")
+    for what in ("to-repro", "to-bench"):
+        assert command(BUNDLE, what, path, script) == 2
+        assert f"{tmp_path / taken} is there; --force replaces it" in capsys.readouterr().err
+        assert [x.read_text() for x in tmp_path.iterdir()] == ["weights of a month"]
+    assert command(BUNDLE, "to-repro", path, script, "--force") == 0
+    assert "same as recorded" in without_packages(Path(script))
+    assert command(BUNDLE, "to-repro", path, str(tmp_path / "x.safetensors")) == 2
+    assert "name it otherwise" in capsys.readouterr().err
 
 
 def test_run_op_from_data_has_its_options(

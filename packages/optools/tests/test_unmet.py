@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from dl_optools.launching.launch import NOTES_VARIABLE, STARTED, note
+from dl_optools.launching.launch import STARTED
+from dl_optools.launching.notes import VARIABLE, Notes, note
 from dl_optools.launching.unmet import Unmet, note_unmet, unmet_of
 from dl_optools.selection import Selection
 
@@ -30,16 +29,17 @@ def test_a_selection_knows_what_it_never_matched() -> None:
     ],
 )
 def test_what_any_process_met_is_met(
-    processes: list[dict[str, str] | str | None], want: list[Unmet], tmp_path: Path
+    processes: list[dict[str, str] | str | None], want: list[Unmet]
 ) -> None:
-    environ = {NOTES_VARIABLE: str(tmp_path / "notes")}
-    for number, patterns in enumerate(processes):
-        note(environ, f"{STARTED}time, process {number}")
-        if patterns is None:
-            note_unmet(environ, Unmet("time", {}, True, asked=False))
-        elif isinstance(patterns, dict):
-            note_unmet(environ, Unmet("time", patterns, len(patterns) == 2))
-    assert unmet_of((tmp_path / "notes").read_text().splitlines()) == want
+    with Notes() as notes:
+        environ = {VARIABLE: str(notes.path)}
+        for number, patterns in enumerate(processes):
+            note(environ, f"{STARTED}time, process {number}")
+            if patterns is None:
+                note_unmet(environ, Unmet("time", {}, True, asked=False))
+            elif isinstance(patterns, dict):
+                note_unmet(environ, Unmet("time", patterns, len(patterns) == 2))
+        assert unmet_of(notes.lines()) == want
 
 
 def test_without_a_command_it_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:

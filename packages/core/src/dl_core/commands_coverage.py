@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dl_core.commands import Command
 from dl_core.coverage import KINDS, MEANINGS, TIERS, Coverage, measure
+from dl_core.errors import OutputError
+from dl_core.files import add_force, check_free, write_text
 from dl_core.tables import show
 
 
@@ -16,9 +18,20 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tier", choices=TIERS, help="only this tier")
     parser.add_argument("--list", choices=KINDS, dest="kind", help="name these overloads")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+    add_force(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    try:
+        return _report(arguments)
+    except OutputError as error:
+        sys.stderr.write(f"dl coverage: {error}\n")
+        return 2
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    if arguments.json is not None:
+        check_free([arguments.json], arguments.force)
     try:
         devices = measure()
     except ImportError as error:
@@ -29,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return 1
     if arguments.json is not None:
         report = {"devices": [device.as_json() for device in devices]}
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_text(arguments.json, json.dumps(report, indent=1) + "\n", arguments.force)
     if not devices:
         sys.stdout.write("No device is visible; `dl doctor` gives the reasons.\n")
         return 0

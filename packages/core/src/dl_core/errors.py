@@ -11,6 +11,10 @@ class ActivationError(DlError, RuntimeError):
     """The ``dl`` device was asked for by hand and cannot be registered. The message says why."""
 
 
+class OutputError(DlError):
+    """A file cannot be written: it is there already, or its folder takes none."""
+
+
 class PluginError(DlError):
     """A plugin gave something that its hook does not allow."""
 

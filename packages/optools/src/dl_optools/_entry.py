@@ -37,7 +37,7 @@ def _start() -> None:
 
 
 def _tell(error: Exception) -> None:
-    from dl_optools.launching.launch import note
+    from dl_optools.launching.notes import note
 
     # Where nobody can be told, the program runs all the same.
     with contextlib.suppress(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import threading
 from collections.abc import Iterable, Sequence
@@ -12,8 +13,11 @@ from typing import IO, Any
 class CsvFile:
     """Rows are written in batches; the file is made with the first one.
 
+    Where they cannot be written the program goes on: see ``lost``.
+
     :param columns: its first line.
     :param batch: rows that are kept before they are written.
+    :ivar lost: rows that could not be written, and ``reason`` the first error.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], batch: int) -> None:
@@ -23,6 +27,8 @@ class CsvFile:
         self._rows: list[Sequence[Any]] = []
         self._file: IO[str] | None = None
         self._lock = threading.Lock()
+        self.lost = 0
+        self.reason = ""
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
         with self._lock:
@@ -36,16 +42,26 @@ class CsvFile:
             self._write()
             if self._file is None:
                 return False
-            self._file.close()
+            with contextlib.suppress(OSError):  # What was left in it was lost before.
+                self._file.close()
             self._file = None
             return True
 
     def _write(self) -> None:
-        if not self._rows:
+        rows, self._rows = self._rows, []
+        if not rows:
             return
-        if self._file is None:
-            self._file = self.path.open("w", newline="", encoding="utf-8")
-            csv.writer(self._file).writerow(self._columns)
-        csv.writer(self._file).writerows(self._rows)
-        self._file.flush()
-        self._rows = []
+        try:
+            if self._file is None:
+                self._file = self.path.open("w", newline="", encoding="utf-8")
+                csv.writer(self._file).writerow(self._columns)
+            csv.writer(self._file).writerows(rows)
+            self._file.flush()
+        except OSError as error:
+            self.lost += len(rows)
+            self.reason = self.reason or (error.strerror or str(error))
+
+    @property
+    def losses(self) -> list[str]:
+        """What was lost, in words; empty where nothing was."""
+        return [f"{self.lost} rows of {self.path}: {self.reason}"] if self.lost else []

@@ -123,6 +123,8 @@ class OpDtypeCast(Tool):
 
     def opened(self) -> None:
         self.results = CastResults()
+        directory = results_directory("op_dtype_cast_result", self._directory)
+        self._path = unused(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
 
     def closed(self) -> None:
         rows = self.results.rows()
@@ -130,13 +132,11 @@ class OpDtypeCast(Tool):
         if not rows:
             stream.write("[OpDtypeCast] nothing was cast: no argument had a dtype that is cast\n")
             return
-        directory = self._directory or results_directory("op_dtype_cast_result")
-        path = unused(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with self.writing(self._path), self._path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(_COLUMNS)
             writer.writerows(rows)
-        stream.write(f"{self.results.text()}written to {path}\n")
+        stream.write(f"{self.results.text()}{self.where_written(self._path)}\n")
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
         return super().wants(name, function) and not only_describes(function, name)

@@ -198,6 +198,8 @@ class OpObserve(SampledTool):
         self.results = Observations()
         self._known = {}
         self._places = {}
+        directory = results_directory("op_observe_result", self._directory)
+        self._path = unused(directory / f"op_observe_info_{run_stamp()}.csv")
 
     def handle(self, call: OpCall) -> Any:
         if not self.measuring:
@@ -239,14 +241,13 @@ class OpObserve(SampledTool):
         super().closed()
         results = self.results
         results.spending = self.budget.spending()
-        directory = self._directory or results_directory("op_observe_result")
-        directory.mkdir(parents=True, exist_ok=True)
-        path = unused(directory / f"op_observe_info_{run_stamp()}.csv")
-        results.write_csv(path)
+        path = self._path
+        with self.writing(path):
+            results.write_csv(path)
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         if results.left_out:
             stream.write(
                 f"[OpObserve] {results.left_out} calls left out: more than {self._limit}\n"
             )
-        stream.write(f"[OpObserve] {results.calls} calls, {path}\n")
+        stream.write(f"[OpObserve] {results.calls} calls, {self.where_written(path)}\n")

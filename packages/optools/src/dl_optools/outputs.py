@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +13,32 @@ VARIABLE = "DL_TOOLS_OUTPUT"
 DEFAULT = "op_tools_results"
 
 
+class ResultsError(OSError):
+    """Results cannot be written, or were not all written; the text says which and why."""
+
+
 def results_root(environ: Mapping[str, str] = os.environ) -> Path:
     """``DL_TOOLS_OUTPUT``, or ``op_tools_results`` in the working directory."""
     return Path(environ.get(VARIABLE, "").strip() or DEFAULT)
 
 
-def results_directory(name: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """The directory of one kind of results, such as ``op_capture_results``; it is made."""
-    directory = results_root(environ) / name
-    directory.mkdir(parents=True, exist_ok=True)
+def results_directory(name: str, instead: Path | None = None) -> Path:
+    """The directory of one kind of results, such as ``op_capture_results``, made and tried out:
+    what cannot be written is better known at the start.
+
+    :param instead: the user's own.
+    :raises ResultsError: nothing can be written there.
+    """
+    directory = results_root() / name if instead is None else instead
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise ResultsError(
+            f"no results can be written to {directory.absolute()}: {error.strerror}; "
+            f"{VARIABLE} (dl tool --output) names another folder"
+        ) from error
     return directory
 
 

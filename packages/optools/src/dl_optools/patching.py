@@ -35,6 +35,8 @@ class Applied:
         """Put back what stood there; other features on the same functions stay.
 
         Does nothing the second time.
+
+        :raises ResultsError: not all results of the tool were written.
         """
         replaced, self._replaced = self._replaced, []
         for one in replaced:
@@ -42,6 +44,7 @@ class Applied:
         if self._open:
             self._open = False
             self.tool.closed()
+            self.tool.raise_losses()
 
     def __enter__(self) -> Applied:
         return self

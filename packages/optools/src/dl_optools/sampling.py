@@ -109,6 +109,7 @@ class SampledTool(Tool):
         self.running = False
         self.closed()
         self.say_what_was_not_met()
+        self.raise_losses()
 
     def closed(self) -> None:
         STEPS.remove(self._on_step)

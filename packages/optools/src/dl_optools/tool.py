@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import torch
@@ -15,6 +17,7 @@ from dl_optools import levels
 from dl_optools.call import OpCall, own_work
 from dl_optools.names import Level
 from dl_optools.options import operator_lists
+from dl_optools.outputs import ResultsError
 from dl_optools.selection import Selection, unmet_texts
 from dl_optools.tensors import runs_on
 
@@ -107,6 +110,8 @@ class Tool:
         )
         self.says_unmet = True
         self.running = False
+        self.losses: list[str] = []
+        """Which results could not be written, and why."""
 
     # Life
 
@@ -115,6 +120,7 @@ class Tool:
 
         :raises RuntimeError: it runs already.
         :raises ValueError: this machine has no device of that type.
+        :raises ResultsError: its results cannot be written.
         """
         if self.running:
             raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
@@ -128,6 +134,7 @@ class Tool:
         if self.device is None:
             self.device = device_under_test()
         check_device(self.device, type(self).__name__)
+        self.losses = []
         self.opened()
 
     def stop(self) -> None:
@@ -136,6 +143,7 @@ class Tool:
         Best called where no operator and no backward runs; see :func:`.levels.remove`.
 
         :raises RuntimeError: another thread started it.
+        :raises ResultsError: not all results were written; ``results`` has them all the same.
         """
         if not self.running:
             return
@@ -143,6 +151,26 @@ class Tool:
         self.running = False
         self.closed()
         self.say_what_was_not_met()
+        self.raise_losses()
+
+    def raise_losses(self) -> None:
+        """:raises ResultsError: not all results were written."""
+        if self.losses:
+            name = type(self).__name__
+            raise ResultsError(f"[{name}] results are lost: {'; '.join(self.losses)}")
+
+    def where_written(self, path: Path) -> str:
+        """``written to PATH``, if that is so."""
+        lost = any(str(path) in loss for loss in self.losses)
+        return f"{'not (all) ' if lost else ''}written to {path}"
+
+    @contextlib.contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """What fails to be written in here is noted, and said when the tool has stopped."""
+        try:
+            yield
+        except OSError as error:
+            self.losses.append(f"{path}: {error.strerror or error}")
 
     def say_what_was_not_met(self) -> None:
         """Warn of names and patterns in the list that no operator had: they may be misspelled."""

@@ -17,13 +17,14 @@ from dl_optools.bisect.verdict import Criteria
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
-    NOTES_VARIABLE,
     TOOLS_VARIABLE,
     WHY_NONE,
     complaints,
     exact,
     run_program,
 )
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import Notes
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 
 Say = Callable[[str], object]
@@ -117,18 +118,16 @@ class ProgramRunner:
         }
 
     def _run(self, variables: Mapping[str, str], log: Path) -> Outcome:
-        notes = log.with_suffix(".notes")
-        notes.unlink(missing_ok=True)
-        environ = {**self._environ, NOTES_VARIABLE: str(notes), **variables}
         timed_out = False
-        with log.open("wb") as file:
+        with Notes() as notes, log.open("wb") as file:
+            environ = {**self._environ, NOTES_VARIABLE: str(notes.path), **variables}
             try:
                 status = run_program(self._command, environ, file, self._timeout)
             except subprocess.TimeoutExpired:
                 status, timed_out = TIMED_OUT, True
             except OSError as error:
                 raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
-        lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+            lines = notes.lines()
         refused = complaints(lines)
         if refused:
             raise BisectError(refused[0])

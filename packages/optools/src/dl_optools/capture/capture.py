@@ -79,9 +79,9 @@ class OpCapture(Tool):
         return super().wants(name, function) and is_known(name, self.level)
 
     def opened(self) -> None:
-        directory = self._directory
-        if directory is None:
-            directory = unused(results_directory("op_capture_results") / run_stamp())
+        directory = results_directory("op_capture_results", self._directory)
+        if self._directory is None:
+            directory = unused(directory / run_stamp())
         self._writer = BundleWriter(directory, self._limits)
         self.results = self._writer.written
         MODULE_PATH.open()
@@ -100,6 +100,7 @@ class OpCapture(Tool):
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+            self.losses += writer.losses
             (self._stream or sys.stderr).write(f"[OpCapture] {writer.written}\n")
 
     def flush(self) -> None:

@@ -68,6 +68,7 @@ class BundleWriter:
         self._held = 0
         self._closing = False
         self._failure: BaseException | None = None
+        self._failures: Counter[str] = Counter()
         self._process = os.getpid()
         directory.mkdir(parents=True, exist_ok=True)
         self._thread = threading.Thread(target=self._work, name="bundle writer", daemon=True)
@@ -120,8 +121,18 @@ class BundleWriter:
             self._changed.notify_all()
         self._thread.join()
         if first:
-            self._write_summary()
+            try:
+                self._write_summary()
+            except OSError as error:
+                self._failures[f"{SUMMARY}: {error.strerror}"] += 1
         self._raise()
+
+    @property
+    def losses(self) -> list[str]:
+        """What could not be written though the limits allow it, in words."""
+        return [
+            f"{self.directory}: {reason} ({count} x)" for reason, count in self._failures.items()
+        ]
 
     def _raise(self) -> None:
         if self._failure is not None:
@@ -154,6 +165,7 @@ class BundleWriter:
                     self._write(addition)
                 except OSError as error:
                     with self._changed:
+                        self._failures[error.strerror or str(error)] += 1
                         self._drop(addition, f"cannot be written: {error.strerror}")
                 with self._changed:
                     self._held -= addition.nbytes

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dl_core.commands import Command
+from dl_core.files import add_force
 from dl_optools.launching.launch import exact, program_of
 from dl_optools.outputs import results_root, run_stamp
 
@@ -47,6 +48,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="whose operators; default: accelerator")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with a search's state")
     parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
+    add_force(parser)
     parser.add_argument("--no-capture", action="store_true", help="write no bundles at the end")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
@@ -73,6 +75,9 @@ def _run(arguments: argparse.Namespace) -> int:
     except BisectError as error:
         sys.stderr.write(f"dl bisect: {error}\n")
         return 1
+    except OSError as error:
+        # The state on disk is that after the run before: the search can go on from there.
+        return _refuse(f"{error.filename or path}: {error.strerror}; go on with --resume {path}")
     except KeyboardInterrupt:
         sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
         return 130
@@ -97,8 +102,11 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
         return state, arguments.resume
     folder = results_root().resolve() / "op_bisect_result" / run_stamp()
     path = (arguments.state or folder / "state.json").resolve()
-    if path.exists():
-        raise StateError(f"{path} is there; go on with `--resume {path}`, or name another file")
+    if path.exists() and not arguments.force:
+        raise StateError(
+            f"{path} is there; go on with `--resume {path}`; --force replaces it, or name another "
+            "file"
+        )
     criteria = Criteria(arguments.expect, arguments.metric, arguments.tolerance, arguments.finite)
     return (
         State(

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from dl_core.commands import Command
+from dl_core.files import add_force
 from dl_core.tables import show
 from dl_optools.bundle.location import find
 from dl_optools.isolation.answer import Answer
@@ -26,6 +27,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         one.add_argument("bundle", type=Path)
         if target:
             one.add_argument("output", type=Path, metavar=target)
+            add_force(one)
         add_limits(one)
         one.set_defaults(what=name, run_bundle=_export if target else _show)
 
@@ -66,6 +68,7 @@ def _export(arguments: argparse.Namespace, found: list[Path]) -> int:
             str(found[0]),
             what=arguments.what,
             output=str(arguments.output),
+            force=arguments.force,
             trusted=arguments.trusted,
         )
     finally:

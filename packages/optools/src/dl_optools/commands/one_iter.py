@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dl_core.commands import Command
+from dl_core.errors import OutputError
+from dl_core.files import add_force, check_free, write_text
 from dl_core.tables import show
 from dl_optools.terminal import printable
 
@@ -32,6 +34,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     one.add_argument("--all", action="store_true", help="show layers that agree, too")
     one.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+    add_force(one)
     one.set_defaults(work=_compare)
     text = "list what a recorded step holds, in the order of execution"
     one = parsers.add_parser("show", help=text, description=text)
@@ -44,7 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     try:
         return int(arguments.work(arguments))
-    except OneIterError as error:
+    except (OneIterError, OutputError) as error:
         sys.stderr.write(f"dl one-iter: {error}\n")
         return REFUSED
 
@@ -52,12 +55,14 @@ def _run(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     from dl_optools.one_iter.compare import compare
 
+    if arguments.json is not None:
+        check_free([arguments.json], arguments.force)
     found = compare(arguments.trusted, arguments.tested, arguments.tolerance)
     for each in found:
         sys.stdout.write(each.text(arguments.all))
     if arguments.json is not None:
         document = {"ranks": [each.as_json() for each in found]}
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        write_text(arguments.json, json.dumps(document, indent=1) + "\n", arguments.force)
     return 0 if all(each.ok for each in found) else 1
 
 

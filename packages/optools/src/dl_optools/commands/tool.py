@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
     NOT_FOUND,
-    NOTES_VARIABLE,
     TOOL_NAMES,
     TOOLS_VARIABLE,
     WHY_NONE,
@@ -27,6 +25,8 @@ from dl_optools.launching.launch import (
     run_program,
     tools_of,
 )
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import Notes
 from dl_optools.launching.unmet import unmet_of
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root
@@ -165,14 +165,16 @@ def launch(program: list[str], environ: dict[str, str], say: Callable[[str], obj
     # The program may change its directory; results stay together.
     environ = {**environ, OUTPUT_VARIABLE: str(root)}
     before = _files(root)
-    with tempfile.TemporaryDirectory(prefix="dl-tool-") as folder:
-        notes = Path(folder) / "notes"
-        environ[NOTES_VARIABLE] = str(notes)
-        try:
-            status = run_program(program, environ)
-        except OSError as error:
-            return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
-        lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+    try:
+        with Notes() as notes:
+            environ[NOTES_VARIABLE] = str(notes.path)
+            try:
+                status = run_program(program, environ)
+            except OSError as error:
+                return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
+            lines = notes.lines()
+    except OSError as error:
+        return _refuse(f"tools have no place for their notes: {error}")
     wrong = not lines
     for line in complaints(lines):
         wrong = True

@@ -149,10 +149,11 @@ class OpAutoCompare(Tool):
         MODULE_PATH.close()
         self._checks.detach()
         self._background.close()
-        self._bundles.close()
+        self.losses += self._bundles.close()
         self.results.signatures = self.sampler.signatures
         if self._file is not None:
             self._file.close()
+            self.losses += self._file.losses
         if self.stream is not None:
             self.stream.write(self.results.text())
 

@@ -65,9 +65,12 @@ class FailureBundles:
             raise NotStorableError(", ".join(writer.written.dropped) or "it could not be written")
         return addition.draft.directory
 
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    def close(self) -> list[str]:
+        """Finish what was begun; returns what could not be written, in words."""
+        if self._writer is None:
+            return []
+        self._writer.close()
+        return self._writer.losses
 
 
 def _addition(call: CheckedCall, record: CallRecord, device: str, directory: Path) -> Addition:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
-import sys
 from collections.abc import Mapping
 from multiprocessing import util
 from typing import Any
@@ -16,15 +15,16 @@ from dl_optools.features import make_tool
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
-    NOTES_VARIABLE,
     STARTED,
     TOOLS_VARIABLE,
     WRONG_USE,
-    note,
     tools_of,
 )
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import note
 from dl_optools.launching.unmet import Unmet, note_unmet
 from dl_optools.names import Level
+from dl_optools.outputs import ResultsError
 from dl_optools.tool import Tool
 
 _running: list[Tool] = []
@@ -88,10 +88,9 @@ def stop() -> None:
         try:
             tool.stop()
         except Exception as error:  # noqa: BLE001 - the others have results, too
-            sys.stderr.write(
-                f"dl-optools: {type(tool).__name__} failed at its end: "
-                f"{type(error).__name__}: {error}\n"
-            )
+            known = isinstance(error, ResultsError)
+            text = str(error) if known else f"{type(error).__name__}: {error}"
+            note(os.environ, f"{_names[tool]} failed at its end: {text}")
         selection = tool.selection
         if selection.asked:
             patterns = selection.unmet()

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 TOOLS_VARIABLE = "DL_TOOLS"
 LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
-NOTES_VARIABLE = "DL_TOOLS_NOTES"
-"""A file to which every process adds which of its tools run, and what is wrong with the others."""
 WRONG_USE = 2
 """Exit status where a command line, or a variable of the tools, does not fit."""
 NOT_FOUND = 127
@@ -75,16 +71,6 @@ def tools_of(text: str) -> list[ToolName]:
 def exact(names: Iterable[str]) -> str:
     """A list of operators for ``OP_*_LIST`` that matches these names only."""
     return ",".join(map(re.escape, names))
-
-
-def note(environ: Mapping[str, str], text: str) -> None:
-    """Tell the process that started the program; without one, standard error."""
-    path = environ.get(NOTES_VARIABLE)
-    if path:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
-    else:
-        sys.stderr.write(f"dl-optools: {text}\n")
 
 
 STARTED = "runs: "

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from dl_optools.launching.launch import NOTES_VARIABLE, STARTED, UNMET, note
+from dl_optools.launching.launch import STARTED, UNMET
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import note
 from dl_optools.selection import unmet_texts
 
 

@@ -9,6 +9,7 @@ in use is noted, by whomever.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import os
 import sys
@@ -22,7 +23,7 @@ from typing_extensions import Self
 
 from dl_optools.monitor.memory_report import report
 from dl_optools.options import read
-from dl_optools.outputs import results_directory, unused
+from dl_optools.outputs import ResultsError, results_directory, unused
 
 _MIB = 1 << 20
 
@@ -124,6 +125,7 @@ class ProcessMonitor:
     :param clock: seconds, never going back.
     :raises ValueError: the interval is not above 0.
     :raises ProcessLookupError: there is no such process.
+    :raises ResultsError: nothing can be written to the directory.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class ProcessMonitor:
         self._devices = _devices(self.pid == os.getpid()) if devices else []
         self._cache = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1, "a count of lines")
         self._unwritten: list[Sample] = []
+        self._losses: list[str] = []
         self._clock = clock
         self._begun = clock()
         # In small letters, as its users know it.
@@ -154,8 +157,8 @@ class ProcessMonitor:
         kind = self._devices[0].name.partition(":")[0] if self._devices else "host"
         stamp = time.strftime("%Y%m%d_%H%M%S")
         name = f"process_monitor_result_{kind}_pid{self.pid}_{_safe(label)}_{stamp}.csv"
-        where = Path(directory) if directory else results_directory("process_monitor_result")
-        where.mkdir(parents=True, exist_ok=True)
+        instead = Path(directory) if directory else None
+        where = results_directory("process_monitor_result", instead)
         self.path = unused(where / name)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -173,14 +176,23 @@ class ProcessMonitor:
         return self
 
     def stop(self) -> None:
-        """Look a last time, write what is left, and draw the plot."""
+        """Look a last time, write what is left, and draw the plot.
+
+        :raises ResultsError: not all could be written; ``samples`` has it all the same.
+        """
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
         self.sample()
         self._flush()
-        self.path.with_suffix(".html").write_text(report(self.samples, self.pid), encoding="utf-8")
+        plot = self.path.with_suffix(".html")
+        try:
+            plot.write_text(report(self.samples, self.pid), encoding="utf-8")
+        except OSError as error:
+            self._losses.append(f"{plot}: {error.strerror}")
+        if self._losses:
+            raise ResultsError(f"[ProcessMonitor] results are lost: {'; '.join(self._losses)}")
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the process ends, or for so many seconds."""
@@ -216,6 +228,14 @@ class ProcessMonitor:
             pass
 
     def _flush(self) -> None:
+        try:
+            self._write()
+        except OSError as error:
+            # The thread goes on: what it sees is in the plot, and may be in later lines.
+            self._losses = self._losses or [f"{self.path}: {error.strerror}"]
+        self._unwritten.clear()
+
+    def _write(self) -> None:
         with self.path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if file.tell() == 0:
@@ -225,7 +245,6 @@ class ProcessMonitor:
                     "" if x is None else f"{x:.3f}" if isinstance(x, float) else x
                     for x in astuple(sample)
                 )
-        self._unwritten.clear()
 
 
 def _safe(label: str) -> str:
@@ -246,16 +265,17 @@ def run(arguments: argparse.Namespace) -> int:
         monitor = ProcessMonitor(
             arguments.pid, arguments.interval, devices=not arguments.no_devices
         )
-    except (ProcessLookupError, ValueError) as error:
+    except (ProcessLookupError, ResultsError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     monitor.start()
     try:
-        monitor.wait(arguments.duration)
-    except KeyboardInterrupt:
-        pass
-    finally:
+        with contextlib.suppress(KeyboardInterrupt):
+            monitor.wait(arguments.duration)
         monitor.stop()
+    except ResultsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     sys.stdout.write(f"{monitor.path}\n{monitor.path.with_suffix('.html')}\n")
     return 0
 

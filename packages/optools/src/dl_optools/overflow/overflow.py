@@ -65,7 +65,7 @@ class OpOverflowCheck(Tool):
 
     def opened(self) -> None:
         self.results = OverflowResults()
-        directory = self._directory or results_directory("op_overflow_check_result")
+        directory = results_directory("op_overflow_check_result", self._directory)
         path = unused(directory / f"op_overflow_check_info_{run_stamp()}.csv")
         self._file = CsvFile(path, COLUMNS, self._batch)
         MODULE_PATH.open()
@@ -73,9 +73,11 @@ class OpOverflowCheck(Tool):
     def closed(self) -> None:
         MODULE_PATH.close()
         self._watches.detach()
-        if self._file.close():
+        written = self._file.close()
+        self.losses += self._file.losses
+        if written:
             stream = sys.stderr if self._stream is None else self._stream
-            stream.write(f"{self.results.text()}written to {self._file.path}\n")
+            stream.write(f"{self.results.text()}{self.where_written(self._file.path)}\n")
 
     def handle(self, call: OpCall) -> Any:
         self.results.calls += 1

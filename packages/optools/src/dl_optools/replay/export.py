@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from dl_core.errors import OutputError
+from dl_core.files import check_free, write, write_text
 from dl_optools.bundle import payload, standalone
 from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
@@ -22,44 +25,54 @@ from dl_optools.isolation.child import Say
 from dl_optools.names import Level
 
 
-def to_repro(bundle: Bundle, script: Path) -> None:
+def to_repro(bundle: Bundle, script: Path, *, force: bool = False) -> None:
     """A script that runs the call and says how far its results are from the recorded ones.
 
     Its tensors stand next to it, in a file of the same name that ends in ``.safetensors``.
+
+    :param force: replace what is there.
+    :raises OutputError: one of the two files is there, or cannot be written.
     """
-    _export(bundle, script, bench=False)
+    _script(bundle, script, force, bench=False)
 
 
-def to_bench(bundle: Bundle, script: Path) -> None:
+def to_bench(bundle: Bundle, script: Path, *, force: bool = False) -> None:
     """A script that times the call, forward and backward; files as :func:`to_repro`."""
-    _export(bundle, script, bench=True)
+    _script(bundle, script, force, bench=True)
 
 
-def pack(bundle: Bundle, directory: Path) -> None:
+def pack(bundle: Bundle, directory: Path, *, force: bool = False) -> None:
     """A copy of one bundle that needs no store but its own.
 
-    :raises BundleError: the directory holds a bundle already.
+    :param force: replace the bundle that is there.
+    :raises OutputError: the directory holds a bundle already, or cannot be written.
     """
-    if (directory / FILE).exists():
-        raise BundleError(f"[bundle] {directory} holds a bundle already")
+    check_free([directory / FILE], force)
     for record in bundle.document.storages:
         for piece in record.pieces:
             data = payload.read(bundle.path, piece.hash, piece.nbytes)
             payload.write(directory / payload.STORE, piece.hash, memoryview(data))
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / FILE).write_bytes((bundle.path / FILE).read_bytes())
+    document = (bundle.path / FILE).read_bytes()
+    write(directory / FILE, lambda made: made.write_bytes(document), force)
 
 
 def export(
-    say: Say, path: str, *, what: str, output: str, memory: int, trusted: bool = False
+    say: Say,
+    path: str,
+    *,
+    what: str,
+    output: str,
+    force: bool,
+    memory: int,
+    trusted: bool = False,
 ) -> Answer:
     """Read a bundle and export it."""
     say("it reads the bundle")
     try:
         bundle = read(Path(path), limit=memory, trusted=trusted)
         say(f"it writes {output}")
-        _EXPORTS[what](bundle, Path(output))
-    except BundleError as error:
+        _EXPORTS[what](bundle, Path(output), force=force)
+    except (BundleError, OutputError) as error:
         return Answer.refused(str(error))
     except OSError as error:
         return Answer.refused(f"{error.filename or output}: {error.strerror}")
@@ -69,14 +82,24 @@ def export(
 _EXPORTS = {"to-repro": to_repro, "to-bench": to_bench, "pack": pack}
 
 
-def _export(bundle: Bundle, script: Path, bench: bool) -> None:
+def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
     fixed = Path(standalone.__file__).read_text(encoding="utf-8")
     text = f"{_story(bundle.document)}\n{fixed}\n\n{_call(bundle.document)}\n"
     text += f"\nif __name__ == '__main__':\n    main(CALL, __file__, bench={bench})\n"
-    script.parent.mkdir(parents=True, exist_ok=True)
+    tensors = script.with_suffix(".safetensors")
+    if tensors == script:
+        raise OutputError(f"{script} is what the script's tensors are called; name it otherwise")
+    check_free([script, tensors], force)
     memory = {f"storage{at}": flat for at, flat in enumerate(bundle.storages)}
-    save_file(memory, script.with_suffix(".safetensors"))
-    script.write_text(text, encoding="ascii")
+    write(tensors, lambda made: _save(memory, made), force)
+    write_text(script, text, force)
+
+
+def _save(memory: dict[str, torch.Tensor], path: Path) -> None:
+    try:
+        save_file(memory, path)
+    except SafetensorError as error:
+        raise OSError(str(error)) from None
 
 
 def _story(document: Document) -> str:

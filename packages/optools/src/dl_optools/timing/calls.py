@@ -36,11 +36,13 @@ class CallsFile:
 
     :param cache: calls to keep before they are written.
     :ivar left_out: calls that were not written because the file has 200000 lines.
+    :ivar losses: what could not be written, in words; the program goes on.
     """
 
     def __init__(self, path: Path, cache: int) -> None:
         self.path = path
         self.left_out = 0
+        self.losses: list[str] = []
         self._cache = max(cache, 1)
         self._kept: list[TimedCall] = []
         self._lines = 0
@@ -58,7 +60,7 @@ class CallsFile:
         """Begin anew."""
         self._kept.clear()
         if self._lines:
-            self.path.unlink()
+            self.path.unlink(missing_ok=True)
         self._lines = 0
 
     def close(self) -> None:
@@ -66,6 +68,16 @@ class CallsFile:
         self._flush()
 
     def _flush(self) -> None:
+        count = len(self._kept)
+        try:
+            self._write()
+        except OSError as error:
+            # It would not get better; the first reason is the one to know.
+            self.losses = self.losses or [f"{count} calls of {self.path}: {error.strerror}"]
+        self._lines += count
+        self._kept.clear()
+
+    def _write(self) -> None:
         with self.path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if file.tell() == 0:
@@ -86,5 +98,3 @@ class CallsFile:
                         "" if each is None else _gradients(outputs),
                     )
                 )
-        self._lines += len(self._kept)
-        self._kept.clear()

@@ -119,8 +119,7 @@ class OpTimeMeasure(SampledTool):
 
     def opened(self) -> None:
         assert self.device is not None
-        directory = self._directory or results_directory("op_time_measure_result")
-        directory.mkdir(parents=True, exist_ok=True)
+        directory = results_directory("op_time_measure_result", self._directory)
         self._paths = [
             unused(directory / f"{name}_{run_stamp()}{ending}")
             for name, ending in (
@@ -192,9 +191,12 @@ class OpTimeMeasure(SampledTool):
         if self._roofline and results.rows:
             dtypes = sorted({dtype for row in results.rows for dtype in row.flops})
             results.roofline = measured_roofline(self.device, dtypes)
-        results.write_csv(summary)
-        write_report(results, report)
+        self.losses += self._calls.losses
+        with self.writing(summary):
+            results.write_csv(summary)
+        with self.writing(report):
+            write_report(results, report)
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         for path in (elapsed, summary, report):
-            stream.write(f"[OpTimeMeasure] {path}\n")
+            stream.write(f"[OpTimeMeasure] {self.where_written(path)}\n")

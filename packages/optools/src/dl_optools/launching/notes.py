@@ -1,0 +1,86 @@
+"""What the processes of a program tell the command that started it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from typing_extensions import Self
+
+VARIABLE = "DL_TOOLS_NOTES"
+"""A pipe to which each process writes which of its tools run, and what is wrong with the others."""
+_END = b"\0\n"
+
+
+class Notes:
+    """Takes notes while a program runs; a context manager.
+
+    A named pipe, and no file: a full disk, or a limit on the length of files, is among what is to
+    be told.
+
+    :ivar path: what :data:`VARIABLE` says.
+    :raises OSError: there is no place for a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="dl-tool-")
+        self.path = Path(self._folder) / "notes"
+        self._data = b""
+        self._lines: list[str] | None = None
+
+    def __enter__(self) -> Self:
+        os.mkfifo(self.path)
+        # Open for both, so that it does not end between one process and the next.
+        self._pipe = os.open(self.path, os.O_RDWR)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.lines()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def lines(self) -> list[str]:
+        """All that was noted until now; nothing is taken after that."""
+        if self._lines is None:
+            os.write(self._pipe, _END)
+            self._reader.join()
+            os.close(self._pipe)
+            self._lines = self._data.removesuffix(_END).decode(errors="replace").splitlines()
+        return self._lines
+
+    def _read(self) -> None:
+        while not self._data.endswith(_END):
+            self._data += os.read(self._pipe, 1 << 16)
+
+
+def note(environ: Mapping[str, str], text: str) -> None:
+    """Tell the command that started the program; where there is none, standard error."""
+    path = environ.get(VARIABLE)
+    if not path or not _write(path, f"{text}\n".encode()):
+        sys.stderr.write(f"dl-optools: {text}\n")
+
+
+def _write(path: str, line: bytes) -> bool:
+    try:
+        # Without a reader this fails, and does not wait for one.
+        pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        os.set_blocking(pipe, True)
+        # Long lines of several processes would mix.
+        fcntl.flock(pipe, fcntl.LOCK_EX)
+        while line:
+            line = line[os.write(pipe, line) :]
+    except OSError:
+        return False
+    finally:
+        os.close(pipe)
+    return True
