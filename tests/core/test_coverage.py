@@ -7,6 +7,29 @@ import torch
 from dl_core.coverage import measure
 
 
+def test_what_computes_nothing_is_no_fallback() -> None:
+    """Views, memory and scalars read: dl-core does these itself."""
+    found = measure()[0].overloads["A"]
+    own = {"view", "as_strided", "_reshape_alias", "unfold", "view_as_real", "view_as_complex"}
+    own |= {"empty.memory_format", "empty_strided", "resize_", "set_", "_local_scalar_dense"}
+    assert own <= set(found["composed"])
+    torch.dl.reset_fallback_stats()
+    x = torch.empty(4, 4, device="dl").fill_(1)
+    assert x.view(16).unfold(0, 2, 2).as_strided((2,), (1,)).resize_(2).sum().item() == 2
+    assert torch.view_as_complex(x.view(8, 2)).view(-1).shape == (8,)
+    assert not torch.dl.fallback_stats()
+    # What torch marks as a view of its argument.
+    views = [
+        name
+        for name in found["fallback"]
+        for schema in [
+            torch._C._get_schema(f"aten::{name.partition('.')[0]}", name.partition(".")[2])
+        ]
+        if any(x.alias_info is not None and not x.alias_info.is_write for x in schema.arguments)
+    ]
+    assert views == []
+
+
 def test_what_torch_takes_apart_is_composed_and_what_falls_back_is_not() -> None:
     device = measure()[0].overloads
     assert "_foreach_add.List" in device["A"]["composed"]

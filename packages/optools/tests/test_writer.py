@@ -18,6 +18,7 @@ from dl_optools.bundle import payload
 from dl_optools.capture.capture import OpCapture
 from dl_optools.capture.limits import Limits, limits_of
 from dl_optools.options import OptionError
+from dl_optools.outputs import ResultsError
 
 
 @pytest.fixture
@@ -106,7 +107,10 @@ def test_errors_of_the_disk_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(payload, "write", full)
-    tool = capture(lambda: torch.ones(2).neg(), tmp_path)
+    tool = OpCapture(directory=tmp_path, device="cpu", stream=io.StringIO()).start()
+    torch.ones(2).neg()
+    with pytest.raises(ResultsError, match=r"No space left on device \(1 x\)"):
+        tool.stop()
     assert tool.results is not None
     assert tool.results.dropped == {"cannot be written: No space left on device": 1}
     assert bundles(tmp_path) == []

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "aten/call_counts.h"
 #include "aten/handle.h"
 #include "diopi/functions.h"
 #include "diopi/functions_dl.h"
@@ -36,7 +37,7 @@ struct Site {
 
 const std::vector<Site*>& sites();
 
-// Counting of native calls is off by default: it costs two clock reads a call.
+// Counting of native calls by operator is off by default: it costs two clock reads a call.
 extern std::atomic<bool> profile_operators;
 
 inline uint64_t now_ns() {
@@ -108,6 +109,7 @@ class NativeCall {
                     context_.device_index());
       return false;
     }
+    count_call(&ThreadCounts::native);
     if (C10_UNLIKELY(start_ != 0)) count();
     return true;
   }

@@ -7,20 +7,28 @@
 #include <string>
 #include <vector>
 
+#include "aten/call_counts.h"
 #include "aten/fallback.h"
 #include "runtime/device.h"
 
 namespace dl::core {
 
-// The overloads registered with DL_COMPOSED. They run on the device as far as those they call do.
+// The overloads registered with DL_COMPOSED, which run on the device as far as those they call do,
+// and those registered with DL_PROVIDED.
 std::vector<std::string>& composed_operators();
 
 inline bool is_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
 }  // namespace dl::core
 
-// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
-#define DL_COMPOSED(name, function)                   \
+// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block. The first is for operators that are
+// built from others, and counts their calls; the second for what needs none: views, memory, copies.
+#define DL_COMPOSED(name, function)                                     \
+  do {                                                                  \
+    ::dl::core::composed_operators().push_back(name);                   \
+    library.impl(name, TORCH_FN(::dl::core::Counted<&function>::call)); \
+  } while (false)
+#define DL_PROVIDED(name, function)                   \
   do {                                                \
     ::dl::core::composed_operators().push_back(name); \
     library.impl(name, TORCH_FN(function));           \

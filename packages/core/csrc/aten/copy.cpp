@@ -9,6 +9,7 @@
 #include <torch/library.h>
 
 #include "aten/call.h"
+#include "aten/composed.h"
 #include "aten/empty.h"
 #include "aten/host_arguments.h"
 #include "memory/pinned.h"
@@ -164,7 +165,7 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_copy_from", copy_from);
   library.impl("_copy_from_and_resize", copy_from_and_resize);
-  library.impl("_local_scalar_dense", local_scalar_dense);
+  DL_PROVIDED("_local_scalar_dense", local_scalar_dense);
 }
 
 // Without these, resolving a conjugate clones, which copies, which resolves again.

@@ -4,6 +4,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
+#include "aten/composed.h"
 #include "memory/allocator.h"
 #include "runtime/device.h"
 
@@ -97,9 +98,9 @@ at::Tensor rewrap(c10::Storage storage, const at::Tensor& view, c10::DispatchKey
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("empty.memory_format", empty_memory_format);
-  library.impl("empty_strided", empty_strided);
-  library.impl("_efficientzerotensor", efficient_zero_tensor);
+  DL_PROVIDED("empty.memory_format", empty_memory_format);
+  DL_PROVIDED("empty_strided", empty_strided);
+  DL_PROVIDED("_efficientzerotensor", efficient_zero_tensor);
 }
 
 }  // namespace dl::core

@@ -6,6 +6,7 @@
 #include <ATen/ops/set_native.h>
 #include <torch/library.h>
 
+#include "aten/composed.h"
 #include "memory/allocator.h"
 #include "runtime/device.h"
 
@@ -81,11 +82,11 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("resize_", resize);
-  library.impl("set_", set_empty);
-  library.impl("set_.source_Tensor", set_source_tensor);
-  library.impl("set_.source_Storage", set_source_storage);
-  library.impl("set_.source_Storage_storage_offset", set_storage_offset);
+  DL_PROVIDED("resize_", resize);
+  DL_PROVIDED("set_", set_empty);
+  DL_PROVIDED("set_.source_Tensor", set_source_tensor);
+  DL_PROVIDED("set_.source_Storage", set_source_storage);
+  DL_PROVIDED("set_.source_Storage_storage_offset", set_storage_offset);
   library.impl("record_stream", record_stream);
 }
 

@@ -9,6 +9,8 @@
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
 
+#include "aten/composed.h"
+
 namespace dl::core {
 namespace {
 
@@ -33,12 +35,12 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("view", view);
-  library.impl("_reshape_alias", reshape_alias);
-  library.impl("as_strided", as_strided);
-  library.impl("unfold", TORCH_FN(at::native::unfold));
-  library.impl("view_as_real", TORCH_FN(at::native::view_as_real));
-  library.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+  DL_PROVIDED("view", view);
+  DL_PROVIDED("_reshape_alias", reshape_alias);
+  DL_PROVIDED("as_strided", as_strided);
+  DL_PROVIDED("unfold", at::native::unfold);
+  DL_PROVIDED("view_as_real", at::native::view_as_real);
+  DL_PROVIDED("view_as_complex", at::native::view_as_complex);
 }
 
 }  // namespace dl::core

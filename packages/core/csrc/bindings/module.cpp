@@ -5,6 +5,7 @@
 #include <torch/version.h>
 
 #include "aten/call.h"
+#include "aten/call_counts.h"
 #include "aten/composed.h"
 #include "aten/dtype.h"
 #include "aten/fallback.h"
@@ -186,7 +187,17 @@ PYBIND11_MODULE(_C, m) {
 
   m.def("fallback_stats", &fallback_stats,
         "Per overload: count, and nanoseconds while operators are profiled.");
-  m.def("reset_fallback_stats", &reset_fallback_counts);
+  m.def("reset_fallback_stats", [] {
+    reset_fallback_counts();
+    reset_call_totals();
+  });
+  m.def(
+      "call_totals",
+      [] {
+        const CallTotals totals = call_totals();
+        return std::make_pair(totals.native, totals.composed);
+      },
+      "Calls of the vendor's operators and of composed ones since reset_fallback_stats().");
   m.def("set_fallback_mode", &set_mode, py::arg("mode"));
   m.def("fallback_mode", &get_mode);
   m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");

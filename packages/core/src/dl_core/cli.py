@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dl_core import __version__, config
+from dl_core import __version__, config, first_party
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
 from dl_core.manager import PluginManager
@@ -23,9 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"dl-core {__version__}")
     subparsers = parser.add_subparsers(metavar="command", required=True)
     owners = [("dl-core", command) for command in BUILTIN]
-    if not arguments or arguments[0] not in [command.name for command in BUILTIN]:
+    wanted = arguments[0] if arguments else ""
+    if wanted not in [command.name for command in BUILTIN]:
         # The built-in commands must work whatever plugins do; `dl doctor` imports them itself.
-        owners += _of_plugins()
+        manager = _plugins()
+        owners += _of_plugins(manager)
+        missing = _missing(wanted, owners, manager)
+        if missing:
+            _complain(missing)
+            return 2
+        parser.epilog = _more(manager)
     taken: set[str] = set()
     for owner, command in owners:
         if command.name in taken:
@@ -39,9 +46,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(parsed.run(parsed))
 
 
-def _of_plugins() -> list[tuple[str, Command]]:
+def _plugins() -> PluginManager:
     manager = PluginManager(config.read(os.environ).disable)
     manager.load()
+    return manager
+
+
+def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginManager) -> str:
+    """Where a command of one of our wheels would come from that is not there."""
+    wheel = first_party.wheel_of(wanted)
+    if wheel is None or wanted in [command.name for _, command in owners]:
+        return ""
+    record = next((x for x in manager.records if x.distribution == wheel), None)
+    if record is None:
+        return f"`dl {wanted}` comes with {wheel}, which is not installed: `pip install {wheel}`."
+    if record.status == "disabled":
+        return f"`dl {wanted}` comes with {wheel}, which DL_DISABLE leaves out."
+    return (
+        f"`dl {wanted}` comes with {record.wheel}, whose plugin does not give it: "
+        f"{record.error or 'it is another release'}"
+    )
+
+
+def _more(manager: PluginManager) -> str:
+    """What else there could be, for the end of the help."""
+    missing = first_party.not_installed(record.distribution for record in manager.records)
+    return " ".join(
+        f"{wheel.spelled} come with `pip install {name}`." for name, wheel in missing.items()
+    )
+
+
+def _of_plugins(manager: PluginManager) -> list[tuple[str, Command]]:
     found = []
     for record, commands in manager.call("dl_cli_commands"):
         for command in commands if isinstance(commands, Sequence) else [commands]:

@@ -55,6 +55,10 @@ def _show_report(report: Report) -> None:
     )
     for reason in report.reasons:
         _say(f"- {reason}")
+    if report.missing:
+        _say("\nNot installed")
+        for text in report.missing:
+            _say(f"- {text}")
     _say(f"\nProblems: {len(report.problems) or 'none'}")
     for problem in report.problems:
         _say(f"- {problem}")

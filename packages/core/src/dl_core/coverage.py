@@ -14,7 +14,7 @@ TIERS = ("A", "B", "C")
 KINDS = ("native", "composed", "fallback", "unsupported")
 MEANINGS = {
     "native": "the vendor's own operator",
-    "composed": "built from the vendor's operators, by dl-core or by torch",
+    "composed": "built by dl-core or by torch: from the vendor's operators, or as views are",
     "fallback": "runs on the CPU, with copies",
     "unsupported": "needs sparse, quantised or nested tensors",
 }

@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
-from dl_core import __version__, config, installed, selection, startup
+from dl_core import __version__, config, first_party, installed, selection, startup
 from dl_core.manager import PluginRecord
 from dl_core.probe import DeviceReport, Probe, probe_vendor
 
@@ -67,6 +67,8 @@ class Report:
     vendors: list[VendorReport]
     visible: list[VisibleDevice]
     reasons: list[str]
+    missing: list[str] = field(default_factory=list)
+    """What is not installed, what it is for, and how to get it."""
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -108,6 +110,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
             for position, (name, index) in enumerate(choice.devices)
         ],
         reasons=[*ready.plan.reasons, *choice.reasons, *_autoload_off(environ, torch)],
+        missing=_missing(torch, ready.vendors, ready.manager.records),
         problems=[
             *ready.problems,
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
@@ -141,6 +144,27 @@ def _vendor_report(
         if probe.error
         else "",
     )
+
+
+def _missing(
+    torch: installed.TorchBuild | None,
+    vendors: Mapping[str, VendorDescriptor],
+    records: Sequence[PluginRecord],
+) -> list[str]:
+    found = []
+    if torch is None:
+        found.append("torch, which the dl device needs: `pip install dl-core[torch]`.")
+    if not vendors:
+        found.append(
+            "a vendor, without which there is no device: `pip install dl-vendor-cpu` is the CPU "
+            "reference; an accelerator's is a wheel of its maker."
+        )
+    wheels = first_party.not_installed(record.distribution for record in records)
+    found += [
+        f"{name}, {wheel.does} ({wheel.spelled}): `pip install {name}`."
+        for name, wheel in wheels.items()
+    ]
+    return found
 
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -50,6 +51,72 @@ def test_doctor_finds_nothing_wrong_with_an_empty_installation(wheels: Wheels) -
     assert done.returncode == 0, done.stdout + done.stderr
     assert "torch is not installed" in done.stdout
     assert "No vendor is installed." in done.stdout and "Problems: none" in done.stdout
+
+
+def only(monkeypatch: pytest.MonkeyPatch, wheels: Wheels, *names: str) -> None:
+    """This process sees these stub wheels as plugins and no other, and no torch."""
+    monkeypatch.syspath_prepend(wheels.root)
+    found = [
+        entry
+        for distribution in importlib.metadata.distributions(path=[str(wheels.root)])
+        for entry in distribution.entry_points
+        if distribution.metadata["Name"] in names
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: found)
+    monkeypatch.setattr(installed, "torch_build", lambda: None)
+    monkeypatch.delenv("DL_DISABLE", raising=False)
+
+
+def test_doctor_tells_what_to_install(
+    wheels: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only(monkeypatch, wheels)
+    assert cli.main(["doctor"]) == 0
+    _, _, missing = capsys.readouterr().out.partition("\nNot installed\n")
+    for cure in ("dl-core[torch]", "dl-vendor-cpu", "dl-optools"):
+        assert f"`pip install {cure}`" in missing
+    assert "dl tool" in missing and "Problems: none" in missing
+    wheels.add_vendor("dl-vendor-x", name="x")
+    wheels.add("dl-optools", "", name="optools")
+    only(monkeypatch, wheels, "dl-vendor-x", "dl-optools")
+    (left,) = doctor.examine().missing
+    assert left.startswith("torch, which the dl device needs")
+
+
+@pytest.mark.parametrize("command", ["tool", "replay", "bisect"])
+def test_a_command_of_a_wheel_that_is_not_installed_names_it(
+    command: str,
+    wheels: Wheels,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    only(monkeypatch, wheels)
+    assert cli.main([command, "anything", "--option", "--", "python"]) == 2
+    said = capsys.readouterr()
+    cure = "comes with dl-optools, which is not installed: `pip install dl-optools`"
+    assert (said.out, said.err) == ("", f"dl: `dl {command}` {cure}.\n")
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    assert "`pip install dl-optools`" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_command_of_a_wheel_that_does_not_work_names_the_reason(
+    wheels: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheels.add("dl-optools", "import no_such_module", name="optools")
+    only(monkeypatch, wheels, "dl-optools")
+    assert cli.main(["tool", "compare"]) == 2
+    said = capsys.readouterr().err
+    assert "no_such_module" in said and "comes with dl-optools 1.2, whose plugin" in said
+    monkeypatch.setenv("DL_DISABLE", "optools")
+    assert cli.main(["tool", "compare"]) == 2
+    cause = "comes with dl-optools, which DL_DISABLE leaves out"
+    assert capsys.readouterr().err == f"dl: `dl tool` {cause}.\n"
+
+
+def test_a_command_that_nobody_has_is_no_choice(wheels: Wheels) -> None:
+    done = dl(wheels, "tols")
+    assert done.returncode == 2 and "invalid choice: 'tols'" in done.stderr
 
 
 def test_doctor_tells_a_broken_plugin_and_ends_with_1(wheels: Wheels) -> None:

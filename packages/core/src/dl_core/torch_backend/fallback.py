@@ -6,7 +6,7 @@ Operators are named by overload, as torch's dispatcher does: ``add.Tensor``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from dl_core import _C
@@ -14,16 +14,56 @@ from dl_core.config import FALLBACK_MODES
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 
 
-def fallback_stats() -> dict[str, dict[str, int]]:
-    """Operators that ran on the CPU since the start or :func:`reset_fallback_stats`.
+class FallbackStats(dict[str, dict[str, int]]):
+    """Operators that ran on the CPU: for each its ``count``, and ``nanoseconds`` spent within
+    :func:`profile_operators`.
 
-    For each its ``count``, and ``nanoseconds`` spent within :func:`profile_operators`.
+    :ivar totals: all calls, by where they ran: ``native`` in the vendor's code, ``fallback`` on the
+        CPU, ``composed`` of such calls by dl-core, which are counted too. Views and allocations are
+        none of these.
+    :ivar share: of what fell back among native and fallback, 0 to 1: of ``calls``, and of ``time``
+        within :func:`profile_operators`; None where nothing was counted.
     """
-    return _C.fallback_stats()
+
+    def __init__(
+        self,
+        operators: Mapping[str, dict[str, int]],
+        native: int,
+        composed: int,
+        native_nanoseconds: int,
+    ) -> None:
+        super().__init__(operators)
+        calls, nanoseconds = (
+            sum(entry[key] for entry in self.values()) for key in ("count", "nanoseconds")
+        )
+        self.totals = {"native": native, "fallback": calls, "composed": composed}
+        self.share = {
+            "calls": _share(calls, native),
+            "time": _share(nanoseconds, native_nanoseconds),
+        }
+
+
+def _share(part: int, rest: int) -> float | None:
+    return part / (part + rest) if part + rest else None
+
+
+def fallback_stats() -> FallbackStats:
+    """What ran on the CPU since the start or :func:`reset_fallback_stats`, and its share.
+
+    >>> stats = torch.dl.fallback_stats()  # doctest: +SKIP
+    >>> stats  # doctest: +SKIP
+    {'linalg_eig.out': {'count': 2, 'nanoseconds': 0}}
+    >>> stats.totals, stats.share["calls"]  # doctest: +SKIP
+    ({'native': 98, 'fallback': 2, 'composed': 7}, 0.02)
+    """
+    native, composed = _C.call_totals()
+    nanoseconds = sum(entry["nanoseconds"] for entry in _C.native_stats().values())
+    return FallbackStats(_C.fallback_stats(), native, composed, nanoseconds)
 
 
 def reset_fallback_stats() -> None:
-    """Let :func:`fallback_stats` start again from nothing."""
+    """Let :func:`fallback_stats` start again from nothing, but for the times of native operators,
+    which :func:`reset_native_stats` resets."""
     _C.reset_fallback_stats()
 
 

@@ -1,0 +1,41 @@
+"""What this project's own wheels add, for those that are not installed.
+
+Commands are found by entry point; this is for messages alone, and tests compare it with what the
+wheels declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+
+class Wheel(NamedTuple):
+    """A wheel with a plugin that is no vendor."""
+
+    does: str
+    commands: tuple[str, ...]
+
+    @property
+    def spelled(self) -> str:
+        """Its commands as one types them."""
+        return ", ".join(f"dl {name}" for name in self.commands)
+
+
+WHEELS: Mapping[str, Wheel] = {
+    "dl-optools": Wheel(
+        "tools for the operators of a program",
+        ("bisect", "bundle", "monitor", "one-iter", "replay", "roofline", "tool"),
+    ),
+}
+
+
+def wheel_of(command: str) -> str | None:
+    """The wheel that adds a command; None: none of ours does."""
+    return next((name for name, wheel in WHEELS.items() if command in wheel.commands), None)
+
+
+def not_installed(distributions: Iterable[str]) -> dict[str, Wheel]:
+    """The wheels that are not among these."""
+    there = set(distributions)
+    return {name: wheel for name, wheel in WHEELS.items() if name not in there}

@@ -1,0 +1,88 @@
+"""How many calls ran where: the totals beside the operators that fell back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def counted_anew() -> Iterator[None]:
+    torch.dl.reset_fallback_stats()
+    torch.dl.reset_native_stats()
+    yield
+    torch.dl.set_force_fallback([])
+
+
+def work() -> None:
+    x = torch.ones(3, 3, device="dl")
+    x.add(x).mul(x)
+
+
+def test_before_any_call_there_is_no_share() -> None:
+    stats = torch.dl.fallback_stats()
+    assert stats == {} and stats.totals == {"native": 0, "fallback": 0, "composed": 0}
+    assert stats.share == {"calls": None, "time": None}
+
+
+def test_calls_are_counted_where_they_ran() -> None:
+    x = torch.ones(3, 3, device="dl")
+    torch.dl.reset_fallback_stats()
+    x.add(x).mul(x)
+    stats = torch.dl.fallback_stats()
+    assert stats.totals == {"native": 2, "fallback": 0, "composed": 0}
+    assert stats.share["calls"] == 0
+    torch.dl.set_force_fallback(["mul.Tensor"])
+    x.add(x).mul(x)
+    stats = torch.dl.fallback_stats()
+    assert stats.totals == {"native": 3, "fallback": 1, "composed": 0}
+    assert stats["mul.Tensor"]["count"] == 1
+    assert stats.share["calls"] == 0.25
+
+
+def test_what_is_composed_is_counted_beside_what_it_calls() -> None:
+    x = torch.ones(3, 3, device="dl")
+    torch.dl.reset_fallback_stats()
+    torch.logaddexp(x, x)
+    totals = torch.dl.fallback_stats().totals
+    assert totals["composed"] == 1
+    assert totals["native"] + totals["fallback"] > 1
+
+
+def test_views_and_memory_are_no_calls() -> None:
+    x = torch.empty(4, 4, device="dl")
+    x.view(16).as_strided((2,), (1,)).t()
+    assert set(torch.dl.fallback_stats().totals.values()) == {0}
+
+
+def test_threads_are_counted_while_they_run_and_when_they_have_ended() -> None:
+    torch.dl.reset_fallback_stats()
+    work()
+    alone = torch.dl.fallback_stats().totals["native"]
+    for _ in range(3):
+        # The later ones go on in what the earlier ones left.
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert torch.dl.fallback_stats().totals["native"] == 7 * alone
+    torch.dl.reset_fallback_stats()
+    work()
+    assert torch.dl.fallback_stats().totals["native"] == alone
+
+
+def test_the_share_of_time_is_known_where_operators_are_profiled() -> None:
+    x = torch.ones(3, 3, device="dl")
+    torch.dl.set_force_fallback(["mul.Tensor"])
+    x.mul(x)
+    assert torch.dl.fallback_stats().share["time"] is None
+    with torch.dl.profile_operators():
+        x.add(x).mul(x)
+    stats = torch.dl.fallback_stats()
+    fell, native = stats["mul.Tensor"]["nanoseconds"], torch.dl.native_stats()["add.Tensor"]
+    assert stats.share["time"] == fell / (fell + native["nanoseconds"])
+    assert 0 < stats.share["time"] < 1
