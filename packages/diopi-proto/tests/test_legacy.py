@@ -60,8 +60,9 @@ def test_it_is_one_device_of_host_memory(old: Vendor) -> None:
     assert old.synchronous
     assert old.accepts_any_host_pointer
     assert old.properties().name == "legacy3"
+    assert old.stream().query() and old.event().query()
     with pytest.raises(NotSupportedError, match="legacy vendor legacy3"):
-        old.stream()
+        old.memory_info()
 
 
 def test_operators_are_found_by_name(old: Vendor) -> None:

@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diopi_proto import NotSupportedError, OperatorError, OperatorNotBoundError, load_vendor
+from diopi_proto import (
+    ArgumentError,
+    ClosedError,
+    NotSupportedError,
+    OperatorError,
+    OperatorNotBoundError,
+    Vendor,
+    VendorError,
+    load_vendor,
+)
 from diopi_proto.host.cabi import ffi
 from diopi_proto.host.hosttable import HostTable
 from diopi_proto.schema import load
@@ -25,11 +34,57 @@ def test_slots_that_an_older_table_does_not_reach_are_missing(build: Compile) ->
     with load_vendor(_older(build, "stream_create")) as vendor:
         assert vendor.device_count == 2
         assert vendor.tensor([1.0]).numpy().tolist() == [1.0]
-        with pytest.raises(NotSupportedError, match=r"\[stream_create\].*does not offer"):
-            vendor.stream()
         assert not any(vendor.operators.values())
         with pytest.raises(OperatorNotBoundError, match="does not implement"):
             vendor.call("diopiFill", vendor.empty((1,)), 1)
+
+
+def test_an_asynchronous_vendor_has_to_bring_its_streams_and_events(build: Compile) -> None:
+    flags = ("-DFIXTURE_HIDDEN=1", "-DFIXTURE_DEFERRED=1", "-DFIXTURE_CAPABILITIES=0")
+    for missing, make in (("stream_create", Vendor.stream), ("event_create", Vendor.event)):
+        limit = f"-DFIXTURE_TABLE_BYTES=offsetof(dl_vendor_table_t,{missing})"
+        refused = pytest.raises(NotSupportedError, match=rf"\[{missing}\].*is asynchronous")
+        with load_vendor(build("vendor.cpp", *flags, limit)) as vendor, refused:
+            make(vendor)
+
+
+def test_the_host_stands_in_for_streams_and_events_of_a_synchronous_vendor(build: Compile) -> None:
+    with load_vendor(_older(build, "stream_create")) as vendor:
+        side, start, end = vendor.stream(), vendor.event(timing=True), vendor.event(timing=True)
+        assert side.query() and start.query(), "never recorded"
+        start.record(side)
+        end.record()
+        assert end.query() and end.elapsed_since(start) >= 0 >= start.elapsed_since(end)
+        end.synchronize()
+        side.wait_event(end)
+        side.synchronize()
+        for event, reason in (
+            (vendor.event(timing=True), "an event was never recorded"),
+            (vendor.event(), "an event was made without timing"),
+        ):
+            with pytest.raises(VendorError, match=rf"\[event_elapsed\] {reason}"):
+                event.elapsed_since(start)
+        with pytest.raises(ArgumentError, match="no device 7"):
+            vendor.event(7)
+    with pytest.raises(ClosedError):
+        vendor.event()
+
+
+def test_without_a_way_to_wait_on_the_device_the_host_waits(build: Compile) -> None:
+    with load_vendor(_older(build, "stream_wait_event")) as vendor:
+        # Its events lie beyond that slot, too.
+        stream, event = vendor.stream(), vendor.event()
+        event.record(stream)
+        stream.wait_event(event)
+        assert stream.query()
+
+
+def test_a_vendor_that_says_that_nothing_is_there_is_not_asked_for_devices(build: Compile) -> None:
+    """Counting may start a driver; `present` must not."""
+    with load_vendor(build("vendor.cpp", "-DFIXTURE_PRESENT=0")) as vendor:
+        assert not vendor.present and vendor.device_count == 0
+        with pytest.raises(ArgumentError, match="no device 0; it has 0"):
+            vendor.empty((1,))
 
 
 def test_without_last_error_an_operator_fails_without_words(build: Compile) -> None:

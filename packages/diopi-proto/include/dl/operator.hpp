@@ -19,6 +19,7 @@
 #include "diopi/functions_lmdeploy.h"
 #include "diopi/functions_mmcv.h"
 #include "diopi/functions_sparse.h"
+#include "dl/context.h"
 #include "dl/vendor.h"
 
 // This header defines the variable itself; the macro stays usable in sources that include it.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "diopi/diopirt.h"
+#include "dl/context.h"
 
 DL_DEFINE_CURRENT_CONTEXT;
 
@@ -140,6 +141,21 @@ static int contexts(void) {
   diopiDeviceIndex_t index = -1;
   void* record = NULL;
   CHECK(diopiGetStream(ctx, &stream) == diopiSuccess && stream == storage);
+  dl_host_t host = {.struct_size = sizeof host, .name = "getters"};
+  dl_vendor_t vendor = {NULL};
+  CHECK(dl_context_vendor(ctx) == NULL && dl_context_host(ctx) == NULL);
+  prefix.host = &host;
+  prefix.vendor = &vendor;
+  CHECK(dl_context_vendor(ctx) == &vendor && dl_context_host(ctx) == &host);
+  CHECK(dl_context_device(ctx) == 5 && dl_context_stream(ctx) == storage);
+  prefix.magic = DL_TENSOR_MAGIC;
+  CHECK(dl_context_vendor(ctx) == NULL && dl_context_host(ctx) == NULL);
+  CHECK(dl_context_device(ctx) == -1 && dl_context_stream(ctx) == NULL);
+  prefix.magic = DL_CONTEXT_MAGIC;
+  prefix.version = 0;
+  CHECK(dl_context_vendor(ctx) == NULL && dl_context_device(ctx) == -1);
+  prefix.version = DL_PREFIX_VERSION + 1;
+  CHECK(dl_context_vendor(ctx) == &vendor && dl_context_vendor(NULL) == NULL);
   CHECK(diopiRequireTensor(ctx, &tensor, &size, NULL, diopi_dtype_bfloat16, diopi_device) ==
         diopiSuccess);
   CHECK(tensor == kRequired);

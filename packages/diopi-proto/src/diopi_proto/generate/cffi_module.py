@@ -24,6 +24,8 @@ MODULE = "diopi_proto._ffi_gen"
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*(.*)")
+_CODE = ("context.h", "operator.h")
+"""Headers with inline code for vendors; what they declare stands in others."""
 _CONSTANT = re.compile(r"(\w+)\s+(.+)")
 _NOT_DECLARATIONS = re.compile(
     r"\b(DL_EXTERN_C_BEGIN|DL_EXTERN_C_END|DL_EXPORT|DIOPI_VISIBILITY)\b"
@@ -118,7 +120,8 @@ def declarations(schema: Schema, include: Path, generated: dict[str, str]) -> st
     headers = _Headers(include, generated)
     headers.read("diopi/types.gen.h")
     for path in sorted((include / "dl").glob("*.h")):
-        headers.read(f"dl/{path.name}")
+        if path.name not in _CODE:
+            headers.read(f"dl/{path.name}")
     functions: list[Function | Operator] = [
         *schema.runtime,
         *schema.vendor_functions,

@@ -1,33 +1,64 @@
-"""Streams and events of a vendor."""
+"""Streams and events of a vendor.
+
+A synchronous vendor may lack both: when a call returns, all work before it is finished. Its streams
+are its default stream then, and its events times of the host's clock.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 import weakref
 
-from ..errors import ArgumentError, DiopiError
+from ..errors import ArgumentError, DiopiError, NotSupportedError, VendorError
 from .cabi import constants, ffi
-from .instance import Instance
+from .instance import SYNCHRONOUS, Instance
 from .structs import CData
 from .tableinstance import TableInstance
 
 _log = logging.getLogger("diopi_proto.vendor")
+_STREAM_SLOTS = ("stream_create", "stream_destroy")
+_EVENT_SLOTS = ("event_create", "event_destroy", "event_record", "event_synchronize", "event_query")
+
+
+def _table(instance: Instance, slots: tuple[str, ...]) -> TableInstance | None:
+    """The vendor's own table if it has all of the slots; None: the host stands in for them.
+
+    :raises NotSupportedError: it cannot, because the vendor is asynchronous.
+    """
+    instance.lifetime.check_open()
+    table = instance if isinstance(instance, TableInstance) else None
+    missing = [slot for slot in slots if table is None or not table.slots.has(slot)]
+    if not missing:
+        return table
+    if instance.can(SYNCHRONOUS):
+        return None
+    raise NotSupportedError(
+        f"[{missing[0]}] vendor {instance.name} does not offer this, and is asynchronous; a newer "
+        "release of it may",
+        code=constants.DL_NOT_SUPPORTED,
+        operation=missing[0],
+        vendor=instance.name,
+    )
 
 
 class Stream:
     """A queue of work on one device. Destroyed with its last reference.
 
     :param priority: lower numbers go first.
-    :raises NotSupportedError: the vendor has no streams.
+    :raises NotSupportedError: the vendor is asynchronous and has no streams.
     """
 
-    def __init__(self, instance: TableInstance, device: int, priority: int = 0) -> None:
+    def __init__(self, instance: Instance, device: int, priority: int = 0) -> None:
         self._instance = instance
         self.device = instance.check_device(device, "stream_create")
-        pointer = ffi.new("void**")
-        self._pointer = _create(
-            self, instance, "stream_create", "stream_destroy", device, (priority, pointer), pointer
-        )
+        self._table = _table(instance, _STREAM_SLOTS)
+        self._pointer: CData = ffi.NULL
+        if self._table is not None:
+            pointer = ffi.new("void**")
+            values = (priority, pointer)
+            names = ("stream_create", "stream_destroy")
+            self._pointer = _create(self, self._table, *names, device, values, pointer)
 
     def pointer_for(self, instance: Instance, device: int) -> CData:
         """The vendor's own stream, for a call on that instance and device.
@@ -52,35 +83,47 @@ class Stream:
 
     def query(self) -> bool:
         """Whether all work on the stream is finished."""
+        if self._table is None or self._instance.can(SYNCHRONOUS):
+            return True
         finished = ffi.new("int32_t*")
-        self._instance.slots.call("stream_query", self.device, self._pointer, finished)
+        self._table.slots.call("stream_query", self.device, self._pointer, finished)
         return bool(finished[0])
 
     def wait_event(self, event: Event) -> None:
         """Let later work on this stream wait for an event."""
-        self._instance.slots.call(
-            "stream_wait_event", self.device, self._pointer, event.pointer_for(self._instance)
-        )
+        pointer = event.pointer_for(self._instance)
+        # Where the host stands in for one of them, all that was before the event is finished.
+        if self._table is None or pointer == ffi.NULL:
+            return
+        if self._table.slots.has("stream_wait_event"):
+            self._table.slots.call("stream_wait_event", self.device, self._pointer, pointer)
+        else:
+            event.synchronize()
 
 
 class Event:
     """A point in a stream. Destroyed with its last reference.
 
     :param timing: two such events can be subtracted.
-    :raises NotSupportedError: the vendor has no events.
+    :raises NotSupportedError: the vendor is asynchronous and has no events.
     """
 
-    def __init__(self, instance: TableInstance, device: int, *, timing: bool = False) -> None:
+    def __init__(self, instance: Instance, device: int, *, timing: bool = False) -> None:
         self._instance = instance
         self.device = instance.check_device(device, "event_create")
-        pointer = ffi.new("void**")
-        flags = constants.DL_EVENT_TIMING if timing else 0
-        self._pointer = _create(
-            self, instance, "event_create", "event_destroy", device, (flags, pointer), pointer
-        )
+        self._timing = timing
+        self._table = _table(instance, _EVENT_SLOTS)
+        self._pointer: CData = ffi.NULL
+        self._moment: float | None = None
+        """Where the host stands in for the vendor: when it was recorded, in seconds."""
+        if self._table is not None:
+            pointer = ffi.new("void**")
+            values = (constants.DL_EVENT_TIMING if timing else 0, pointer)
+            names = ("event_create", "event_destroy")
+            self._pointer = _create(self, self._table, *names, device, values, pointer)
 
     def pointer_for(self, instance: Instance) -> CData:
-        """The vendor's own event.
+        """The vendor's own event; NULL where the host stands in for it.
 
         :raises ArgumentError: the event belongs to another instance.
         """
@@ -95,24 +138,46 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         """Set the event to the work enqueued so far on a stream; None: the default one."""
         queue = ffi.NULL if stream is None else stream.pointer_for(self._instance, self.device)
-        self._instance.slots.call("event_record", self.device, self._pointer, queue)
+        if self._table is None:
+            self._moment = time.perf_counter()
+        else:
+            self._table.slots.call("event_record", self.device, self._pointer, queue)
 
     def synchronize(self) -> None:
         """Wait for the recorded work."""
-        self._instance.slots.call("event_synchronize", self.device, self._pointer)
+        if self._table is not None:
+            self._table.slots.call("event_synchronize", self.device, self._pointer)
 
     def query(self) -> bool:
         """Whether the recorded work is finished; True if nothing was recorded."""
+        if self._table is None:
+            return True
         finished = ffi.new("int32_t*")
-        self._instance.slots.call("event_query", self.device, self._pointer, finished)
+        self._table.slots.call("event_query", self.device, self._pointer, finished)
         return bool(finished[0])
 
     def elapsed_since(self, start: Event) -> float:
-        """Milliseconds from ``start`` to this event; both finished and made with ``timing``."""
-        milliseconds = ffi.new("double*")
+        """Milliseconds from ``start`` to this event; both finished and made with ``timing``.
+
+        :raises VendorError: one is not, or was never recorded.
+        """
         begin = start.pointer_for(self._instance)
-        self._instance.slots.call("event_elapsed", self.device, begin, self._pointer, milliseconds)
+        if self._table is None:
+            return (self._recorded() - start._recorded()) * 1e3
+        milliseconds = ffi.new("double*")
+        self._table.slots.call("event_elapsed", self.device, begin, self._pointer, milliseconds)
         return float(milliseconds[0])
+
+    def _recorded(self) -> float:
+        if self._moment is None or not self._timing:
+            what = "was never recorded" if self._timing else "was made without timing"
+            raise VendorError(
+                f"[event_elapsed] an event {what} (vendor {self._instance.name})",
+                code=constants.DL_INVALID_ARGUMENT,
+                operation="event_elapsed",
+                vendor=self._instance.name,
+            )
+        return self._moment
 
 
 def _create(

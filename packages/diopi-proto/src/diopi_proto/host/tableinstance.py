@@ -64,12 +64,21 @@ class TableInstance(Instance):
 
     def device_count(self) -> int:
         if self._count is None:
-            if not self.slots.has("device_count"):
+            # The second one may start a driver, which the first one saves where there is none.
+            if not self.slots.has("device_count") or not self.present():
                 return 0
             count = ffi.new("int32_t*")
             self.slots.call("device_count", count)
             self._count = int(count[0])
         return self._count
+
+    def present(self) -> bool:
+        """Whether a driver and a device seem to be there; touches neither."""
+        if not self.slots.has("present"):
+            return True
+        found = ffi.new("int32_t*")
+        self.slots.call("present", found)
+        return bool(found[0])
 
     def allocate(self, device: int, count: int) -> int:
         memory = ffi.new("void**")

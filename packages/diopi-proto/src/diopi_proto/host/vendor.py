@@ -88,11 +88,7 @@ class Vendor:
     def present(self) -> bool:
         """Whether a driver and a device seem to be there; touches neither."""
         instance = self._instance
-        if not isinstance(instance, TableInstance) or not instance.slots.has("present"):
-            return True
-        found = ffi.new("int32_t*")
-        instance.slots.call("present", found)
-        return bool(found[0])
+        return instance.present() if isinstance(instance, TableInstance) else True
 
     @property
     def device_count(self) -> int:
@@ -129,18 +125,20 @@ class Vendor:
             instance.slots.call("device_synchronize", device)
 
     def stream(self, device: int = 0, *, priority: int = 0) -> Stream:
-        """A new stream; lower priorities go first.
+        """A new stream; lower priorities go first. Those of a synchronous vendor without streams
+        are its default stream.
 
-        :raises NotSupportedError: the vendor has no streams.
+        :raises NotSupportedError: the vendor is asynchronous and has no streams.
         """
-        return Stream(self._table("stream_create"), device, priority)
+        return Stream(self._instance, device, priority)
 
     def event(self, device: int = 0, *, timing: bool = False) -> Event:
-        """A new event; two with ``timing`` can be subtracted.
+        """A new event; two with ``timing`` can be subtracted. Those of a synchronous vendor without
+        events are times of the host's clock.
 
-        :raises NotSupportedError: the vendor has no events.
+        :raises NotSupportedError: the vendor is asynchronous and has no events.
         """
-        return Event(self._table("event_create"), device, timing=timing)
+        return Event(self._instance, device, timing=timing)
 
     def empty(
         self,

@@ -1,0 +1,1 @@
+"""A minimal vendor of dl, to start one's own from."""
