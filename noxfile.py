@@ -249,7 +249,9 @@ def lint(session: nox.Session) -> None:
 def cpp_sources() -> list[str]:
     """Return the C and C++ files that people write."""
     kept = []
-    for path in sorted((*ROOT.glob("packages/**/*"), *ROOT.glob("tests/**/*"))):
+    for path in sorted(
+        x for top in ("packages", "tests", "examples") for x in ROOT.glob(f"{top}/**/*")
+    ):
         name = path.relative_to(ROOT)
         if path.suffix not in CPP_SUFFIXES or ".gen." in path.name or "build" in name.parts:
             continue

@@ -29,6 +29,8 @@ dl_device_properties_t Device::properties() const {
   if (vendor->slots().device_properties != nullptr) {
     vendor->call(&dl_vendor_table_t::device_properties, "device_properties", local, &result);
   }
+  // Every device has a name.
+  if (result.name[0] == '\0') vendor->name().copy(result.name, sizeof(result.name) - 1);
   return result;
 }
 

@@ -2,6 +2,9 @@
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <chrono>
+#include <memory>
+
 #include "aten/dtype.h"
 #include "memory/allocator.h"
 #include "runtime/activate.h"
@@ -17,10 +20,22 @@ c10::Device make_device(int index) { return {kDeviceType, static_cast<c10::Devic
 // What torch keeps as an opaque void*. The vendor's event is made at the first record.
 struct Event {
   int device;
-  void* handle;
+  void* handle = nullptr;
+  // Where core stands in for the vendor: when it was recorded, by the host's clock.
+  std::chrono::steady_clock::time_point moment{};
 };
 
 const Device& owner_of(const Event* event) { return device_unchecked(event->device); }
+
+// A synchronous vendor may have no events: what was enqueued is finished, so that a point in a
+// stream is no more than a point in time.
+bool stands_in(const Device& owner) {
+  const dl_vendor_table_t& slots = owner.vendor->slots();
+  return owner.synchronous &&
+         (slots.event_create == nullptr || slots.event_destroy == nullptr ||
+          slots.event_record == nullptr || slots.event_synchronize == nullptr ||
+          slots.event_query == nullptr || slots.event_elapsed == nullptr);
+}
 
 class Guard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -44,7 +59,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceCapability getDeviceCapability(c10::Device target) const override {
     c10::DeviceCapability capability;
     const auto properties = device(device_or_current(target.index())).properties();
-    capability.capability_data.capability_bits = scalar_type_mask(properties.dtype_mask);
+    // A vendor that does not tell may have any; so says a capability that nobody has set.
+    if (properties.dtype_mask != 0)
+      capability.capability_data.capability_bits = scalar_type_mask(properties.dtype_mask);
     return capability;
   }
 
@@ -81,15 +98,21 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
                 " cannot be recorded on a stream of dl:", static_cast<int>(stream.device_index()));
     const Device& owner = device(stream.device_index());
     if (*event == nullptr) {
-      auto made = std::make_unique<Event>(Event{stream.device_index(), nullptr});
+      auto made = std::make_unique<Event>(Event{stream.device_index()});
       const uint64_t flags = flag == c10::EventFlag::BACKEND_DEFAULT ? DL_EVENT_TIMING : 0;
-      owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, flags,
-                         &made->handle);
+      if (!stands_in(owner)) {
+        owner.vendor->call(&dl_vendor_table_t::event_create, "event_create", owner.local, flags,
+                           &made->handle);
+      }
       *event = made.release();
     }
     auto* recorded = static_cast<Event*>(*event);
     TORCH_CHECK(recorded->device == stream.device_index(), "[dl] an event of dl:", recorded->device,
                 " cannot be recorded on a stream of dl:", static_cast<int>(stream.device_index()));
+    if (stands_in(owner)) {
+      recorded->moment = std::chrono::steady_clock::now();
+      return;
+    }
     owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local,
                        recorded->handle, native_stream(stream));
   }
@@ -99,11 +122,12 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const Device& waiting = device(stream.device_index());
     const Device& owner = owner_of(recorded);
     if (owner.synchronous) return;
-    if (owner.vendor == waiting.vendor) {
+    if (owner.vendor == waiting.vendor && waiting.vendor->slots().stream_wait_event != nullptr) {
       waiting.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event",
                            waiting.local, native_stream(stream), recorded->handle);
     } else {
-      // Vendors know nothing of each other's events; the host waits in between.
+      // Vendors know nothing of each other's events, and some have no such wait: the host waits in
+      // between.
       owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
                          recorded->handle);
     }
@@ -112,6 +136,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     if (event == nullptr) return true;
     const auto* recorded = static_cast<Event*>(event);
     const Device& owner = owner_of(recorded);
+    if (stands_in(owner)) return true;
     int32_t finished = 0;
     owner.vendor->call(&dl_vendor_table_t::event_query, "event_query", owner.local,
                        recorded->handle, &finished);
@@ -121,6 +146,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     if (event == nullptr) return;
     const auto* recorded = static_cast<Event*>(event);
     const Device& owner = owner_of(recorded);
+    if (stands_in(owner)) return;
     owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
                        recorded->handle);
   }
@@ -129,6 +155,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const std::unique_ptr<Event> owned(static_cast<Event*>(event));
     if (in_bad_fork()) return;
     const Device& owner = owner_of(owned.get());
+    if (stands_in(owner)) return;
     owner.vendor->call_noexcept(&dl_vendor_table_t::event_destroy, "event_destroy", owner.local,
                                 owned->handle);
   }
@@ -141,6 +168,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
                 "[dl] elapsed_time needs two events of one device, got dl:", first->device,
                 " and dl:", last->device);
     const Device& owner = owner_of(first);
+    if (stands_in(owner)) {
+      return std::chrono::duration<double, std::milli>(last->moment - first->moment).count();
+    }
     double milliseconds = 0;
     owner.vendor->call(&dl_vendor_table_t::event_elapsed, "event_elapsed", owner.local,
                        first->handle, last->handle, &milliseconds);

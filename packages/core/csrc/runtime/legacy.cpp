@@ -21,6 +21,8 @@ SetContext set_current_context = nullptr;
 struct LegacyVendor : dl_vendor {
   dl_vendor_table_t slots{};
   std::string name;
+  std::string device_name;
+  std::string version;
   std::vector<dl_operator_t> operators;
   const char* (*last_error)() = nullptr;
 };
@@ -43,6 +45,11 @@ void fill_slots(dl_vendor_table_t& slots) {
   slots.destroy = [](dl_vendor_t* vendor) { delete &self(vendor); };
   slots.device_count = [](dl_vendor_t*, int32_t* count) -> dl_status_t* {
     *count = 1;
+    return nullptr;
+  };
+  slots.device_properties = [](dl_vendor_t* vendor, int32_t,
+                               dl_device_properties_t* properties) -> dl_status_t* {
+    self(vendor).device_name.copy(properties->name, sizeof(properties->name) - 1);
     return nullptr;
   };
   slots.device_synchronize = [](dl_vendor_t*, int32_t) -> dl_status_t* { return nullptr; };
@@ -93,7 +100,14 @@ dl_vendor_t* make_legacy_instance(void* handle, const std::string& name) {
   fill_slots(vendor->slots);
   vendor->name = name;
   vendor->slots.name = vendor->name.c_str();
-  vendor->slots.version = "legacy";
+  const auto ask = [handle](const char* symbol) -> std::string {
+    const auto function = reinterpret_cast<const char* (*)()>(dlsym(handle, symbol));
+    const char* text = function != nullptr ? function() : nullptr;
+    return text != nullptr ? text : "";
+  };
+  vendor->device_name = ask("diopiGetVendorName");
+  vendor->version = ask("diopiGetImplVersion");
+  vendor->slots.version = vendor->version.c_str();
   // A legacy library carries no fingerprints: its wrapper plugin vouches for the signatures.
   for (size_t i = 0; i < kOpCount; ++i) {
     if (void* symbol = dlsym(handle, kOpNames[i])) {

@@ -104,6 +104,11 @@ void synchronize_stream(c10::Stream stream) {
   const Device& owner = device(stream.device_index());
   if (owner.synchronous) return;
   check_not_forked();
+  if (owner.vendor->slots().stream_synchronize == nullptr) {
+    // More than was asked for, but no less.
+    owner.vendor->call(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
+    return;
+  }
   owner.vendor->call(&dl_vendor_table_t::stream_synchronize, "stream_synchronize", owner.local,
                      native_stream(stream));
 }

@@ -21,7 +21,10 @@ Vendor::Vendor(std::string name, std::string library, bool legacy)
   std::memcpy(&slots_, table, std::min<size_t>(table->struct_size, sizeof(slots_)));
   capabilities_ = slots_.capabilities;
   if (slots_.version != nullptr) version_ = slots_.version;
-  call(&dl_vendor_table_t::device_count, "device_count", &device_count_);
+  // Counting may start a driver, which `present` saves where there is none.
+  int32_t present = 1;
+  if (slots_.present != nullptr) call(&dl_vendor_table_t::present, "present", &present);
+  if (present != 0) call(&dl_vendor_table_t::device_count, "device_count", &device_count_);
   if (device_count_ > 0) bind_operators();
 }
 

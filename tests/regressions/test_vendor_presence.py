@@ -1,0 +1,89 @@
+"""Devices of libraries that say that nothing is there, and of libraries without a table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from core.processes import output, run
+from core.stub_vendor import StubVendor
+
+import diopi_proto
+
+LEGACY = Path(__file__).parents[2] / "packages/diopi-proto/tests/fixtures/legacy.c"
+
+# They have a vendor of their own: once is enough.
+pytestmark = pytest.mark.vendor("cpu")
+
+ABSENT = """
+#include <cstdlib>
+#include "dl/vendor.h"
+
+static dl_status_t* present(dl_vendor_t*, int32_t* found) { return *found = 0, nullptr; }
+static dl_status_t* device_count(dl_vendor_t*, int32_t* count) { return *count = 1, nullptr; }
+static void destroy(dl_vendor_t* vendor) { delete vendor; }
+
+extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
+  static dl_vendor_table_t table{};
+  table.struct_size = sizeof table;
+  table.name = "stub";
+  table.destroy = destroy;
+  table.present = present;
+  table.device_count = device_count;
+  *out = new dl_vendor_t{&table};
+  return nullptr;
+}
+"""
+
+
+def test_the_librarys_own_present_slot_decides(tmp_path: Path) -> None:
+    """The descriptor has no `present`: the library is loaded, and believed."""
+    variables = StubVendor(tmp_path).compile(ABSENT).variables()
+    del variables["DL_VENDORS"]
+    code = "import torch; print(hasattr(torch, 'dl'))"
+    assert output(code, DL_VENDORS="", **variables) == "False"
+    doctor = "import sys; from dl_core.cli import main; sys.exit(main(['doctor']))"
+    said = run(doctor, DL_VENDORS="", **variables).stdout
+    assert "stub has no device." in said and "  no device\n" in said
+
+
+@pytest.fixture(scope="module")
+def legacy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    vendor = StubVendor(tmp_path_factory.mktemp("legacy"), legacy=True)
+    command = [
+        *(os.environ.get("CC") or "gcc").split(),
+        *("-shared", "-fPIC", "-O1", "-DFIXTURE_NUMBER=3", "-DFIXTURE_WEAK=0"),
+        *(f"-I{diopi_proto.include_dir()}", str(LEGACY), "-o", str(vendor.library)),
+    ]
+    subprocess.run(command, check=True)
+    return vendor.variables()
+
+
+def test_a_legacy_library_has_a_name_under_torch(legacy: dict[str, str]) -> None:
+    output(
+        """
+import torch
+properties = torch.dl.get_device_properties(0)
+assert torch.dl.get_device_name() == properties.name == "legacy3", properties
+""",
+        **legacy,
+    )
+
+
+def test_a_legacy_library_has_events_of_the_host(legacy: dict[str, str]) -> None:
+    output(
+        """
+import torch
+x = torch.tensor([2.0] * 3).to("dl")
+start, end = (torch.Event("dl", enable_timing=True) for _ in range(2))
+start.record()
+y = x + x
+end.record()
+torch.accelerator.current_stream().wait_stream(torch.Stream("dl"))
+end.synchronize()
+assert start.elapsed_time(end) >= 0 and y.tolist() == [4] * 3
+""",
+        **legacy,
+    )
