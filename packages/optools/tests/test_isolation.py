@@ -187,13 +187,14 @@ def test_what_work_takes_is_counted_before_it_begins(
     assert run_op_from_data.main([str(bundle), "--memory_limit", "10M"]) == 2
 
 
-def test_a_child_holds_to_its_limits(tmp_path: Path) -> None:
-    """Files, cores, address space and processor time, in a process that is only that."""
+@pytest.mark.parametrize("devices", [False, True])
+def test_a_child_holds_to_its_limits(devices: bool, tmp_path: Path) -> None:
+    """Files, cores, memory and processor time, in a process that is only that."""
     script = f"""
 import errno, resource, signal
 from dl_optools.isolation.limits import Limits, allow_time, confine
 kept = open({str(tmp_path / "kept")!r}, "wb", buffering=0)
-confine(Limits(memory=64 << 20, seconds=100), writes=False)
+confine(Limits(memory=64 << 20, seconds=100), writes=False, devices={devices})
 try:
     kept.write(b"x")
 except OSError as error:
@@ -207,6 +208,14 @@ except MemoryError:
     pass
 else:
     raise SystemExit("it took too much")
+import mmap
+try:
+    # A driver's address space, in which nothing is.
+    mmap.mmap(-1, 128 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+except OSError:
+    assert not {devices}
+else:
+    assert {devices}
 # 0 would not keep the kernel from handing a core to a program.
 assert resource.getrlimit(resource.RLIMIT_CORE) == (1, 1)
 allow_time(Limits(memory=1, seconds=0.5))

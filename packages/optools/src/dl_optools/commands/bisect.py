@@ -70,18 +70,18 @@ def _run(arguments: argparse.Namespace) -> int:
     bisection = Bisection(state, path, runner, sys.stderr.write)
     try:
         found = bisection.find()
+        bundles = None if arguments.no_capture else bisection.capture()
     except CriterionError as error:
         return _refuse(str(error))
     except BisectError as error:
         sys.stderr.write(f"dl bisect: {error}\n")
         return 1
     except OSError as error:
-        # The state on disk is that after the run before: the search can go on from there.
-        return _refuse(f"{error.filename or path}: {error.strerror}; go on with --resume {path}")
+        more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
+        return _refuse(f"{error.filename or path}: {error.strerror}{more}")
     except KeyboardInterrupt:
         sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
         return 130
-    bundles = None if arguments.no_capture else bisection.capture()
     sys.stdout.write(verdict(bisection, found, bundles))
     return 0
 

@@ -44,7 +44,8 @@ def main() -> None:
     problem = _ready(setup["device"], setup["name"])
     for module in setup["imports"]:
         importlib.import_module(module)
-    confine(limits, writes=setup["writes"])
+    devices = setup["device"] not in (None, "cpu")
+    confine(limits, writes=setup["writes"], devices=devices)
     channel.write(json.dumps({"ready": problem}) + "\n")
     for line in sys.stdin:
         question = json.loads(line)

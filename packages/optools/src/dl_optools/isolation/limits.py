@@ -84,14 +84,19 @@ def _number(path: Path) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def confine(limits: Limits, *, writes: bool) -> None:
+def confine(limits: Limits, *, writes: bool, devices: bool) -> None:
     """Hold this process to the limits from now on. There is no way back.
 
     :param writes: it may write files, each no longer than the memory it may take.
+    :param devices: it uses one, whose driver may map more address space than there is memory.
     """
     _lower(resource.RLIMIT_CORE, _NO_CORE)
     _lower(resource.RLIMIT_FSIZE, limits.memory if writes else 0)
-    _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
+    sizes = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    space, data = (int(sizes[at]) * resource.getpagesize() for at in (0, 5))
+    _lower(resource.RLIMIT_DATA, data + limits.memory)
+    if not devices:
+        _lower(resource.RLIMIT_AS, space + limits.memory)
 
 
 def _lower(kind: int, value: int) -> None:
@@ -108,8 +113,3 @@ def allow_time(limits: Limits) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
-
-
-def _address_space() -> int:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    return pages * resource.getpagesize()
