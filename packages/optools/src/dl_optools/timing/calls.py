@@ -36,13 +36,13 @@ class CallsFile:
 
     :param cache: calls to keep before they are written.
     :ivar left_out: calls that were not written because the file has 200000 lines.
-    :ivar losses: what could not be written, in words; the program goes on.
     """
 
     def __init__(self, path: Path, cache: int) -> None:
         self.path = path
         self.left_out = 0
-        self.losses: list[str] = []
+        self._lost = 0
+        self._reason = ""
         self._cache = max(cache, 1)
         self._kept: list[TimedCall] = []
         self._lines = 0
@@ -67,13 +67,18 @@ class CallsFile:
         """Write what is left; without any call, the columns alone."""
         self._flush()
 
+    @property
+    def losses(self) -> list[str]:
+        """What could not be written, in words; the program goes on."""
+        return [f"{self._lost} calls of {self.path}: {self._reason}"] if self._reason else []
+
     def _flush(self) -> None:
         count = len(self._kept)
         try:
             self._write()
         except OSError as error:
-            # It would not get better; the first reason is the one to know.
-            self.losses = self.losses or [f"{count} calls of {self.path}: {error.strerror}"]
+            self._lost += count
+            self._reason = self._reason or (error.strerror or str(error))
         self._lines += count
         self._kept.clear()
 
