@@ -49,10 +49,13 @@ def _show_report(report: Report) -> None:
         _say()
         _show_vendor(vendor)
     _say("\nVisible devices")
-    show(
-        ("device", "vendor", "vendor's number", "name"),
-        [(d.device, d.vendor, str(d.vendor_device), d.name) for d in report.visible],
-    )
+    if report.visible:
+        show(
+            ("device", "vendor", "vendor's number", "name"),
+            [(d.device, d.vendor, str(d.vendor_device), d.name) for d in report.visible],
+        )
+    else:
+        _say("none")
     for reason in report.reasons:
         _say(f"- {reason}")
     if report.missing:
@@ -71,16 +74,20 @@ def _show_vendor(vendor: VendorReport) -> None:
     if vendor.error:
         _say(f"  broken    {vendor.error}")
         return
-    _say(
-        f"  interface {vendor.abi}, version {vendor.library_version}, {vendor.operators} operators"
-    )
+    facts = [f"interface {vendor.abi}"]
+    if vendor.library_version:
+        facts.append(f"version {vendor.library_version}")
+    facts.append(f"{vendor.operators} operators")
+    if vendor.legacy:
+        facts.append("one device of host memory, whatever it computes on")
+    _say(f"  {', '.join(facts)}")
     if vendor.mismatched:
         _say(f"  built against another contract, so run on the CPU: {', '.join(vendor.mismatched)}")
     for device in vendor.devices:
-        size = f"{device.total_memory / 2**30:.1f} GiB"
-        _say(f"  device {device.index}  {device.name}, {size} {device.architecture}".rstrip())
+        size = f", {device.total_memory / 2**30:.1f} GiB" if device.total_memory else ""
+        _say(f"  device {device.index}  {device.name}{size} {device.architecture}".rstrip())
     if not vendor.devices:
-        _say("  no device")
+        _say("  no device: it finds no driver, or nothing that the driver serves")
 
 
 def _devices(arguments: argparse.Namespace) -> int:

@@ -198,6 +198,28 @@ def test_doctor_shows_devices_operators_and_reasons(capsys: pytest.CaptureFixtur
     assert "diopiAdd" in said and "ref stays out" in said
 
 
+def test_doctor_says_no_more_of_a_vendor_than_it_tells(
+    two_vendors: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = {
+        "fast": Probe("DIOPI", "", 5, [], [DeviceReport(0, "old", 0, "")]),
+        "ref": Probe("dl_vendor_v1", "", 0, [], []),
+    }
+    monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "  interface DIOPI, 5 operators\n  device 0  old\n" in said
+    assert "  interface dl_vendor_v1, 0 operators\n  no device: it finds no driver" in said
+    two_vendors.add_vendor("dl-vendor-old", name="old", legacy="True")
+    answers["old"], answers["fast"] = answers["fast"], Probe("dl_vendor_v1")
+    assert cli.main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "interface DIOPI, 5 operators, one device of host memory" in said
+    answers["old"] = Probe("DIOPI")
+    assert cli.main(["doctor"]) == 0
+    assert "\nVisible devices\nnone\n- " in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("two_vendors")
 def test_autoload_turned_off_is_a_reason_and_no_fault(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
