@@ -154,6 +154,8 @@ def test_flags_that_switch_checks_off_are_refused(
     assert reason in said.err and not said.out
     assert command(BUNDLE, "to-repro", bundle, tmp_path / "repro.py") == 2
     assert not (tmp_path / "repro.py").exists()
+    # To look at it is safe.
+    assert command(BUNDLE, "show", bundle) == 0
     assert replay(bundle, "--trusted", "--check") == 0
     assert replay(segments(tmp_path / "safe", unsafe=False), "--trusted") == 0
 

@@ -35,7 +35,11 @@ class Notes:
         self._lines: list[str] | None = None
 
     def __enter__(self) -> Self:
-        os.mkfifo(self.path)
+        try:
+            os.mkfifo(self.path)
+        except OSError:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
         # Open for both, so that it does not end between one process and the next.
         self._pipe = os.open(self.path, os.O_RDWR)
         self._reader = threading.Thread(target=self._read, daemon=True)
