@@ -23,8 +23,8 @@ class VendorDescriptor:
     accelerator: bool = True
     """False for a CPU reference."""
     legacy: bool = False
-    """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. It gets one device,
-    which is host memory; docs/vendor.md has its other limits."""
+    """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. It gets one
+    device, which is host memory; docs/vendor.md has its other limits."""
     present: Callable[[], bool] | None = None
     """Tells quickly whether a driver and a device seem to be there, and touches neither; where it
     says no, the library is not loaded. None: it is loaded, and its own ``present`` slot decides
