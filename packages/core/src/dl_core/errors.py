@@ -15,5 +15,9 @@ class PluginError(DlError):
     """A plugin gave something that its hook does not allow."""
 
 
+class UntrustedError(PluginError):
+    """Something of a plugin lies where others could have put it. The message names the place."""
+
+
 class ProbeError(DlError):
     """A vendor library could not be examined: it does not load, hangs or crashes."""

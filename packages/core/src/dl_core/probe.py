@@ -70,7 +70,8 @@ def _ask(descriptor: VendorDescriptor, timeout: float) -> dict[str, Any]:
     code = _CHILD.format(roots=_ROOTS, path=str(descriptor.library), legacy=descriptor.legacy)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            # Isolated: the current folder and PYTHONPATH must not come before our own packages.
+            [sys.executable, "-I", "-c", code],
             capture_output=True,
             text=True,
             errors="replace",

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..elf import ElfError, ElfFile, read_elf, read_identity, running_identity
 from ..errors import AbiMismatchError, VendorLoadError
 from ..schema import load
+from ..trust import why_untrusted
 from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
 from .legacy import load_runtime
@@ -21,8 +22,8 @@ _VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d+)")
 def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
     """Check from the file alone whether a library can be loaded as a vendor.
 
-    :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, or
-        without what a vendor exports.
+    :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, with
+        an rpath that others can write to, or without what a vendor exports.
     :raises AbiMismatchError: it exports another major version of the vendor interface.
     """
     if not path.is_file():
@@ -45,6 +46,7 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
                 f"vendor library {path} needs {needed}: it was written against that library's own "
                 "objects, which this host does not pass. Only torch-free libraries can be loaded."
             )
+    _check_rpath(elf)
     if legacy:
         _check_legacy(elf)
     else:
@@ -69,6 +71,18 @@ def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
             f"vendor library {path} cannot be loaded: {error}. "
             f"It needs {', '.join(elf.needed) or 'no other library'}."
         ) from error
+
+
+def _check_rpath(elf: ElfFile) -> None:
+    """The loader would look there first for what the library needs."""
+    for part in elf.rpath:
+        folder = part.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(elf.path.parent))
+        reason = why_untrusted(folder)
+        if reason is not None:
+            raise VendorLoadError(
+                f"vendor library {elf.path} makes the loader search {part!r} (its rpath), which is "
+                f"not to be trusted: {reason}. Build it with $ORIGIN, or without an rpath."
+            )
 
 
 def _check_entry(elf: ElfFile) -> None:

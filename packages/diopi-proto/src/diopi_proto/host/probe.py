@@ -71,7 +71,7 @@ def probe_library(
 
 def _probe(path: Path, legacy: bool, timeout: float | None) -> tuple[ProbeResult, bool]:
     kind = "legacy" if legacy else "vendor"
-    command = [sys.executable, "-c", _CHILD, str(_PACKAGE_PARENT), str(path), kind]
+    command = [sys.executable, "-I", "-c", _CHILD, str(_PACKAGE_PARENT), str(path), kind]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False
