@@ -141,7 +141,7 @@ def test_what_another_user_owns_is_not_trusted(place: Place) -> None:
     """Seen as another user, who has a copy of the installation."""
     if os.geteuid() == 0:
         os.chown(place.root, OTHER, OTHER)
-    own = Installation(Path("/nowhere"), frozenset({0, 1}), frozenset({0}), False)
+    own = Installation("/nowhere", frozenset({0, 1}), frozenset({0}), False)
     reason = why_untrusted(place.root, own)
     assert reason is not None and "belongs to user" in reason
 

@@ -17,7 +17,3 @@ class PluginError(DlError):
 
 class UntrustedError(PluginError):
     """Something of a plugin lies where others could have put it. The message names the place."""
-
-
-class ProbeError(DlError):
-    """A vendor library could not be examined: it does not load, hangs or crashes."""

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 
 def without_current_folder(
@@ -26,16 +25,22 @@ def without_current_folder(
         here = os.getcwd()
     except OSError:  # it was deleted
         here = None
-    given = environ.get("PYTHONPATH", "").split(os.pathsep)
-    implied = [part for part in given if not os.path.isabs(part)] if given != [""] else []
-    named = [part for part in given if os.path.isabs(part)]
-    unwanted = {os.path.abspath(part) for part in implied} if here is not None else set()
-    unwanted -= {os.path.normpath(part) for part in named}
+    given = environ.get("PYTHONPATH") or "/"
+    parts = given.split(os.pathsep)
+    # Python has made them absolute, and an empty one the current folder.
+    implied = here is not None and any(
+        os.path.abspath(part) == here for part in parts if not os.path.isabs(part)
+    )
+    named = [part for part in parts if os.path.isabs(part)]
     kept = []
     for position, entry in enumerate(path):
-        if not os.path.isabs(entry) or entry in unwanted:
+        if not os.path.isabs(entry):
             continue
-        if position == 0 and first_is_implied and entry == here and entry not in named:
+        if (
+            entry == here
+            and entry not in named
+            and (implied or (position == 0 and first_is_implied))
+        ):
             continue
         kept.append(entry)
     return kept
@@ -47,36 +52,40 @@ def usual_path() -> list[str]:
     return without_current_folder(sys.path, os.environ, first_is_implied=not safe)
 
 
-def refused_parts() -> dict[str, str]:
-    """The parts of ``sys.path`` that dl-core does not go by, each with the reason."""
-    from diopi_proto.trust import why_untrusted
-
-    usual = usual_path()
-    reasons = {}
-    for entry in sys.path:
-        if entry not in usual:
-            folder = os.path.abspath(entry)
-            if folder in usual:  # named as well
-                continue
-            reasons[folder] = f"{folder} is the current folder, which anything may lie in"
-        elif (reason := why_untrusted(entry)) is not None:
-            reasons[entry] = reason
-    return reasons
-
-
-@contextmanager
-def trusted_path() -> Iterator[None]:
-    """While plugins are found and imported, ``sys.path`` has only the parts that are trusted."""
-    before = list(sys.path)
-    refused = refused_parts()
-    kept = [entry for entry in usual_path() if entry not in refused]
-    sys.path[:] = kept
+def _absolute(entry: str) -> str:
     try:
-        yield
-    finally:
+        return os.path.abspath(entry)
+    except OSError:  # the current folder was deleted
+        return entry
+
+
+class TrustedPath:
+    """``sys.path`` while plugins are found and imported: a context manager, to be used again."""
+
+    def __init__(self) -> None:
+        from diopi_proto.trust import why_untrusted
+
+        usual = usual_path()
+        self.refused: dict[str, str] = {}
+        """Parts that dl-core does not go by, each with the reason."""
+        for entry in sys.path:
+            if entry in usual:
+                if (reason := why_untrusted(entry)) is not None:
+                    self.refused[entry] = reason
+            elif (folder := _absolute(entry)) not in usual:
+                self.refused[folder] = "the current folder is no place to import from"
+        self._kept = [entry for entry in usual if entry not in self.refused]
+        self._before: list[str] = []
+
+    def __enter__(self) -> list[str]:
+        self._before = list(sys.path)
+        sys.path[:] = self._kept
+        return sys.path
+
+    def __exit__(self, *exception: object) -> None:
         # What was added meanwhile stays.
-        added = [entry for entry in sys.path if entry not in kept]
-        sys.path[:] = before + [entry for entry in added if entry not in before]
+        added = [entry for entry in sys.path if entry not in self._kept]
+        sys.path[:] = self._before + [entry for entry in added if entry not in self._before]
 
 
 def leave_current_folder() -> None:

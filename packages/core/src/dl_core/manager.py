@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ import pluggy
 
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.trust import why_untrusted
-from dl_core import hookspecs, import_path
+from dl_core import hookspecs
 from dl_core.config import ALL
 from dl_core.errors import PluginError, UntrustedError
+from dl_core.import_path import TrustedPath
 
 Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
 
@@ -70,8 +70,11 @@ def _entry_points(path: Sequence[str]) -> Iterator[importlib.metadata.EntryPoint
     for distribution in importlib.metadata.distributions(path=list(path)):
         # Public, the name needs the e-mail parser; this one is that of the folder.
         name = getattr(distribution, "_normalized_name", None) or distribution.name
-        if name not in seen:
-            seen.add(name)
+        if name in seen:
+            continue
+        seen.add(name)
+        # Most wheels have no plugin; reading all that they declare is a good part of a start.
+        if f"[{hookspecs.PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
             yield from distribution.entry_points.select(group=hookspecs.PROJECT)
 
 
@@ -117,19 +120,19 @@ class PluginManager:
     def __init__(self, disable: Sequence[str] = ()) -> None:
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
+        self._path = TrustedPath()
         self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
 
     def load(self) -> None:
         """Import and register every plugin of this environment. Call once; never raises."""
         claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
-        refused = import_path.refused_parts()
-        with import_path.trusted_path():
-            for entry in _entry_points(sys.path):
+        with self._path as path:
+            for entry in _entry_points(path):
                 record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
                 claims.setdefault(entry.name, []).append((record, entry))
             self._load_winners(claims)
-        self._tell_refused(refused)
+        self._tell_refused(self._path.refused)
 
     def _load_winners(
         self, claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]]
@@ -244,7 +247,7 @@ class PluginManager:
         """
         by_name = {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
-        with import_path.trusted_path():
+        with self._path:
             for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
                 record = by_name[implementation.plugin_name]
                 answer = self._guarded(record, implementation.function)

@@ -15,6 +15,8 @@ A path is trusted if everyone who can put something there could change this inst
 ``dl/trust.hpp`` is the same rule for libraries that need no Python.
 """
 
+# ruff: noqa: PTH100, PTH115, PTH116, PTH120 - taken apart as the kernel does, and often
+
 from __future__ import annotations
 
 import os
@@ -23,51 +25,54 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 _LINKS = 40
 """As many links in one path as the kernel follows."""
 
 
-class Installation(NamedTuple):
-    """What is trusted because it could change us anyway."""
+class Installation:
+    """What is trusted because it could change us anyway.
 
-    folder: Path
-    """Without links in it."""
-    owners: frozenset[int]
-    groups: frozenset[int]
-    open_to_all: bool
-    """Everyone can write to it."""
+    :ivar folder: where the code is, without links.
+    :ivar open_to_all: everyone can write to it.
+    """
+
+    def __init__(
+        self, folder: str, owners: frozenset[int], groups: frozenset[int], open_to_all: bool
+    ) -> None:
+        self.folder = folder
+        self.owners = owners
+        self.groups = groups
+        self.open_to_all = open_to_all
 
     @classmethod
-    def at(cls, folder: Path, user: int | None = None) -> Installation:
-        """The one whose code is in ``folder``, run by ``user``, by default the process's own."""
-        user = os.geteuid() if user is None else user
-        status = folder.stat()
+    def at(cls, folder: str | Path, *more_owners: int) -> Installation:
+        """The one whose code is in ``folder``, run by the user of this process."""
+        user = os.geteuid()
+        status = os.stat(folder)
         groups = {0} | ({status.st_gid} if status.st_mode & stat.S_IWGRP else set())
         if os.getegid() == user:
             groups.add(user)
         return cls(
-            folder.resolve(),
-            frozenset({0, user, status.st_uid}),
+            os.path.realpath(folder),
+            frozenset({0, user, status.st_uid, *more_owners}),
             frozenset(groups),
             bool(status.st_mode & stat.S_IWOTH),
         )
 
-    def inside(self, folder: Path) -> bool:
+    def inside(self, folder: str) -> bool:
         """Whether the installation lies in ``folder``."""
-        return self.folder.is_relative_to(folder)
+        return self.folder == folder or self.folder.startswith(f"{folder}/")
 
 
 @lru_cache(maxsize=1)
 def this_installation() -> Installation:
     """The one that this module belongs to, and the interpreter that runs it."""
-    found = Installation.at(Path(__file__).parent)
+    ours = os.path.dirname(os.path.abspath(__file__))
     try:
-        interpreter = Path(sys.executable).stat().st_uid
+        return Installation.at(ours, os.stat(sys.executable).st_uid)
     except OSError:  # an embedded interpreter may have no program of its own
-        return found
-    return found._replace(owners=found.owners | {interpreter})
+        return Installation.at(ours)
 
 
 def why_untrusted(path: str | Path, installation: Installation | None = None) -> str | None:
@@ -75,8 +80,8 @@ def why_untrusted(path: str | Path, installation: Installation | None = None) ->
 
     A path that does not exist is trusted if nobody else could make it.
     """
-    path = Path(path)
-    if not path.is_absolute():
+    path = os.fspath(path)
+    if not path.startswith("/"):
         return f"{path} is relative, so what it means depends on the current folder"
     installation = installation or this_installation()
     parent = None
@@ -94,11 +99,11 @@ def why_untrusted(path: str | Path, installation: Installation | None = None) ->
     except OSError as error:
         return f"{path} cannot be examined: {error.strerror}"
     except ValueError as error:
-        return f"{str(path)!r} is no path: {error}"
+        return f"{path!r} is no path: {error}"
     return None
 
 
-def _judge(place: Path, status: os.stat_result, installation: Installation) -> str | None:
+def _judge(place: str, status: os.stat_result, installation: Installation) -> str | None:
     if status.st_uid not in installation.owners:
         return f"{place} belongs to user {status.st_uid}, neither root nor the one who runs this"
     if stat.S_ISLNK(status.st_mode):  # its own bits mean nothing
@@ -119,17 +124,19 @@ def _writers(status: os.stat_result, installation: Installation, *, sticky: bool
     return ""
 
 
-def _way(path: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
+def _way(path: str) -> Iterator[tuple[str, os.stat_result | None]]:
     """All that the kernel passes on the way to ``path``; ends at what does not exist, with None."""
-    here, rest, links = Path("/"), list(path.parts[1:]), 0
+    here, rest, links = "", path.split("/"), 0
     while rest:
         part = rest.pop(0)
-        if part == "..":
-            here = here.parent
+        if part in ("", "."):
             continue
-        place = here / part
+        if part == "..":
+            here = here.rpartition("/")[0]
+            continue
+        place = f"{here}/{part}"
         try:
-            status = place.lstat()
+            status = os.lstat(place)
         except FileNotFoundError:
             yield place, None
             return
@@ -140,8 +147,7 @@ def _way(path: Path) -> Iterator[tuple[Path, os.stat_result | None]]:
         links += 1
         if links > _LINKS:
             raise ValueError("too many links")
-        target = place.readlink()
-        if target.is_absolute():
-            here, rest = Path("/"), [*target.parts[1:], *rest]
-        else:
-            rest = [*target.parts, *rest]
+        target = os.readlink(place)
+        if target.startswith("/"):
+            here = ""
+        rest = target.split("/") + rest
