@@ -1,4 +1,4 @@
-"""The folders of the wheel, and libdiopirt; all else stands in pyproject.toml."""
+"""The folders of the wheel, libdiopirt and libdl_host; all else stands in pyproject.toml."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,13 @@ setup(
             soname="libdiopirt.so.1",
             exports=("diopi*",),
             include_dirs=["include"],
-        )
+        ),
+        VendorLibrary(
+            "diopi_proto.lib.libdl_host",
+            sources=["csrc/host.cpp", "csrc/trial/library.cpp", "csrc/trial/trial.cpp"],
+            exports=("dl_checked_*", "dl_trial"),
+            include_dirs=["include", "csrc"],
+        ),
     ],
     cmdclass={"build_ext": build_vendor_library},
 )

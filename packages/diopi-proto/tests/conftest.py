@@ -98,6 +98,29 @@ def counters() -> type[Counters]:
     return Counters
 
 
+@pytest.fixture(scope="session", autouse=True)
+def host_library() -> None:
+    """``libdl_host.so``: the installed one, or built into the checkout, where git ignores it."""
+    path = diopi_proto.host_library()
+    if path.is_file():
+        return
+    sources = [PACKAGE / "csrc" / "host.cpp", *sorted((PACKAGE / "csrc" / "trial").glob("*.cpp"))]
+    compile_library(
+        path,
+        sources,
+        exports=("dl_checked_*", "dl_trial"),
+        include_dirs=[PACKAGE / "csrc"],
+    )
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Verdicts of this test alone."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``libdiopirt.so.1``: the installed one, or built from the checkout."""

@@ -20,6 +20,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 VENDOR_FLAGS = ["-fPIC", "-shared", "-fvisibility=hidden", "-fno-gnu-unique", "-Wl,-z,defs"]
 C_HEADERS = sorted(str(path.relative_to(INCLUDE)) for path in INCLUDE.glob("*/*.h"))
 LANGUAGES = ["c", "c++"]
+# Between parts of this very wheel, which are never apart.
+NOT_FROZEN = {"dl_opened_t", "dl_trial_request_t"}
 DIOPIRT_MODES = ["", "#define DIOPIRT_EXTERN\n", "#define DIOPI_EXPORT_SYMBOLS\n"]
 
 
@@ -115,6 +117,8 @@ def test_layout_is_frozen(tmp_path: Path) -> None:
 def test_layout_check_covers_every_field() -> None:
     checked = set(re.findall(r"^AT\((\w+), (\w+),", (ABI / "layout.c").read_text(), re.MULTILINE))
     for name, fields in structs().items():
+        if name in NOT_FROZEN:
+            continue
         missing = {field for field, _ in fields} - {field for s, field in checked if s == name}
         assert not missing, f"{name}: {missing}"
 

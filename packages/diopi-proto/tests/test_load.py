@@ -21,6 +21,7 @@ from diopi_proto import (
     probe_library,
 )
 from diopi_proto.host import probe as probe_module
+from diopi_proto.host.library import inspect_library
 
 Compile = Callable[..., Path]
 
@@ -92,6 +93,37 @@ def test_a_library_that_needs_torch_or_python_is_refused(tmp_path: Path, name: s
     for legacy in (False, True):
         with pytest.raises(VendorLoadError, match=f"needs {name}.*torch-free"):
             load_vendor(path, legacy=legacy)
+
+
+@pytest.mark.parametrize(
+    "rpath", ["", ".", "lib", ":$ORIGIN", "/tmp/nobody-has-made-this/lib", "{open}", "$ORIGIN/open"]
+)
+def test_an_rpath_that_others_can_write_to_is_refused(tmp_path: Path, rpath: str) -> None:
+    """The loader would take what the library needs from there."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    path = _with_rpath(tmp_path, rpath.format(open=folder))
+    with pytest.raises(VendorLoadError, match="not to be trusted"):
+        load_vendor(path)
+
+
+@pytest.mark.parametrize("rpath", ["$ORIGIN", "${{ORIGIN}}/../lib:/usr/lib", "{own}"])
+def test_other_rpaths_are_fine(tmp_path: Path, rpath: str) -> None:
+    path = _with_rpath(tmp_path, rpath.format(own=tmp_path))
+    assert inspect_library(path).rpath
+
+
+def _with_rpath(folder: Path, rpath: str) -> Path:
+    source, path = folder / "x.c", folder / "libx.so"
+    source.write_text("int dl_vendor_v1(void) { return 0; }\n")
+    # The linker itself drops an empty one.
+    given = rpath or "placeholder"
+    command = ["gcc", "-shared", "-fPIC", str(source), "-o", str(path), f"-Wl,-rpath,{given}"]
+    subprocess.run(command, check=True)
+    if not rpath:
+        path.write_bytes(path.read_bytes().replace(b"placeholder\0", b"/usr/lib::\0\0"))
+    return path
 
 
 def test_a_missing_dependency_is_named(tmp_path: Path) -> None:
@@ -184,7 +216,7 @@ def test_a_crash_is_reported_and_survived(
 def test_a_library_that_never_loads_is_given_up(broken: Callable[[int], Path]) -> None:
     result = probe_library(broken(13), timeout=0.5)
     assert (result.ok, result.safe, result.signal) == (False, False, None)
-    assert "did not finish loading" in result.message
+    assert "longer than 0.5 seconds while being loaded" in result.message
 
 
 def test_the_probe_tells_why_a_library_is_refused(broken: Callable[[int], Path]) -> None:
@@ -197,11 +229,12 @@ def test_the_probe_tells_why_a_library_is_refused(broken: Callable[[int], Path])
 
 def test_probing_is_done_once_per_file(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
-    real = probe_module._probe
-    monkeypatch.setattr(probe_module, "_probe", lambda *a: runs.append(a) or real(*a))
+    real = probe_module.try_library
+    monkeypatch.setattr(
+        probe_module, "try_library", lambda *a, **named: runs.append(a) or real(*a, **named)
+    )
     assert probe_library(library).ok
     assert probe_library(library).ok
-    load_vendor(library, probe=True).close()
     assert len(runs) == 1
     with library.open("ab") as file:
         file.write(b"\0")

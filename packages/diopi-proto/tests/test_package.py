@@ -68,6 +68,7 @@ def test_the_wheel_holds_headers_schema_runtime_and_cmake(wheel: Path) -> None:
         "diopi_proto/_schema_gen.json",
         "diopi_proto/py.typed",
         "diopi_proto/lib/libdiopirt.so.1",
+        "diopi_proto/lib/libdl_host.so",
         "diopi_proto/cmake/dl-vendor.cmake",
     } <= names
 

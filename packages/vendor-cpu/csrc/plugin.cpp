@@ -1,6 +1,9 @@
 // The entry symbol and the table of the CPU vendor.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "dl/operator.hpp"
@@ -79,6 +82,20 @@ dl_status_t* read_device_count(int32_t* count) {
   return nullptr;
 }
 
+// A library that the user names and that cannot be had is told: products would be slow in silence.
+void check_library_setting(const dl_host_t* host, const char* variable) {
+  const char* path = std::getenv(variable);
+  if (path == nullptr || path[0] == '\0' || std::strcmp(path, "off") == 0) return;
+  if (path[0] == '/' && access(path, R_OK) == 0) return;
+  if (!DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
+  char message[320];
+  std::snprintf(message, sizeof(message),
+                "%s='%.160s' is no absolute path of a file that can be read, so the vendor's own "
+                "kernels are used instead; name one, or say off",
+                variable, path);
+  host->log(host, DL_LOG_WARNING, message);
+}
+
 // Whether the processor has the instructions that this library was compiled to.
 bool processor_fits() {
 #if defined(__x86_64__) && defined(__AVX512BW__)
@@ -102,6 +119,8 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_
     }
     auto instance = std::make_unique<Instance>();
     if (dl_status_t* status = read_device_count(&instance->device_count)) return status;
+    check_library_setting(host, "DL_CPU_ONEDNN");
+    check_library_setting(host, "DL_CPU_OPENBLAS");
     instance->base.table = &kTable;
     instance->host = host;
     instance->operators = all_operators();

@@ -29,17 +29,24 @@ with load_vendor(sys.argv[1]) as vendor:
 """
 
 
-def mapped(library: Path, **variables: str) -> str:
+def multiply(
+    library: Path, folder: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("DL_CPU_")}
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(library)],
         env={**env, **variables},
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
+
+
+def mapped(library: Path, folder: Path | None = None, **variables: str) -> str:
+    return multiply(library, folder, **variables).stdout
 
 
 @pytest.fixture
@@ -76,3 +83,45 @@ def test_openblas_is_found_in_its_package(environment: Path) -> None:
     (environment / "lib" / "libdnnl.so.3").rename(package / "libscipy_openblas.so")
     found = mapped(vendor_in(environment), DL_CPU_ONEDNN="off")
     assert f"{package}/libscipy_openblas.so" in found
+
+
+def test_a_shared_folder_above_a_target_installation_is_not_searched(tmp_path: Path) -> None:
+    """`pip install --target DIR/t`: what lies in DIR, and above it, is anybody's."""
+    shared = tmp_path / "shared"
+    lib = shared / "t" / "dl_vendor_cpu" / "lib"
+    lib.mkdir(parents=True)
+    shutil.copy(dl_vendor().library, lib / "vendor.so")
+    for folder in (tmp_path, shared, shared / "t", lib.parent, lib):
+        shutil.copy(dl_vendor().library, folder / "libdnnl.so.3")
+        (folder / "lib").mkdir(exist_ok=True)
+        shutil.copy(dl_vendor().library, folder / "lib" / "libdnnl.so.3")
+    assert "libdnnl" not in mapped(lib / "vendor.so")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_a_library_that_others_could_have_put_there_is_left_alone(
+    environment: Path, mode: int
+) -> None:
+    (environment / "lib" / "libdnnl.so.3").chmod(mode)
+    assert "libdnnl" not in mapped(vendor_in(environment))
+
+
+def test_nothing_is_loaded_from_the_current_folder(environment: Path) -> None:
+    planted = environment / "planted"
+    planted.mkdir()
+    shutil.move(environment / "lib" / "libdnnl.so.3", planted)
+    shutil.copy(dl_vendor().library, planted / "libscipy_openblas.so")
+    vendor = vendor_in(environment)
+    for path in ("", ".", ":/usr/lib", "../planted"):
+        assert str(planted) not in mapped(vendor, planted, LD_LIBRARY_PATH=path)
+    # The same folder by its name is what the user asks for.
+    assert str(planted) in mapped(vendor, planted, LD_LIBRARY_PATH=str(planted))
+
+
+@pytest.mark.parametrize("value", ["libdnnl.so.3", "./libdnnl.so.3", "/nonexistent/x", "\x1b[31m"])
+def test_a_named_library_that_cannot_be_had_is_told_and_not_searched_for(
+    environment: Path, value: str
+) -> None:
+    done = multiply(vendor_in(environment), environment / "lib", DL_CPU_ONEDNN=value)
+    assert "libdnnl" not in done.stdout
+    assert "DL_CPU_ONEDNN" in done.stderr and "own kernels" in done.stderr

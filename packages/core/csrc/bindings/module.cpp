@@ -15,7 +15,6 @@
 #include "runtime/generator.h"
 #include "runtime/host.h"
 #include "runtime/legacy.h"
-#include "runtime/trial.h"
 
 namespace py = pybind11;
 
@@ -147,9 +146,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("activate", &activate,
         "Register the device type with torch. Done once, when a vendor was found.");
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
-  m.def("trial_load", &trial_load, py::arg("library"), py::arg("legacy"),
-        py::arg("timeout_seconds"),
-        "Load a library in a child process; returns what went wrong, or an empty string.");
   m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
         "Load a vendor library; returns its facts. Raises RuntimeError with the cause.");
   m.def(

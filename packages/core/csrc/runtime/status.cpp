@@ -2,8 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include "dl/vendor.h"
-
 namespace dl::core {
 namespace {
 
@@ -12,13 +10,12 @@ struct Failure {
   std::string text;
 };
 
+// Statuses come through dl/checked.h: their texts are whole.
 Failure take(dl_status_t* status, const char* what, const std::string& vendor) {
-  Failure failure{status->code, "[dl] " + std::string(what) + " failed on vendor " + vendor + ": "};
-  failure.text += status->message != nullptr ? status->message : "the vendor gave no reason";
-  if (DL_HAS_FIELD(status, dl_status_t, operation) && status->operation != nullptr) {
-    failure.text += " (in " + std::string(status->operation) + ")";
-  }
-  if (status->release != nullptr) status->release(status);
+  Failure failure{status->code, "[dl] " + std::string(what) + " failed on vendor " + vendor + ": " +
+                                    status->message};
+  if (status->operation != nullptr) failure.text += " (in " + std::string(status->operation) + ")";
+  status->release(status);
   return failure;
 }
 

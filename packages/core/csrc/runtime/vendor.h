@@ -25,6 +25,7 @@ class Vendor {
   const std::string& version() const { return version_; }
   const std::string& library() const { return library_; }
   int32_t device_count() const { return device_count_; }
+  // As the library made it; all but its operators is called through slots().
   dl_vendor_t* instance() const { return instance_; }
   uint64_t capabilities() const { return capabilities_; }
   bool has(uint64_t capability) const { return (capabilities_ & capability) == capability; }
@@ -35,22 +36,23 @@ class Vendor {
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
   const char* last_error() const;
 
-  // The table as far as it reaches; slots beyond the vendor's struct_size are NULL.
-  const dl_vendor_table_t& slots() const { return slots_; }
+  // What the library offers, checked (dl/checked.h); slots beyond the vendor's struct_size are
+  // NULL.
+  const dl_vendor_table_t& slots() const { return *checked_->table; }
 
   // Calls a slot, turning NULL slots and error objects into exceptions.
   template <typename Slot, typename... Args>
   void call(Slot dl_vendor_table_t::* slot, const char* what, Args... args) const {
-    const auto function = slots_.*slot;
+    const auto function = slots().*slot;
     if (C10_UNLIKELY(function == nullptr)) unsupported(what);
-    check_status(function(instance_, args...), what, name_);
+    check_status(function(checked_, args...), what, name_);
   }
   // As call, for destructors.
   template <typename Slot, typename... Args>
   void call_noexcept(Slot dl_vendor_table_t::* slot, const char* what,
                      Args... args) const noexcept {
-    const auto function = slots_.*slot;
-    if (function != nullptr) warn_status(function(instance_, args...), what, name_);
+    const auto function = slots().*slot;
+    if (function != nullptr) warn_status(function(checked_, args...), what, name_);
   }
 
  private:
@@ -63,7 +65,7 @@ class Vendor {
   std::string version_;
   void* handle_ = nullptr;
   dl_vendor_t* instance_ = nullptr;
-  dl_vendor_table_t slots_{};
+  dl_vendor_t* checked_ = nullptr;
   uint64_t capabilities_ = 0;
   int32_t device_count_ = 0;
   size_t bound_ = 0;

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.trial import TriedDevice
 from dl_core import __version__, config, first_party, installed, selection, startup
 from dl_core.manager import PluginRecord
-from dl_core.probe import DeviceReport, Probe, probe_vendor
+from dl_core.probe import Probe, probe_vendor
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class VendorReport:
     library_version: str
     operators: int
     mismatched: list[str]
-    devices: list[DeviceReport]
+    device_count: int
+    devices: list[TriedDevice]
     error: str
     cure: str
 
@@ -92,7 +94,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     for name, descriptor in ready.vendors.items():
         probe = probe_vendor(descriptor, ready.config.probe_timeout)
         vendors.append(_vendor_report(descriptor, ready.records[name], presence[name], probe))
-    counts = {v.name: len(v.devices) for v in vendors if not v.error}
+    counts = {v.name: v.device_count for v in vendors if not v.error}
     choice = selection.settle(ready.plan, counts)
     obstacle = startup.compiled_part_obstacle(torch) if torch is not None else None
     names = {(v.name, d.index): d.name for v in vendors for d in v.devices}
@@ -138,6 +140,7 @@ def _vendor_report(
         library_version=probe.version,
         operators=probe.operators,
         mismatched=probe.mismatched,
+        device_count=probe.device_count,
         devices=probe.devices,
         error=probe.error,
         cure=f"Install it again: `pip install --force-reinstall {record.distribution}`."

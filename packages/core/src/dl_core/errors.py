@@ -19,5 +19,5 @@ class PluginError(DlError):
     """A plugin gave something that its hook does not allow."""
 
 
-class ProbeError(DlError):
-    """A vendor library could not be examined: it does not load, hangs or crashes."""
+class UntrustedError(PluginError):
+    """Something of a plugin lies where others could have put it. The message names the place."""

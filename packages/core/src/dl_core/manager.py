@@ -9,18 +9,20 @@ import functools
 import importlib.metadata
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pluggy
 
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.trust import why_untrusted
 from dl_core import hookspecs
 from dl_core.config import ALL
-from dl_core.errors import PluginError
+from dl_core.errors import PluginError, UntrustedError
+from dl_core.import_path import TrustedPath
 
-Status = Literal["loaded", "partial", "failed", "shadowed", "disabled"]
+Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
 
 _VENDOR_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -39,7 +41,7 @@ class PluginRecord:
     """What the entry point names."""
     status: Status = "loaded"
     """``partial``: loaded, but some of its hooks are unknown here; ``shadowed``: another wheel has
-    the name."""
+    the name; ``untrusted``: it lies where others could have put it."""
     error: str = ""
     """What went wrong; empty if nothing did."""
     cure: str = ""
@@ -60,6 +62,20 @@ class PluginRecord:
 
     def mark(self, status: Status, error: str, cure: str) -> None:
         self.status, self.error, self.cure = status, error, cure
+
+
+def _entry_points(path: Sequence[str]) -> Iterator[importlib.metadata.EntryPoint]:
+    """Those of our group in the folders of ``path``; the first of two wheels of one name counts."""
+    seen = set()
+    for distribution in importlib.metadata.distributions(path=list(path)):
+        # Public, the name needs the e-mail parser; this one is that of the folder.
+        name = getattr(distribution, "_normalized_name", None) or distribution.name
+        if name in seen:
+            continue
+        seen.add(name)
+        # Most wheels have no plugin; reading all that they declare is a good part of a start.
+        if f"[{hookspecs.PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
+            yield from distribution.entry_points.select(group=hookspecs.PROJECT)
 
 
 def _identity(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
@@ -104,15 +120,23 @@ class PluginManager:
     def __init__(self, disable: Sequence[str] = ()) -> None:
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
+        self._path = TrustedPath()
         self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
 
     def load(self) -> None:
         """Import and register every plugin of this environment. Call once; never raises."""
         claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
-        for entry in importlib.metadata.entry_points(group=hookspecs.PROJECT):
-            record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
-            claims.setdefault(entry.name, []).append((record, entry))
+        with self._path as path:
+            for entry in _entry_points(path):
+                record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
+                claims.setdefault(entry.name, []).append((record, entry))
+            self._load_winners(claims)
+        self._tell_refused(self._path.refused)
+
+    def _load_winners(
+        self, claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]]
+    ) -> None:
         for name in sorted(claims):
             ordered = sorted(
                 claims[name], key=lambda claim: _claim_order(name, claim[0].distribution)
@@ -122,6 +146,23 @@ class PluginManager:
             for loser, _ in ordered[1:]:
                 self._shadow(loser, winner, f"the plugin name {name!r}")
             self._load_one(winner, entry)
+
+    def _tell_refused(self, refused: Mapping[str, str]) -> None:
+        """Plugins in folders that are not trusted, unless they are installed elsewhere too."""
+        known = {(record.distribution, record.name) for record in self.records}
+        for folder, reason in refused.items():
+            for entry in _entry_points([folder]):
+                record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
+                disabled = record.name in self._disable or ALL in self._disable
+                if (record.distribution, record.name) in known or disabled:
+                    continue
+                record.mark(
+                    "untrusted",
+                    f"it is not imported from {folder}: {reason}.",
+                    f"If it is yours, install it; if not, remove it. "
+                    f"DL_DISABLE={record.name} silences this.",
+                )
+                self.records.append(record)
 
     @staticmethod
     def _shadow(loser: PluginRecord, winner: PluginRecord, what: str) -> None:
@@ -151,6 +192,13 @@ class PluginManager:
                 "failed",
                 f"a hook does not fit this dl-core. {_reason(error)}",
                 f"Upgrade both: `pip install -U dl-core {record.distribution}`.",
+            )
+        except UntrustedError as error:
+            record.mark(
+                "untrusted",
+                f"{error}.",
+                f"Let nobody else write there, or install {record.distribution} anew; "
+                f"DL_DISABLE={record.name} leaves it out.",
             )
         except ImportError as error:
             record.mark(
@@ -199,11 +247,12 @@ class PluginManager:
         """
         by_name = {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
-        for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
-            record = by_name[implementation.plugin_name]
-            answer = self._guarded(record, implementation.function)
-            if answer is not None:
-                answers.append((record, answer))
+        with self._path:
+            for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
+                record = by_name[implementation.plugin_name]
+                answer = self._guarded(record, implementation.function)
+                if answer is not None:
+                    answers.append((record, answer))
         return sorted(answers, key=lambda pair: pair[0].name)
 
     def vendors(self) -> list[tuple[PluginRecord, VendorDescriptor]]:
@@ -235,4 +284,7 @@ def _checked(answer: object) -> VendorDescriptor:
             f"dl_vendor returned the name {answer.name!r}; allowed are lower case letters, digits, "
             f"'-' and '_'"
         )
+    reason = why_untrusted(answer.library)
+    if reason is not None:
+        raise UntrustedError(f"its library {answer.library} is not loaded: {reason}")
     return answer

@@ -8,8 +8,9 @@ import sys
 import pytest
 from stub_wheels import Wheels
 
+from diopi_proto.trial import TriedDevice
 from dl_core import __version__, cli, doctor, installed
-from dl_core.probe import DeviceReport, Probe
+from dl_core.probe import Probe
 
 NO_TORCH = (
     "import sys; sys.modules['torch'] = None; from dl_core.cli import main; sys.exit(main({}))"
@@ -179,10 +180,10 @@ def two_vendors(on_path: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
     """Vendors whose libraries answer; no torch."""
     on_path.add_vendor("dl-vendor-fast", name="fast", priority="9")
     on_path.add_vendor("dl-vendor-ref", name="ref", accelerator="False")
-    devices = [DeviceReport(0, "Fast 1", 2**33, "f1"), DeviceReport(1, "Fast 2", 2**33, "f1")]
+    devices = [TriedDevice(0, "Fast 1", 2**33, "f1"), TriedDevice(1, "Fast 2", 2**33, "f1")]
     answers = {
-        "fast": Probe("dl_vendor_v1", "4.2", 530, ["diopiAdd"], devices),
-        "ref": Probe("dl_vendor_v1", "4.2", 538, [], [DeviceReport(0, "CPU", 2**30, "")]),
+        "fast": Probe("dl_vendor_v1", "4.2", 530, ["diopiAdd"], 2, devices),
+        "ref": Probe("dl_vendor_v1", "4.2", 538, [], 1, [TriedDevice(0, "CPU", 2**30, "")]),
     }
     monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
     monkeypatch.setattr(installed, "torch_build", lambda: None)

@@ -69,7 +69,7 @@ def test_a_library_that_crashes_is_named_with_its_signal(tmp_path: Path) -> None
 
 def test_a_library_that_leaves_the_process_is_told(tmp_path: Path) -> None:
     probe = probe_vendor(build(tmp_path, TABLE.replace("COUNT", "_exit(7)")), 60)
-    assert "code 7" in probe.error
+    assert "status 7 while being asked how many devices it has" in probe.error
 
 
 def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:

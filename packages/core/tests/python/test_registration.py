@@ -41,9 +41,10 @@ PRELUDE = """
     sys.modules["dl_core._C"] = fake
     dl_core._C = fake
 
-    def go(order, first_only=True, legacy=(), **settings):
-        from dl_core.torch_backend import registration, trial
-        trial.check = lambda descriptor, timeout: None
+    def go(order, first_only=True, legacy=(), untried="", **settings):
+        from contextlib import nullcontext
+        from dl_core.torch_backend import registration
+        registration.admitted = lambda library, legacy, timeout: nullcontext(untried)
         vendors = {n: VendorDescriptor(n, Path("/lib.so"), "1", legacy=n in legacy) for n in order}
         records = {n: PluginRecord(n, f"dl-vendor-{n}", "1", "m") for n in order}
         plan = selection.Plan(tuple(order), first_only, ())
@@ -89,6 +90,13 @@ def test_a_broken_vendor_is_told_and_the_next_is_used(wheels: Wheels) -> None:
     (problem,) = found["problems"]
     for part in ("'broken'", "bad library", "pip install --force-reinstall dl-vendor-broken"):
         assert part in problem
+
+
+def test_a_vendor_that_could_not_be_tried_is_told(wheels: Wheels) -> None:
+    found = go(wheels, "go(['one'], untried='no processes are left')")
+    (problem,) = found["problems"]
+    assert found["active"] and "dl-vendor-one" in problem and "DL_DISABLE=one" in problem
+    assert "no processes are left" in problem
 
 
 def test_requested_vendors_are_all_visible_in_that_order(wheels: Wheels) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._paths import cmake_dir, include_dir, runtime_library
+from ._paths import cmake_dir, host_library, include_dir, runtime_library
 from ._version import __version__
 from .descriptor import VendorDescriptor
 from .errors import (
@@ -21,6 +21,8 @@ from .errors import (
     OperatorError,
     OperatorNotBoundError,
     OutOfMemoryError,
+    TrialTimeoutError,
+    TrialUnavailableError,
     UnavailableError,
     VendorError,
     VendorLoadError,
@@ -51,6 +53,8 @@ __all__ = [
     "OperatorNotBoundError",
     "OutOfMemoryError",
     "Tensor",
+    "TrialTimeoutError",
+    "TrialUnavailableError",
     "UnavailableError",
     "Vendor",
     "VendorDescriptor",
@@ -59,6 +63,7 @@ __all__ = [
     "__version__",
     "cmake_dir",
     "ffi",
+    "host_library",
     "include_dir",
     "load_vendor",
     "probe_library",

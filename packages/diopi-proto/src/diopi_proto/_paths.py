@@ -22,3 +22,9 @@ def cmake_dir() -> Path:
 def runtime_library() -> Path:
     """``libdiopirt.so.1``, for legacy libraries only. It exists where the package was built."""
     return _PACKAGE / "lib" / "libdiopirt.so.1"
+
+
+def host_library() -> Path:
+    """``libdl_host.so``: what the torch-free host has in C++. It exists where the package was
+    built."""
+    return _PACKAGE / "lib" / "libdl_host.so"

@@ -75,7 +75,7 @@ class ElfFile:
     needed: tuple[str, ...]
     soname: str | None
     rpath: tuple[str, ...]
-    """``DT_RPATH`` and ``DT_RUNPATH`` together."""
+    """``DT_RPATH`` and ``DT_RUNPATH`` together; an empty part is the current folder."""
     symbols: tuple[Symbol, ...]
 
     @property
@@ -160,7 +160,7 @@ class _Reader:
             identity=self._identity,
             needed=tuple(_text(names, v) for t, v in dynamic if t == _DT_NEEDED),
             soname=_text(names, values[_DT_SONAME]) if _DT_SONAME in values else None,
-            rpath=tuple(part for path in paths for part in path.split(":") if part),
+            rpath=tuple(part for path in paths for part in path.split(":")),
             symbols=self._symbols(values, names),
         )
 

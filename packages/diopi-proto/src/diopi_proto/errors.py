@@ -15,6 +15,14 @@ class VendorLoadError(DiopiError):
     """A vendor library cannot be loaded: missing, damaged, foreign, linked to torch, crashing."""
 
 
+class TrialUnavailableError(VendorLoadError):
+    """No process could be started to try a library beforehand; it may be a good one."""
+
+
+class TrialTimeoutError(VendorLoadError):
+    """Trying a library took longer than it was given."""
+
+
 class AbiMismatchError(VendorLoadError):
     """The library speaks another major version of the vendor interface, or breaks this one."""
 

@@ -1,15 +1,19 @@
 #include "library/find.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <vector>
+
+#include "dl/trust.hpp"
 
 namespace dl::cpu {
 namespace {
 
-void* open(const char* path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 
 std::string own_path() {
   Dl_info info{};
@@ -17,21 +21,76 @@ std::string own_path() {
   return dladdr(&inside, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
+// Without the last part; empty for what has none.
+std::string parent(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// PREFIX of PREFIX/lib/pythonX.Y/site-packages; empty where packages are elsewhere, as those of
+// `pip install --target` are: what lies above such a folder is not ours.
+std::string prefix_of(const std::string& packages) {
+  const std::string python = parent(packages), lib = parent(python);
+  const bool usual = (name(packages) == "site-packages" || name(packages) == "dist-packages") &&
+                     starts_with(name(python), "python") &&
+                     (name(lib) == "lib" || name(lib) == "lib64");
+  return usual ? parent(lib) : "";
+}
+
+// The folders that dlopen searches for a bare name. It would do so itself, in those of
+// LD_LIBRARY_PATH that are relative, too.
+std::vector<std::string> system_folders(const std::string& own) {
+  std::vector<std::string> found;
+  void* self = dlopen(own.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (self == nullptr) return found;
+  Dl_serinfo size{};
+  if (dlinfo(self, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    std::vector<std::max_align_t> memory(size.dls_size / sizeof(std::max_align_t) + 1);
+    auto* folders = reinterpret_cast<Dl_serinfo*>(memory.data());
+    *folders = size;
+    if (dlinfo(self, RTLD_DI_SERINFOSIZE, folders) == 0 &&
+        dlinfo(self, RTLD_DI_SERINFO, folders) == 0) {
+      for (unsigned i = 0; i < folders->dls_cnt; ++i)
+        found.emplace_back(folders->dls_serpath[i].dls_name);
+    }
+  }
+  dlclose(self);
+  found.emplace_back("/usr/local/lib");
+  return found;
+}
+
 }  // namespace
 
-void* open_library(const char* variable, const char* relative, const char* soname) {
+void* open_library(const char* variable, const Places& places, const char* soname) {
   const char* chosen = std::getenv(variable);
   if (chosen != nullptr && std::strcmp(chosen, "off") == 0) return nullptr;
-  if (chosen != nullptr && chosen[0] != '\0') return open(chosen);
-  // PREFIX/lib/pythonX.Y/site-packages/dl_vendor_cpu/lib/… is five folders below the prefix.
-  std::string folder = own_path();
-  for (int level = 0; level < 6; ++level) {
-    const size_t slash = folder.rfind('/');
-    if (slash == std::string::npos || slash == 0) break;
-    folder.resize(slash);
-    if (void* library = open((folder + "/" + relative).c_str())) return library;
+  // A bare name would be searched for, a relative one is the current folder's.
+  if (chosen != nullptr && chosen[0] != '\0')
+    return chosen[0] == '/' ? dlopen(chosen, kFlags) : nullptr;
+  const std::string own = own_path();
+  const Installation installation(parent(own));
+  const auto open = [&](const std::string& path) -> void* {
+    return installation.trusts(path) ? dlopen(path.c_str(), kFlags) : nullptr;
+  };
+  // Ours is site-packages/dl_vendor_cpu/lib/….
+  const std::string packages = parent(parent(parent(own)));
+  const std::string prefix = prefix_of(packages);
+  if (!places.beside_us.empty() && !packages.empty()) {
+    if (void* library = open(packages + "/" + places.beside_us)) return library;
   }
-  return open(soname);
+  if (!places.in_prefix.empty() && !prefix.empty()) {
+    if (void* library = open(prefix + "/" + places.in_prefix)) return library;
+  }
+  // One that the process has already does no harm.
+  if (void* library = dlopen(soname, kFlags | RTLD_NOLOAD)) return library;
+  for (const std::string& folder : system_folders(own)) {
+    if (void* library = open(folder + "/" + soname)) return library;
+  }
+  return nullptr;
 }
 
 }  // namespace dl::cpu

@@ -2,12 +2,21 @@
 #ifndef DL_CPU_LIBRARY_FIND_H_
 #define DL_CPU_LIBRARY_FIND_H_
 
+#include <string>
+
 namespace dl::cpu {
 
+// Where wheels put a library: in a folder of their own beside ours in site-packages, or, as data,
+// in the prefix of the environment. Empty: not there.
+struct Places {
+  std::string beside_us;
+  std::string in_prefix;
+};
+
 // dlopen of the library that the environment variable `variable` names; "off" gives null. Where it
-// is not set: of `relative` in one of the folders above this library - those of the environment
-// that this wheel is installed in - and then of `soname` wherever the system looks.
-void* open_library(const char* variable, const char* relative, const char* soname);
+// is not set: of the one at its `places`, else of `soname` in the system's folders. What is loaded
+// has an absolute path that dl/trust.hpp trusts; never is it looked for in the current folder.
+void* open_library(const char* variable, const Places& places, const char* soname);
 
 }  // namespace dl::cpu
 

@@ -8,7 +8,7 @@ namespace dl::cpu::onednn {
 namespace {
 
 std::unique_ptr<Runtime> load() {
-  void* library = open_library("DL_CPU_ONEDNN", "libdnnl.so.3", "libdnnl.so.3");
+  void* library = open_library("DL_CPU_ONEDNN", {"", "lib/libdnnl.so.3"}, "libdnnl.so.3");
   if (library == nullptr) return nullptr;
   auto made = std::make_unique<Runtime>();
 #define DL_ONEDNN_BIND(name, result, parameters)                                          \

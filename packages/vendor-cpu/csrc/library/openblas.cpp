@@ -32,7 +32,7 @@ struct Runtime {
 };
 
 std::unique_ptr<Runtime> load() {
-  void* library = open_library("DL_CPU_OPENBLAS", "scipy_openblas32/lib/libscipy_openblas.so",
+  void* library = open_library("DL_CPU_OPENBLAS", {"scipy_openblas32/lib/libscipy_openblas.so", ""},
                                "libscipy_openblas.so");
   if (library == nullptr) return nullptr;
   auto made = std::make_unique<Runtime>();

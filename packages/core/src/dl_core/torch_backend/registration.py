@@ -11,8 +11,9 @@ import torch
 from torch.utils import backend_registration
 
 import diopi_proto
+from diopi_proto.trial import admitted
 from dl_core import installed, selection
-from dl_core.torch_backend import DEVICE, trial
+from dl_core.torch_backend import DEVICE
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
@@ -69,11 +70,15 @@ def register(
         try:
             if vendor.legacy:
                 _C.set_legacy_runtime(str(diopi_proto.runtime_library()))
-            trial.check(vendor, config.probe_timeout)
-            info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
+            with admitted(
+                vendor.library, legacy=vendor.legacy, timeout=config.probe_timeout
+            ) as untried:
+                info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
             problems.append(_broken(records[name], name, error))
             continue
+        if untried:
+            problems.append(_untried(records[name], name, untried))
         counts[name], indices[name] = info["device_count"], info["index"]
         if plan.first_only and counts[name] > 0:
             break
@@ -91,9 +96,17 @@ def _refused(problem: str) -> Registration:
 
 
 def _broken(record: PluginRecord, name: str, error: Exception) -> str:
+    said = str(error).rstrip(".")
+    cure = f"Install it again: `pip install --force-reinstall {record.distribution}`."
+    if isinstance(error, diopi_proto.TrialTimeoutError):
+        cure = f"DL_PROBE_TIMEOUT allows more. {cure}"
+    return f"vendor {name!r} of {record.wheel} is left out. {said}. {cure}"
+
+
+def _untried(record: PluginRecord, name: str, reason: str) -> str:
     return (
-        f"vendor {name!r} of {record.wheel} is left out. {error}. Install it again: "
-        f"`pip install --force-reinstall {record.distribution}`."
+        f"the library of vendor {name!r} of {record.wheel} was loaded without having been tried in "
+        f"another process: {reason}. DL_DISABLE={record.name} leaves it out."
     )
 
 

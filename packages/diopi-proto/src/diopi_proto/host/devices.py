@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._native import text
 from ..dtypes import DTYPES
 from .cabi import ffi
 from .instance import Instance
-from .structs import text
 from .tableinstance import TableInstance
 
 

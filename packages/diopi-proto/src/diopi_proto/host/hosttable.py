@@ -6,10 +6,11 @@ import logging
 from functools import cache
 from typing import Any
 
+from .._native import text
 from .._version import __version__
 from .cabi import constants, ffi
 from .memory import HostMemory
-from .structs import CData, text
+from .structs import CData
 
 _log = logging.getLogger("diopi_proto.vendor")
 _LEVELS = {

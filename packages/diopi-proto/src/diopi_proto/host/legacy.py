@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from .._native import text
 from .._paths import runtime_library
 from ..elf import ElfFile
 from ..errors import OutOfMemoryError, VendorLoadError
@@ -19,7 +20,7 @@ from .cabi import constants, ffi
 from .hosttable import HostTable
 from .instance import ANY_HOST_POINTER, HOST_ACCESSIBLE, SYNCHRONOUS, Instance
 from .memory import HostMemory
-from .structs import CData, text
+from .structs import CData
 
 
 @cache

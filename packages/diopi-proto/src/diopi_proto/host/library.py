@@ -2,54 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..elf import ElfError, ElfFile, read_elf, read_identity, running_identity
-from ..errors import AbiMismatchError, VendorLoadError
-from ..schema import load
-from ..vendorbuild.rules import ENTRY_SYMBOL
+from ..elf import ElfFile
+from ..errors import VendorLoadError
+from ..inspection import inspect_library
 from .cabi import ffi
 from .legacy import load_runtime
 from .structs import CData
-
-_FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
-_VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d+)")
-
-
-def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
-    """Check from the file alone whether a library can be loaded as a vendor.
-
-    :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, or
-        without what a vendor exports.
-    :raises AbiMismatchError: it exports another major version of the vendor interface.
-    """
-    if not path.is_file():
-        raise VendorLoadError(
-            f"vendor library {path} does not exist; reinstall the wheel that names it"
-        )
-    try:
-        identity, running = read_identity(path), running_identity()
-        if identity != running:
-            raise VendorLoadError(
-                f"vendor library {path} is for {identity}; this process runs as {running}. "
-                "Install the vendor's wheel for this machine."
-            )
-        elf = read_elf(path)
-    except (ElfError, OSError) as error:
-        raise VendorLoadError(f"vendor library {path} cannot be read: {error}") from error
-    for needed in elf.needed:
-        if any(fnmatchcase(needed, pattern) for pattern in _FRAMEWORKS):
-            raise VendorLoadError(
-                f"vendor library {path} needs {needed}: it was written against that library's own "
-                "objects, which this host does not pass. Only torch-free libraries can be loaded."
-            )
-    if legacy:
-        _check_legacy(elf)
-    else:
-        _check_entry(elf)
-    return elf
 
 
 def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
@@ -69,33 +29,3 @@ def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
             f"vendor library {path} cannot be loaded: {error}. "
             f"It needs {', '.join(elf.needed) or 'no other library'}."
         ) from error
-
-
-def _check_entry(elf: ElfFile) -> None:
-    if ENTRY_SYMBOL in elf.exported:
-        return
-    others = sorted(
-        int(found.group(1))
-        for name in elf.exported
-        if (found := _VERSIONED_ENTRY.fullmatch(name)) is not None
-    )
-    if others:
-        shown = ", ".join(str(version) for version in others)
-        raise AbiMismatchError(
-            f"{elf.path} was built for vendor ABI {shown}, this dl-diopi-proto loads ABI 1. "
-            f"Install a dl-diopi-proto that loads ABI {others[-1]} or an older vendor release."
-        )
-    hint = ""
-    if elf.exported & load().keys():
-        hint = " It exports DIOPI operators by name: load it with legacy=True."
-    raise VendorLoadError(f"{elf.path} is no vendor library: it exports no {ENTRY_SYMBOL}.{hint}")
-
-
-def _check_legacy(elf: ElfFile) -> None:
-    if not elf.exported & load().keys():
-        hint = (
-            " It exports dl_vendor_v1: load it without legacy."
-            if ENTRY_SYMBOL in elf.exported
-            else ""
-        )
-        raise VendorLoadError(f"{elf.path} exports no DIOPI operator.{hint}")

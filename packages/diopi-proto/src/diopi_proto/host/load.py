@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from ..errors import VendorLoadError
+from ..trial import admitted
 from .hosttable import HostTable, default_host
 from .legacy import LegacyInstance
 from .library import open_library
-from .probe import probe_library
 from .tableinstance import TableInstance
 from .vendor import Vendor
 
@@ -25,17 +24,23 @@ def load_vendor(
     Several vendors, and several instances of one library, live side by side.
 
     :param legacy: the library exports DIOPI's operators by name instead of ``dl_vendor_v1``.
-    :param probe: load it in another process first, so that one that crashes is an error here.
+    :param probe: try it in another process first, so that one that crashes, hangs or ends the
+        process is an error here. What went well is remembered; see :mod:`diopi_proto.trial`.
     :param host: what is offered to the vendor; None: the process's own, with Python's ``logging``.
     :raises VendorLoadError: it cannot be loaded; the message says why and what to do.
     :raises AbiMismatchError: it was built for another major version of the vendor interface.
     :raises VendorError: the library refused to make an instance.
     """
     path = Path(path).absolute()
-    if probe and path.is_file():
-        result = probe_library(path, legacy=legacy)
-        if not result.safe:
-            raise VendorLoadError(result.message)
+    if not probe:
+        return _load(path, legacy, host)
+    with admitted(path, legacy=legacy) as untried:
+        if untried:
+            _log.warning("%s is loaded without having been tried: %s", path, untried)
+        return _load(path, legacy, host)
+
+
+def _load(path: Path, legacy: bool, host: HostTable | None) -> Vendor:
     library, elf = open_library(path, legacy=legacy)
     host = host or default_host()
     instance = LegacyInstance(library, elf, host) if legacy else TableInstance(library, path, host)

@@ -1,28 +1,18 @@
-"""Loading a library in a process of its own first, to survive one that crashes while it loads."""
+"""What loading a library would come to, without loading it here."""
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import VendorLoadError
+from ..errors import TrialUnavailableError, VendorLoadError
+from ..trial import Trial, try_library
+from ..trial.identity import identity_of
 
-_PACKAGE_PARENT = Path(__file__).resolve().parents[2]
-_CHILD = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from diopi_proto.host.probe import child
-sys.exit(child(sys.argv[2], sys.argv[3] == "legacy"))
-"""
-_FAILED = 3
+_DAY = 86400.0
 
-_Key = tuple[str, int, int, bool]
-_results: dict[_Key, ProbeResult] = {}
+_results: dict[str, Trial] = {}
 _lock = threading.Lock()
 
 
@@ -43,77 +33,28 @@ class ProbeResult:
 def probe_library(
     path: str | Path, *, legacy: bool = False, timeout: float | None = 60.0
 ) -> ProbeResult:
-    """Load a library, create an instance and destroy it, all in another process.
+    """Try a library in another process: load it, create an instance, ask for operators and devices.
 
-    A result is kept until the file changes, except for a timeout.
+    A result is kept until something changes that it depends on, except for a timeout.
 
-    :param timeout: seconds; None waits for ever.
+    :param timeout: seconds; None: a day.
     :raises VendorLoadError: the file does not exist, or no process can be started.
     """
     path = Path(path).absolute()
-    try:
-        stat = path.stat()
-    except OSError as error:
-        raise VendorLoadError(
-            f"vendor library {path} cannot be probed: {error.strerror}"
-        ) from error
-    key = (str(path), stat.st_mtime_ns, stat.st_size, legacy)
+    identity = identity_of(path, legacy)
+    if identity is None:
+        raise VendorLoadError(f"vendor library {path} cannot be probed: there is no such file")
     with _lock:
-        known = _results.get(key)
-    if known is not None:
-        return known
-    result, final = _probe(path, legacy, timeout)
-    if final:
-        with _lock:
-            _results[key] = result
-    return result
-
-
-def _probe(path: Path, legacy: bool, timeout: float | None) -> tuple[ProbeResult, bool]:
-    kind = "legacy" if legacy else "vendor"
-    command = [sys.executable, "-c", _CHILD, str(_PACKAGE_PARENT), str(path), kind]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired:
-        message = f"{path} did not finish loading within {timeout} seconds"
-        return ProbeResult(path, False, False, None, message), False
-    except OSError as error:
-        raise VendorLoadError(
-            f"vendor library {path} cannot be probed: starting {sys.executable!r} failed ({error})"
-        ) from error
-    if done.returncode == 0:
-        return ProbeResult(path, True, True, None, ""), True
-    if done.returncode < 0:
-        name = _signal_name(-done.returncode)
-        message = (
-            f"{path} crashed with {name} while it was loaded. SIGILL means code for another "
-            "processor; for the rest ask the vendor."
-        )
-        return ProbeResult(path, False, False, name, message), True
-    if done.returncode == _FAILED:
-        message = json.loads(done.stdout.splitlines()[-1])
-        return ProbeResult(path, False, True, None, message), True
-    message = f"probing {path} ended with code {done.returncode}: {done.stderr.strip()[-500:]}"
-    return ProbeResult(path, False, False, None, message), True
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def child(path: str, legacy: bool) -> int:
-    """What the other process runs: 0, or the reason as JSON on standard output."""
-    from ..errors import DiopiError
-    from .load import load_vendor
-
-    try:
-        load_vendor(path, legacy=legacy).close()
-    except DiopiError as error:
-        sys.stdout.write("\n" + json.dumps(str(error)) + "\n")
-        return _FAILED
-    return 0
+        trial = _results.get(identity)
+    if trial is None:
+        try:
+            trial = try_library(path, legacy=legacy, timeout=_DAY if timeout is None else timeout)
+        except TrialUnavailableError:
+            raise
+        except VendorLoadError as error:
+            return ProbeResult(path, False, True, None, str(error))
+        if trial.ok or trial.signal is not None or trial.refusal:
+            with _lock:
+                _results[identity] = trial
+    safe = not trial.failure and not trial.unloadable
+    return ProbeResult(path, trial.ok, safe, trial.signal, trial.problem)

@@ -1,10 +1,10 @@
-"""Reading structs that a vendor wrote, perhaps with an older or a newer header than ours."""
+"""Calls into the table of a vendor, and the statuses that they return."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Protocol
 
+from .._native import text
 from ..errors import (
     NotSupportedError,
     OutOfMemoryError,
@@ -37,40 +37,15 @@ class Slots(Protocol):
         """
 
 
-@cache
-def _field_end(type_name: str, field: str) -> int:
-    declared = dict(ffi.typeof(type_name).fields)[field]
-    return int(declared.offset) + int(ffi.sizeof(declared.type))
-
-
-def reaches(struct: CData, type_name: str, field: str) -> bool:
-    """``DL_HAS_FIELD``: whether the struct, as its writer compiled it, reaches ``field``."""
-    return bool(struct.struct_size >= _field_end(type_name, field))
-
-
-def text(pointer: CData) -> str:
-    """A C string; empty for NULL."""
-    return "" if pointer == ffi.NULL else ffi.string(pointer).decode("utf-8", "replace")
-
-
 def raise_status(status: CData, slot: str, vendor: str) -> None:
-    """Turn a returned status into an exception and release it; NULL is success.
+    """Turn a status of a checked vendor into an exception and release it; NULL is success.
 
     :raises VendorError: or one of its subclasses, by the status's code.
     """
     if status == ffi.NULL:
         return
-
-    def read(field: str, default: CData) -> CData:
-        known = reaches(status, "dl_status_t", field)
-        return getattr(status, field) if known else default
-
-    code = int(read("code", constants.DL_ERROR))
-    message = text(read("message", ffi.NULL)) or f"failed with code {code}"
-    operation = text(read("operation", ffi.NULL))
-    release = read("release", ffi.NULL)
-    if release != ffi.NULL:
-        release(status)
+    code, message, operation = int(status.code), text(status.message), text(status.operation)
+    status.release(status)
     where = f" ({operation})" if operation else ""
     raise _ERRORS.get(code, VendorError)(
         f"[{slot}] {message}{where} (vendor {vendor})",
@@ -81,10 +56,7 @@ def raise_status(status: CData, slot: str, vendor: str) -> None:
 
 
 class TableSlots:
-    """The slots of one vendor instance.
-
-    A slot beyond the table's ``struct_size`` is missing, as is one that is NULL.
-    """
+    """The slots of one checked vendor; one that is NULL is missing."""
 
     def __init__(self, instance: CData, vendor: str) -> None:
         self._instance = instance
@@ -92,7 +64,7 @@ class TableSlots:
         table = instance.table
         self._functions: dict[str, CData] = {}
         for field, declared in ffi.typeof("dl_vendor_table_t").fields:
-            if declared.type.kind == "function" and reaches(table, "dl_vendor_table_t", field):
+            if declared.type.kind == "function":
                 function = getattr(table, field)
                 if function != ffi.NULL:
                     self._functions[field] = function

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import AbiMismatchError, VendorError
+from .._native import native, text
+from ..errors import AbiMismatchError
 from ..schema import Operator, load
-from .cabi import constants, ffi
+from ..vendorbuild.rules import ENTRY_SYMBOL
+from .cabi import ffi
 from .hosttable import HostTable
 from .instance import Instance
-from .structs import CData, TableSlots, raise_status, reaches, text
+from .structs import CData, TableSlots, raise_status
 
 
 class TableInstance(Instance):
@@ -20,19 +22,27 @@ class TableInstance(Instance):
     """
 
     def __init__(self, library: CData, path: Path, host: HostTable) -> None:
-        out = ffi.new("dl_vendor_t**")
-        raise_status(library.dl_vendor_v1(host.pointer, out), "dl_vendor_v1", path.name)
+        opened = ffi.new("dl_opened_t*")
+        entry = ffi.cast("dl_vendor_entry_v1_t", ffi.addressof(library, ENTRY_SYMBOL))
+        status = native().dl_checked_open(entry, host.pointer, opened)
+        raise_status(status, ENTRY_SYMBOL, path.name)
+        defect = text(opened.defect)
+        if defect:
+            raise AbiMismatchError(
+                f"{path}: {ENTRY_SYMBOL} {defect}. The library breaks the vendor interface; "
+                "ask its maintainers for a release that keeps it."
+            )
         self.host = host
-        self.handle = out[0]
+        self.handle = opened.vendor
         self._library = library  # the code stays loaded while the instance lives
-        table = _checked_table(self.handle, path)
-        self.name = text(table.name)
-        self.version = text(table.version)
-        self.capabilities = int(table.capabilities)
-        self.slots = TableSlots(self.handle, self.name)
+        checked = opened.checked
+        self.name = text(checked.table.name)
+        self.version = text(checked.table.version)
+        self.capabilities = int(checked.table.capabilities)
+        self.slots = TableSlots(checked, self.name)
         # Bound here, so that no reference to the instance keeps it alive.
-        destroy, handle = table.destroy, self.handle
-        super().__init__(lambda: destroy(handle))
+        destroy = checked.table.destroy
+        super().__init__(lambda: destroy(checked))
         self._count: int | None = None
         self.mismatched = {}
         self.unknown: frozenset[str] = frozenset()
@@ -83,14 +93,6 @@ class TableInstance(Instance):
     def allocate(self, device: int, count: int) -> int:
         memory = ffi.new("void**")
         self.slots.call("memory_allocate", device, count, memory)
-        if memory[0] == ffi.NULL:
-            raise VendorError(
-                f"[memory_allocate] vendor {self.name} reports success without memory "
-                f"({count} bytes on device {device}); that is a defect of the vendor",
-                code=constants.DL_ERROR,
-                operation="memory_allocate",
-                vendor=self.name,
-            )
         return int(ffi.cast("uintptr_t", memory[0]))
 
     def free(self, device: int, address: int) -> None:
@@ -121,24 +123,3 @@ class TableInstance(Instance):
 
     def last_error(self) -> str:
         return text(self.slots.raw("last_error")) if self.slots.has("last_error") else ""
-
-
-def _checked_table(handle: CData, path: Path) -> CData:
-    def broken(what: str) -> AbiMismatchError:
-        return AbiMismatchError(
-            f"{path}: dl_vendor_v1 {what}. The library breaks the vendor interface; "
-            "ask its maintainers for a release that keeps it."
-        )
-
-    if handle == ffi.NULL:
-        raise broken("reports success but returns no instance")
-    table = handle.table
-    if table == ffi.NULL:
-        raise broken("returns an instance without a table")
-    if not reaches(table, "dl_vendor_table_t", "destroy"):
-        raise broken(
-            f"returns a table of {table.struct_size} bytes, too short for its first fields"
-        )
-    if ffi.NULL in (table.name, table.destroy):
-        raise broken("returns a table without name or destroy")
-    return table

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diopi_proto.trust import why_untrusted
 from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_optools.launching.launch import exact, program_of
@@ -95,6 +96,12 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
         raise StateError(f"options stand before the program: {shlex.join(options)}")
     if arguments.resume is not None:
         state = State.load(arguments.resume)
+        reason = why_untrusted(arguments.resume.absolute())
+        if reason is not None and not command:
+            raise StateError(
+                f"{arguments.resume} says which program to run, and others could have written it: "
+                f"{reason}. Give the program behind `--`, too"
+            )
         if command and command != state.command:
             raise StateError(
                 f"{arguments.resume} is about another program: {shlex.join(state.command)}"

@@ -1,0 +1,187 @@
+#include "trial/library.h"
+
+#include <dlfcn.h>
+
+#include "diopi/diopirt.h"
+#include "dl/checked.hpp"
+#include "trial/code.h"
+
+namespace dl::trial {
+namespace {
+
+using checked::format;
+
+// As many devices as hosts show at most.
+constexpr int32_t kDevicesToAsk = 64;
+
+// A host without a pool of threads.
+const dl_host_t kHost = {
+    sizeof(dl_host_t),
+    nullptr,
+    "trial",
+    "1",
+    [](const dl_host_t*, uint64_t bytes, uint64_t alignment) -> void* {
+      void* memory = nullptr;
+      if (alignment < sizeof(void*)) alignment = sizeof(void*);
+      return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+    },
+    [](const dl_host_t*, void* memory) { std::free(memory); },
+    [](const dl_host_t*, int32_t, const char*) {},
+    [](const dl_host_t*, int64_t begin, int64_t end, int64_t, dl_range_fn body,
+       void* arg) -> int32_t {
+      if (begin < end) body(arg, begin, end);
+      return DL_OK;
+    },
+    [](const dl_host_t*) -> int32_t { return 1; },
+};
+
+// The texts of a status, which is released.
+std::string words(dl_status_t* status) {
+  std::string said = status->message;
+  if (status->operation != nullptr) said += " (" + std::string(status->operation) + ")";
+  status->release(status);
+  return said;
+}
+
+class Trial {
+ public:
+  Trial(const dl_trial_request_t& request, const Report& report)
+      : request_(request), report_(report) {}
+
+  [[noreturn]] void run() {
+    stage("loaded");
+    const std::set<std::string> before = Code().files();
+    for (const char* const* path = request_.companions; *path != nullptr; ++path)
+      dlopen(*path, RTLD_NOW | RTLD_LOCAL);
+    const bool legacy = request_.legacy_runtime != nullptr;
+    if (legacy) dlopen(request_.legacy_runtime, RTLD_NOW | RTLD_GLOBAL);
+    void* library = dlopen(request_.library, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) end_with("unloadable", foreign::read_text(dlerror()));
+    legacy ? ask_legacy(library) : ask_vendor(library);
+    list_files(before);
+    end();
+  }
+
+ private:
+  void stage(const char* what) const { report_.text("stage", what); }
+
+  [[noreturn]] void end() const {
+    report_.line("{\"done\": true}");
+    // Not exit: what a library does at the end of a process is not tried.
+    _exit(0);
+  }
+  [[noreturn]] void end_with(const char* key, const std::string& why) const {
+    report_.text(key, why);
+    end();
+  }
+
+  void check(dl_status_t* status, const char* slot) const {
+    if (status != nullptr) end_with("defect", std::string(slot) + ": " + words(status));
+  }
+
+  void ask_legacy(void* library) {
+    stage("asked for its name");
+    const auto text = [&](const char* name) {
+      const auto function = reinterpret_cast<const char* (*)()>(dlsym(library, name));
+      return quoted_foreign(function != nullptr ? function() : nullptr);
+    };
+    const std::string name = text("diopiGetVendorName");
+    tell_vendor(name, text("diopiGetImplVersion"), 1);
+  }
+
+  void ask_vendor(void* library) {
+    stage("asked for an instance");
+    const auto entry = reinterpret_cast<dl_vendor_entry_v1_t>(dlsym(library, "dl_vendor_v1"));
+    if (entry == nullptr) end_with("unloadable", "it exports no dl_vendor_v1");
+    dl_opened_t opened;
+    if (dl_status_t* status = checked::open(entry, &kHost, &opened))
+      end_with("refused", words(status));
+    if (opened.defect[0] != '\0') end_with("defect", std::string("dl_vendor_v1 ") + opened.defect);
+    vendor_ = opened.checked;
+    check_slots();
+    ask_operators();
+    ask_devices();
+  }
+
+  // That there is memory was checked; here, that it can be run.
+  void check_slots() {
+    const auto& theirs = checked::Vendor::of(vendor_).theirs();
+    const auto* first = reinterpret_cast<const void* const*>(&theirs.destroy);
+    const size_t count = (sizeof theirs - offsetof(dl_vendor_table_t, destroy)) / sizeof(void*);
+    for (size_t i = 0; i < count; ++i) {
+      if (first[i] != nullptr && !code_.has(first[i]))
+        end_with("defect", format("slot %zu of its table is %p, which is no code", i, first[i]));
+    }
+  }
+
+  void ask_operators() {
+    if (vendor_->table->operators == nullptr) return;
+    stage("asked for its operators");
+    const dl_operator_t* list = nullptr;
+    uint64_t count = 0;
+    check(vendor_->table->operators(vendor_, &list, &count), "operators");
+    std::string text;
+    for (uint64_t i = 0; i < count; ++i) {
+      const auto* function = reinterpret_cast<const void*>(list[i].function);
+      if (function == nullptr) continue;
+      if (!code_.has(function))
+        end_with("defect", format("operator %" PRIu64 " is %p, which is no code", i, function));
+      text += (text.empty() ? "[" : ", [") + quoted_foreign(list[i].name) +
+              format(", %" PRIu64 "]", list[i].fingerprint);
+    }
+    report_.line("{\"operators\": [" + text + "]}");
+  }
+
+  void ask_devices() {
+    const dl_vendor_table_t& table = *vendor_->table;
+    int32_t count = 0;
+    if (table.device_count != nullptr) {
+      stage("asked how many devices it has");
+      check(table.device_count(vendor_, &count), "device_count");
+    }
+    tell_vendor(quoted(table.name), quoted(table.version), count);
+    if (table.device_properties == nullptr) return;
+    stage("asked for the properties of its devices");
+    for (int32_t device = 0; device < std::min(count, kDevicesToAsk); ++device) ask_device(device);
+  }
+
+  void ask_device(int32_t device) {
+    dl_device_properties_t found{};
+    found.struct_size = sizeof found;
+    dl_status_t* status = vendor_->table->device_properties(vendor_, device, &found);
+    if (status != nullptr && status->code == DL_NOT_SUPPORTED) return status->release(status);
+    check(status, "device_properties");
+    report_.line(format("{\"device\": {\"index\": %d, ", device) + "\"name\": " +
+                 quoted(found.name) + ", \"architecture\": " + quoted(found.architecture) +
+                 format(", \"total_memory\": %" PRIu64 "}}", found.total_memory));
+  }
+
+  void tell_vendor(const std::string& name, const std::string& version, int32_t count) const {
+    report_.line("{\"vendor\": {\"name\": " + name + ", \"version\": " + version +
+                 format(", \"count\": %d}}", count));
+  }
+
+  // What the library has brought along, itself included.
+  void list_files(const std::set<std::string>& before) {
+    std::string text;
+    for (const std::string& path : code_.files()) {
+      if (before.count(path) != 0) continue;
+      // Only what is shown as it is can be found again.
+      if (foreign::printable(path) == path) text += (text.empty() ? "" : ", ") + quoted(path);
+    }
+    report_.line("{\"files\": [" + text + "]}");
+  }
+
+  const dl_trial_request_t& request_;
+  const Report& report_;
+  Code code_;
+  dl_vendor_t* vendor_ = nullptr;
+};
+
+}  // namespace
+
+void try_library(const dl_trial_request_t& request, const Report& report) {
+  Trial(request, report).run();
+}
+
+}  // namespace dl::trial

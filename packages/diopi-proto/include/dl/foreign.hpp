@@ -1,0 +1,167 @@
+// Reading what a foreign library points to, without trusting the pointer or the text behind it. For
+// hosts; not part of the contract.
+#ifndef DL_FOREIGN_HPP_
+#define DL_FOREIGN_HPP_
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace dl::foreign {
+
+#pragma GCC visibility push(hidden)
+
+inline constexpr size_t kPage = 4096;  // or a divisor of the real one
+inline constexpr size_t kLongestText = 4096;
+
+namespace detail {
+
+// The kernel copies a new signal mask before it finds that `how` makes no sense, and says EFAULT
+// where it cannot.
+inline bool word_is_readable(uintptr_t address) noexcept {
+  const int before = errno;
+  const auto* word = reinterpret_cast<const void*>(address & ~uintptr_t{7});
+  const long done = syscall(SYS_rt_sigprocmask, -1, word, nullptr, _NSIG / 8);
+  const bool fault = done != 0 && errno == EFAULT;
+  errno = before;
+  return !fault;
+}
+
+}  // namespace detail
+
+// Pages that were found readable a moment ago: those next to each other are asked for again and
+// again.
+class Pages {
+ public:
+  bool readable(uintptr_t page) noexcept {
+    uintptr_t& known = known_[page % kRemembered];
+    if (known == page + 1) return true;
+    if (!detail::word_is_readable(page * kPage)) return false;
+    known = page + 1;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kRemembered = 61;
+  uintptr_t known_[kRemembered] = {};
+};
+
+// Whether `bytes` from `pointer` on are memory of this process. Asks the kernel once for each page.
+inline bool readable(const void* pointer, size_t bytes, Pages& pages) noexcept {
+  const auto first = reinterpret_cast<uintptr_t>(pointer);
+  if (pointer == nullptr || bytes > UINTPTR_MAX - first) return false;
+  const uintptr_t last = (first + std::max<size_t>(bytes, 1) - 1) / kPage;
+  for (uintptr_t page = first / kPage; page <= last; ++page) {
+    if (!pages.readable(page)) return false;
+  }
+  return true;
+}
+
+inline bool readable(const void* pointer, size_t bytes) noexcept {
+  Pages pages;
+  return readable(pointer, bytes, pages);
+}
+
+// Length of a text of at most `most` bytes; -1 where it is not terminated, or no memory.
+inline int64_t text_length(const char* text, size_t most, Pages& pages) noexcept {
+  size_t length = 0;
+  while (length < most) {
+    const auto at = reinterpret_cast<uintptr_t>(text + length);
+    const size_t here = std::min(kPage - at % kPage, most - length);
+    if (!readable(text + length, here, pages)) return -1;
+    if (const void* end = std::memchr(text + length, 0, here))
+      return static_cast<const char*>(end) - text;
+    length += here;
+  }
+  return -1;
+}
+
+inline int64_t text_length(const char* text, size_t most = kLongestText) noexcept {
+  Pages pages;
+  return text_length(text, most, pages);
+}
+
+namespace detail {
+
+// One character of UTF-8, and how many bytes it takes; 0 bytes: this is none.
+inline size_t decode(std::string_view text, char32_t* character) noexcept {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const size_t length = first < 0x80             ? 1
+                        : (first & 0xE0) == 0xC0 ? 2
+                        : (first & 0xF0) == 0xE0 ? 3
+                        : (first & 0xF8) == 0xF0 ? 4
+                                                 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  constexpr unsigned char kFirstBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t value = first & kFirstBits[length];
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    value = value << 6 | (byte(i) & 0x3F);
+  }
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (value < kSmallest[length] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+    return 0;
+  *character = value;
+  return length;
+}
+
+// Whether a terminal, or a reader of it, could be led astray: controls, ends of lines, marks that
+// turn the direction of writing.
+inline bool misleads(char32_t c) noexcept {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+}  // namespace detail
+
+// The text as one line of valid UTF-8 that can be shown: what is not UTF-8 becomes U+FFFD, and what
+// could mislead is escaped as in C. At most `most` bytes.
+inline std::string printable(std::string_view text, size_t most = kLongestText) {
+  std::string shown;
+  char escaped[16];
+  while (!text.empty()) {
+    char32_t character = 0;
+    const size_t length = detail::decode(text, &character);
+    std::string_view next = text.substr(0, std::max<size_t>(length, 1));
+    text.remove_prefix(next.size());
+    if (length == 0) {
+      next = "\xEF\xBF\xBD";
+    } else if (character == '\n') {
+      next = "\\n";
+    } else if (character == '\t') {
+      next = "\\t";
+    } else if (detail::misleads(character)) {
+      std::snprintf(escaped, sizeof escaped, character < 0x100 ? "\\x%02x" : "\\u%04x",
+                    static_cast<unsigned>(character));
+      next = escaped;
+    }
+    if (shown.size() + next.size() > most) break;
+    shown += next;
+  }
+  return shown;
+}
+
+// The text behind a pointer that may be NULL, unterminated or no pointer at all.
+inline std::string read_text(const char* text, size_t most = kLongestText) {
+  if (text == nullptr) return {};
+  const int64_t length = text_length(text, most);
+  if (length >= 0) return printable({text, static_cast<size_t>(length)}, most);
+  char said[64];
+  std::snprintf(said, sizeof said, "(no text is at %p)", static_cast<const void*>(text));
+  return said;
+}
+
+#pragma GCC visibility pop
+
+}  // namespace dl::foreign
+
+#endif  // DL_FOREIGN_HPP_

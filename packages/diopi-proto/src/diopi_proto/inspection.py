@@ -1,0 +1,93 @@
+"""What the file of a vendor library tells without being loaded."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from .elf import ElfError, ElfFile, read_elf, read_identity, running_identity
+from .errors import AbiMismatchError, VendorLoadError
+from .schema import load
+from .trust import why_untrusted
+from .vendorbuild.rules import ENTRY_SYMBOL
+
+_FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
+_VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d+)")
+
+
+def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
+    """Check from the file alone whether a library can be loaded as a vendor.
+
+    :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, with
+        an rpath that others can write to, or without what a vendor exports.
+    :raises AbiMismatchError: it exports another major version of the vendor interface.
+    """
+    if not path.is_file():
+        raise VendorLoadError(
+            f"vendor library {path} does not exist; reinstall the wheel that names it"
+        )
+    try:
+        identity, running = read_identity(path), running_identity()
+        if identity != running:
+            raise VendorLoadError(
+                f"vendor library {path} is for {identity}; this process runs as {running}. "
+                "Install the vendor's wheel for this machine."
+            )
+        elf = read_elf(path)
+    except (ElfError, OSError) as error:
+        raise VendorLoadError(f"vendor library {path} cannot be read: {error}") from error
+    for needed in elf.needed:
+        if any(fnmatchcase(needed, pattern) for pattern in _FRAMEWORKS):
+            raise VendorLoadError(
+                f"vendor library {path} needs {needed}: it was written against that library's own "
+                "objects, which this host does not pass. Only torch-free libraries can be loaded."
+            )
+    _check_rpath(elf)
+    if legacy:
+        _check_legacy(elf)
+    else:
+        _check_entry(elf)
+    return elf
+
+
+def _check_rpath(elf: ElfFile) -> None:
+    """The loader would look there first for what the library needs."""
+    for part in elf.rpath:
+        folder = part.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(elf.path.parent))
+        reason = why_untrusted(folder)
+        if reason is not None:
+            raise VendorLoadError(
+                f"vendor library {elf.path} makes the loader search {part!r} (its rpath), which is "
+                f"not to be trusted: {reason}. Build it with $ORIGIN, or without an rpath."
+            )
+
+
+def _check_entry(elf: ElfFile) -> None:
+    if ENTRY_SYMBOL in elf.exported:
+        return
+    others = sorted(
+        int(found.group(1))
+        for name in elf.exported
+        if (found := _VERSIONED_ENTRY.fullmatch(name)) is not None
+    )
+    if others:
+        shown = ", ".join(str(version) for version in others)
+        raise AbiMismatchError(
+            f"{elf.path} was built for vendor ABI {shown}, this dl-diopi-proto loads ABI 1. "
+            f"Install a dl-diopi-proto that loads ABI {others[-1]} or an older vendor release."
+        )
+    hint = ""
+    if elf.exported & load().keys():
+        hint = " It exports DIOPI operators by name: load it with legacy=True."
+    raise VendorLoadError(f"{elf.path} is no vendor library: it exports no {ENTRY_SYMBOL}.{hint}")
+
+
+def _check_legacy(elf: ElfFile) -> None:
+    if not elf.exported & load().keys():
+        hint = (
+            " It exports dl_vendor_v1: load it without legacy."
+            if ENTRY_SYMBOL in elf.exported
+            else ""
+        )
+        raise VendorLoadError(f"{elf.path} exports no DIOPI operator.{hint}")

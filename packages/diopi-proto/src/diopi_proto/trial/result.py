@@ -1,0 +1,195 @@
+"""What a trial came to, from the lines that its processes wrote."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import AbiMismatchError, TrialTimeoutError, VendorLoadError
+from ..schema import load
+
+
+@dataclass(frozen=True)
+class TriedDevice:
+    """One device as its vendor describes it."""
+
+    index: int
+    """The vendor's own number."""
+    name: str
+    total_memory: int
+    """Bytes."""
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one library did. Texts of the library are printable, and one line."""
+
+    path: Path
+    legacy: bool = False
+    failure: str = ""
+    """Why it must not be loaded, as the end of a sentence: it crashes, hangs, ends the process, or
+    breaks the interface."""
+    defect: bool = False
+    """The failure is that it breaks the interface."""
+    timed_out: bool = False
+    """The failure is that it took too long."""
+    signal: str | None = None
+    """The name of the signal that ended the process, ``"SIGSEGV"``."""
+    unloadable: str = ""
+    """Why the loader does not load it."""
+    refusal: str = ""
+    """Why the library itself makes no instance."""
+    name: str = ""
+    version: str = ""
+    operators: Mapping[str, int] = field(default_factory=dict)
+    """Names and fingerprints, as the library lists them; a legacy one has those of the contract."""
+    device_count: int = 0
+    devices: tuple[TriedDevice, ...] = ()
+    """Not more than a host shows."""
+    files: tuple[str, ...] = ()
+    """Those that its code comes from, and that of what it loaded in turn."""
+
+    @property
+    def ok(self) -> bool:
+        """It can be loaded and makes an instance."""
+        return not (self.failure or self.unloadable or self.refusal)
+
+    @property
+    def problem(self) -> str:
+        """Why it is not ok, as a sentence without its end; empty if it is."""
+        if self.failure:
+            return f"{self.path} cannot be used: {self.failure}"
+        if self.unloadable:
+            return f"vendor library {self.path} cannot be loaded: {self.unloadable}"
+        return self.refusal and f"{self.path} makes no instance: {self.refusal}"
+
+    @property
+    def mismatched(self) -> list[str]:
+        """Operators of the contract that it has with another signature."""
+        schema = load()
+        return sorted(
+            name
+            for name, fingerprint in self.operators.items()
+            if name in schema and schema[name].fingerprint != fingerprint
+        )
+
+    @property
+    def bound(self) -> int:
+        """How many operators of the contract it has with the contract's signature."""
+        schema = load()
+        return sum(
+            name in schema and schema[name].fingerprint == fingerprint
+            for name, fingerprint in self.operators.items()
+        )
+
+    def check(self) -> None:
+        """Nothing, if loading it does no harm: it works, or refuses in order.
+
+        :raises VendorLoadError: it does.
+        """
+        if self.defect:
+            raise AbiMismatchError(
+                f"{self.problem}. The library breaks the vendor interface; ask its maintainers for "
+                "a release that keeps it."
+            )
+        if self.timed_out:
+            raise TrialTimeoutError(f"{self.problem}.")
+        if self.failure or self.unloadable:
+            raise VendorLoadError(f"{self.problem}.")
+
+
+def read_report(path: Path, legacy: bool, lines: Iterable[str], said: str, seconds: float) -> Trial:
+    """Make sense of a report, of which nothing is taken for granted: the library was there, too.
+
+    :param said: the last that its processes wrote to standard error.
+    """
+    stage, facts, end, done = "examined", _Facts(), None, False
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(record, dict):
+            continue
+        stage = str(record.get("stage", stage))
+        done = done or record.get("done") is True
+        end = record if "end" in record else end
+        facts.take(record)
+    trial = facts.trial(path, legacy)
+    if done and not facts.damaged and end is not None and end["end"] == "exit":
+        return trial
+    failure, name = _failure(end, stage, seconds)
+    timed_out = end is not None and end["end"] == "timeout"
+    if said and not timed_out:
+        failure += f' (it said: "{said}")'
+    return Trial(path, legacy, failure=failure, timed_out=timed_out, signal=name)
+
+
+def _failure(end: Mapping[str, Any] | None, stage: str, seconds: float) -> tuple[str, str | None]:
+    how = end["end"] if end is not None else None
+    if how == "timeout":
+        return f"it took longer than {seconds:g} seconds while being {stage}", None
+    if how == "signal" and end is not None:
+        name = _signal_name(end.get("code"))
+        hint = "; SIGILL means code for another processor" if name == "SIGILL" else ""
+        return f"it crashed with {name} while being {stage}{hint}", name
+    if how == "exit" and end is not None:
+        return f"it ended the process with status {end.get('code')} while being {stage}", None
+    return f"the process that tried it ended without a word while it was being {stage}", None
+
+
+def _signal_name(number: object) -> str:
+    try:
+        return signal.Signals(number).name  # type: ignore[arg-type]
+    except ValueError:
+        return f"signal {number}"
+
+
+class _Facts:
+    """Collects what the records say."""
+
+    def __init__(self) -> None:
+        self.damaged = False
+        self._found: dict[str, Any] = {}
+        self._devices: list[TriedDevice] = []
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        try:
+            self._take(record)
+        except (KeyError, TypeError, ValueError):
+            self.damaged = True
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        found = self._found
+        if "defect" in record:
+            found.update(failure=str(record["defect"]), defect=True)
+        elif "unloadable" in record:
+            found["unloadable"] = str(record["unloadable"])
+        elif "refused" in record:
+            found["refusal"] = str(record["refused"])
+        elif "vendor" in record:
+            vendor = record["vendor"]
+            found.update(name=str(vendor["name"]), version=str(vendor["version"]))
+            found["device_count"] = int(vendor["count"])
+        elif "operators" in record:
+            found["operators"] = {str(name): int(mark) for name, mark in record["operators"]}
+        elif "device" in record:
+            device = record["device"]
+            self._devices.append(
+                TriedDevice(
+                    int(device["index"]),
+                    str(device["name"]),
+                    int(device["total_memory"]),
+                    str(device["architecture"]),
+                )
+            )
+        elif "files" in record:
+            found["files"] = tuple(map(str, record["files"]))
+
+    def trial(self, path: Path, legacy: bool) -> Trial:
+        return Trial(path, legacy, devices=tuple(self._devices), **self._found)

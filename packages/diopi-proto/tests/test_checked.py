@@ -1,0 +1,119 @@
+"""What a library returns is checked before this host uses it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from diopi_proto import (
+    AbiMismatchError,
+    DiopiError,
+    NotSupportedError,
+    OperatorError,
+    Vendor,
+    VendorError,
+    load_vendor,
+)
+from diopi_proto.trial import try_library
+from lies import (
+    AT_ALLOCATION,
+    AT_INFO,
+    AT_LOAD,
+    AT_OPERATOR,
+    AT_PROPERTIES,
+    HARMLESS,
+    MISLEADING,
+)
+
+Compile = Callable[..., Path]
+Liar = Callable[[str], Path]
+
+
+@pytest.fixture
+def liar(build: Compile, copied: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Liar:
+    def made(lie: str) -> Path:
+        monkeypatch.setenv("FIXTURE_LIE", lie)
+        return copied(build("lies.cpp"))
+
+    return made
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_LOAD.items())
+def test_a_lie_at_the_start_is_an_error(liar: Liar, lie: str, told: str) -> None:
+    with pytest.raises(DiopiError) as caught, load_vendor(liar(lie)) as vendor:
+        assert vendor.device_count == 1
+    assert told in str(caught.value)
+    assert isinstance(caught.value, (AbiMismatchError, VendorError))
+
+
+@pytest.mark.parametrize(("lie", "told"), {**AT_LOAD, **AT_PROPERTIES}.items())
+def test_the_trial_finds_it_out_too(liar: Liar, lie: str, told: str) -> None:
+    trial = try_library(liar(lie))
+    assert not trial.ok and told in trial.problem
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_PROPERTIES.items())
+def test_a_lie_about_properties_is_an_error(liar: Liar, lie: str, told: str) -> None:
+    with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
+        vendor.properties(0)
+    assert told in str(caught.value) and "vendor liar" in str(caught.value)
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_ALLOCATION.items())
+def test_a_lie_about_memory_or_an_error_is_an_error(liar: Liar, lie: str, told: str) -> None:
+    with load_vendor(liar(lie)) as vendor:
+        for _ in range(2):
+            with pytest.raises(VendorError) as caught:
+                vendor.empty((4,))
+            assert told in str(caught.value) and "[memory_allocate]" in str(caught.value)
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_INFO.items())
+def test_a_lie_about_free_memory_is_an_error(liar: Liar, lie: str, told: str) -> None:
+    with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
+        vendor.memory_info(0)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_OPERATOR.items())
+def test_whatever_an_operator_says_of_its_failure_can_be_read(
+    liar: Liar, lie: str, told: str
+) -> None:
+    with load_vendor(liar(lie)) as vendor:
+        tensor = vendor.empty((4,))
+        with pytest.raises(OperatorError) as caught:
+            vendor.op.Relu(tensor, tensor)
+    assert told in str(caught.value)
+
+
+def use(vendor: Vendor) -> None:
+    tensor = vendor.tensor([1.0, 2.0])
+    assert tensor.numpy().tolist() == [1.0, 2.0]
+    del tensor
+    gc.collect()
+
+
+@pytest.mark.parametrize("lie", HARMLESS)
+def test_a_harmless_lie_costs_nothing(liar: Liar, lie: str) -> None:
+    path = liar(lie)
+    trial = try_library(path)
+    assert trial.ok, trial.problem
+    with load_vendor(path) as vendor:
+        use(vendor)
+        shown = [vendor.name, vendor.version, *vendor.unknown_operators]
+        properties = vendor.properties(0)
+        shown += [properties.name, properties.architecture]
+    assert all(text.isprintable() or "�" in text for text in shown)
+    assert (MISLEADING in shown) == ("mislead" in lie)
+    if lie == "properties_have_no_end":
+        assert properties.name == "n" * 127 and properties.total_memory == 1024
+
+
+def test_a_field_that_the_table_does_not_reach_is_missing(liar: Liar) -> None:
+    with load_vendor(liar("table_ends_within_a_field")) as vendor:
+        with pytest.raises(NotSupportedError):
+            vendor.memory_info(0)
+        assert not any(vendor.operators.values())

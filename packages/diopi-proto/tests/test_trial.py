@@ -1,0 +1,293 @@
+"""One trial of a library: whatever it does, this process learns of it and is not touched."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import diopi_proto
+from diopi_proto import AbiMismatchError, TrialUnavailableError, VendorLoadError
+from diopi_proto.trial import Trial, run, try_library
+from diopi_proto.trial.result import read_report
+
+Compile = Callable[..., Path]
+Behaves = Callable[..., Path]
+
+
+@pytest.fixture
+def behaves(build: Compile, copied: Callable[[Path], Path]) -> Behaves:
+    """``behaves(AT_LOAD="exit(0)")`` -> a library of the test's own."""
+
+    def made(**actions: str) -> Path:
+        flags = [f"-D{place}={action}" for place, action in actions.items()]
+        return copied(build("behaves.c", *flags, "-Wno-unused-function"))
+
+    return made
+
+
+def tried(path: Path, seconds: float = 30) -> Trial:
+    return try_library(path, timeout=seconds)
+
+
+def test_a_good_library_is_described(build: Compile) -> None:
+    trial = tried(build("vendor.cpp"))
+    assert trial.ok and trial.problem == ""
+    assert (trial.name, trial.version, trial.device_count) == ("fixture", "1.2.3", 2)
+    assert [device.name for device in trial.devices] == ["fixture 0", "fixture 1"]
+    assert trial.bound == 17 and trial.mismatched == []
+    assert str(build("vendor.cpp")) in trial.files
+    trial.check()
+
+
+def test_operators_of_another_signature_are_told(build: Compile) -> None:
+    trial = tried(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1"))
+    assert trial.mismatched == ["diopiFill"] and trial.bound == 16
+
+
+@pytest.mark.parametrize(
+    ("place", "stage"),
+    [
+        ("AT_LOAD", "loaded"),
+        ("AT_ENTRY", "asked for an instance"),
+        ("AT_OPERATORS", "asked for its operators"),
+        ("AT_COUNT", "asked how many devices it has"),
+        ("AT_PROPERTIES", "asked for the properties of its devices"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("exit(0)", "it ended the process with status 0 while being"),
+        ("_exit(0)", "it ended the process with status 0 while being"),
+        ("_exit(7)", "it ended the process with status 7 while being"),
+        ("raise(SIGSEGV)", "it crashed with SIGSEGV while being"),
+        ("abort()", "it crashed with SIGABRT while being"),
+        ("hang()", "it took longer than 0.5 seconds while being"),
+    ],
+    ids=["exit", "_exit", "_exit 7", "crash", "abort", "hang"],
+)
+def test_it_is_told_what_a_library_did_and_when(
+    behaves: Behaves, place: str, stage: str, action: str, said: str
+) -> None:
+    trial = tried(behaves(**{place: action}), 0.5 if action == "hang()" else 30)
+    assert not trial.ok and f"{said} {stage}" in trial.failure
+    with pytest.raises(VendorLoadError, match=stage):
+        trial.check()
+
+
+@pytest.mark.parametrize(
+    ("action", "complaint"),
+    [
+        ("*count = -1", "-1 devices"),
+        ("*count = 2147483647", "2147483647 devices"),
+        ("*(volatile char*)8 = 0", "SIGSEGV"),
+    ],
+)
+def test_an_impossible_number_of_devices_is_told_at_once(
+    behaves: Behaves, action: str, complaint: str
+) -> None:
+    trial = tried(behaves(AT_COUNT=action))
+    assert complaint in trial.failure and trial.devices == ()
+
+
+def test_a_broken_interface_is_told_as_such(behaves: Behaves) -> None:
+    for action in ("table.device_count = (void*)&table", "table.operators = (void*)16"):
+        trial = tried(behaves(AT_TABLE=action))
+        assert trial.defect and "slot" in trial.failure
+        with pytest.raises(AbiMismatchError, match="breaks the vendor interface"):
+            trial.check()
+
+
+def test_many_devices_are_counted_and_the_first_ones_described(behaves: Behaves) -> None:
+    trial = tried(behaves(AT_COUNT="*count = 1000"))
+    assert trial.ok and trial.device_count == 1000 and len(trial.devices) == 64
+
+
+def test_a_daemon_is_not_waited_for_and_does_not_stay(behaves: Behaves, tmp_path: Path) -> None:
+    for place in ("AT_LOAD", "AT_COUNT"):
+        file = tmp_path / f"{place}.pid"
+        os.mkfifo(file)
+        reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+        trial = tried(behaves(**{place: f'start_daemon("{file}")'}))
+        assert trial.ok, trial.problem
+        pid = os.read(reader, 20)
+        assert not pid or not Path(f"/proc/{int(pid)}").exists()
+        os.close(reader)
+
+
+def test_a_library_that_becomes_a_daemon_itself_is_told(behaves: Behaves) -> None:
+    """The process that goes on is not the one that was asked."""
+    trial = tried(behaves(AT_LOAD="if (fork() != 0) _exit(0)"))
+    assert "ended the process with status 0" in trial.failure
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_endless_output_is_given_up_and_not_kept(behaves: Behaves, descriptor: int) -> None:
+    trial = tried(behaves(AT_LOAD=f"write_forever({descriptor})"), 0.5)
+    assert "took longer" in trial.failure and len(trial.failure) < 1000
+
+
+def test_words_before_a_crash_are_repeated(behaves: Behaves) -> None:
+    trial = tried(behaves(AT_LOAD='dprintf(2, "first\\nno firm\\033[2Jware\\n"), abort()'))
+    assert r'(it said: "no firm\x1b[2Jware")' in trial.failure
+
+
+def test_a_library_that_closes_what_is_open_is_a_good_one(behaves: Behaves) -> None:
+    """As daemons do; the report has a high number."""
+    assert tried(behaves(AT_LOAD="for (int i = 0; i < 64; ++i) close(i)")).ok
+    # Without any way to report there is no verdict.
+    assert "while being loaded" in tried(behaves(AT_LOAD="close_all()")).failure
+
+
+def test_what_a_library_changes_has_no_effect_here(behaves: Behaves, tmp_path: Path) -> None:
+    before = (Path.cwd(), os.umask(0o22), os.environ.copy())
+    os.umask(before[1])
+    action = (
+        '(void)!chdir("/proc"), umask(0777), setenv("DL_X", "1", 1), setsid(), '
+        "setrlimit(RLIMIT_NOFILE, &(struct rlimit){8, 8})"
+    )
+    assert tried(behaves(AT_LOAD=action)).ok
+    # Stopped, and in another session than the one that is killed.
+    stopped = tried(behaves(AT_LOAD=f"{action}, raise(SIGSTOP)"), 0.5)
+    assert "took longer" in stopped.failure
+    assert (Path.cwd(), os.umask(before[1]), os.environ.copy()) == before
+
+
+def in_process(library: Path, prelude: str) -> str:
+    """What a process of its own says that tries the library after ``prelude``."""
+    code = f"""
+import os, signal, sys
+from diopi_proto.trial import try_library
+{textwrap.dedent(prelude)}
+trial = try_library({str(library)!r}, timeout=30)
+os.write(report, (trial.problem or "good").encode())
+"""
+    reader, writer = os.pipe()
+    roots = os.pathsep.join([str(Path(diopi_proto.__file__).parents[1]), *sys.path])
+    with subprocess.Popen(
+        [sys.executable, "-c", f"report = {writer}\n{code}"],
+        pass_fds=(writer,),
+        env={**os.environ, "PYTHONPATH": roots},
+    ) as process:
+        os.close(writer)
+        with os.fdopen(reader) as file:
+            said = file.read()
+        assert process.wait() == 0
+    return said
+
+
+@pytest.mark.parametrize(
+    "prelude",
+    [
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        "signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())",
+        "[os.close(i) for i in (0, 1, 2)]",
+        "[os.close(i) for i in (0, 2)]",
+        "import threading; [threading.Thread(target=threading.Event().wait, daemon=True).start() "
+        "for _ in range(8)]",
+        "os.chdir('/'); os.environ['PATH'] = ''",
+        "sys.executable = '/usr/bin/some-program'",
+    ],
+    ids=[
+        "SIGCHLD ignored",
+        "signals blocked",
+        "closed",
+        "0 and 2 closed",
+        "threads",
+        "no path",
+        "embedded",
+    ],
+)
+def test_the_state_of_this_process_does_not_matter(behaves: Behaves, prelude: str) -> None:
+    assert in_process(behaves(), prelude) == "good"
+    assert "SIGSEGV" in in_process(behaves(AT_COUNT="raise(SIGSEGV)"), prelude)
+    assert "status 0" in in_process(behaves(AT_COUNT="exit(0)"), prelude)
+
+
+def test_ctrl_c_ends_a_trial_and_leaves_no_process(behaves: Behaves, tmp_path: Path) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    action = f'FILE* f = fopen("{fifo}", "w"); fprintf(f, "%d", getpid()); fclose(f); hang()'
+    code = f"""
+import signal
+from diopi_proto.trial import try_library
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    try_library({str(behaves(AT_LOAD=action))!r}, timeout=100)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        child = int(fifo.read_text())  # it hangs from here on
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+    assert stdout == b"interrupted\n"
+    _wait_until_gone(child)
+
+
+def test_a_killed_process_takes_its_trial_along(behaves: Behaves, tmp_path: Path) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    action = f'FILE* f = fopen("{fifo}", "w"); fprintf(f, "%d", getpid()); fclose(f); hang()'
+    code = f"""
+from diopi_proto.trial import try_library
+try_library({str(behaves(AT_LOAD=action))!r}, timeout=100)
+"""
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        child = int(fifo.read_text())
+        process.kill()
+    _wait_until_gone(child)
+
+
+def _wait_until_gone(pid: int) -> None:
+    """Blocks until the kernel has ended it; hangs, and is noticed, where nobody kills it."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([handle], [], [], 60)[0], f"process {pid} is left"
+    os.close(handle)
+
+
+def test_where_no_process_can_be_started_it_is_said(
+    behaves: Behaves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object, **named: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", fails)
+    with pytest.raises(TrialUnavailableError, match="Resource temporarily unavailable"):
+        tried(behaves())
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["[" * 200_000],
+        ["null", "3", '"end"'],
+        ['{"vendor": 3}', '{"done": true}', '{"end": "exit", "code": 0}'],
+        ['{"device": {"index": "x"}}', '{"done": true}', '{"end": "exit", "code": 0}'],
+        ['{"done": true}', '{"end": "signal", "code": "x"}'],
+        ['{"done": 1}', '{"end": "exit", "code": 0}'],
+        ['{"end": "exit", "code": 0}'],
+    ],
+)
+def test_a_report_that_makes_no_sense_is_a_failure(lines: list[str]) -> None:
+    """The library was in the process that wrote it."""
+    trial = read_report(Path("/x"), False, lines, "", 1)
+    assert trial.failure and not trial.ok
+
+
+def test_the_child_has_no_folder_to_import_from_but_ours(behaves: Behaves) -> None:
+    roots = run._roots()
+    assert roots[0] == str(Path(diopi_proto.__file__).resolve().parents[1])
+    assert len(roots) <= 2

@@ -1,0 +1,156 @@
+"""What a library returns is checked before torch uses it: whatever it lies about is an error."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from core.processes import output
+from core.stub_vendor import StubVendor
+
+from .planted import command
+
+PROTO = Path(__file__).parents[2] / "packages" / "diopi-proto" / "tests"
+
+pytestmark = pytest.mark.vendor("cpu")
+
+PREPARE = """
+import json, os, sys, torch
+from dl_core import _C
+
+def lie(name):
+    os.environ["FIXTURE_LIE"] = name
+
+def told(action, *arguments):
+    try:
+        return ["nothing", action(*arguments)]
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+said = {}
+"""
+
+
+def _lies() -> ModuleType:
+    """The list beside the fixture, which is that of the other host's tests too."""
+    spec = importlib.util.spec_from_file_location("lies", PROTO / "lies.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LIES = _lies()
+
+
+@pytest.fixture(scope="module")
+def liar(tmp_path_factory: pytest.TempPathFactory) -> StubVendor:
+    vendor = StubVendor(tmp_path_factory.mktemp("liar"))
+    return vendor.compile(PROTO / "fixtures" / "lies.cpp")
+
+
+def ask(liar: StubVendor, code: str, lies: Any) -> dict[str, list[str]]:
+    """What a process says of each lie."""
+    whole = f"{PREPARE}\nlies = {list(lies)!r}\n{code}\nprint(json.dumps(said))"
+    found: dict[str, list[str]] = json.loads(output(whole, **liar.variables()).splitlines()[-1])
+    assert list(found) == list(lies)
+    return found
+
+
+def test_lies_at_the_start_are_errors(liar: StubVendor, tmp_path: Path) -> None:
+    for name in LIES.AT_LOAD:
+        shutil.copy(liar.library, tmp_path / f"{name}.so")
+    code = f"""
+for name in lies:
+    lie(name)
+    said[name] = told(_C.load_vendor, "liar", {str(tmp_path)!r} + f"/{{name}}.so", False)
+"""
+    for name, (kind, text) in ask(liar, code, LIES.AT_LOAD).items():
+        assert kind == "RuntimeError" and LIES.AT_LOAD[name] in text, name
+
+
+def test_lies_about_memory_and_errors_are_errors(liar: StubVendor) -> None:
+    code = """
+size = 1 << 12
+for name in lies:
+    lie(name)
+    size *= 2  # nothing that is kept has it
+    said[name] = told(lambda: torch.empty(size, dtype=torch.uint8, device="dl"))
+    lie("")
+assert torch.ones(3, device="dl").sum().item() == 3
+"""
+    for name, (kind, text) in ask(liar, code, LIES.AT_ALLOCATION).items():
+        assert kind == "RuntimeError" and LIES.AT_ALLOCATION[name] in text, name
+        assert "memory_allocate failed on vendor stub" in text
+
+
+def test_lies_about_free_memory_and_host_memory_are_errors(liar: StubVendor) -> None:
+    lies = {
+        **LIES.AT_INFO,
+        "host_memory_is_missing": "it reports success without memory",
+        "host_memory_is_nowhere": "its host memory at 0x123450 is no memory of the host",
+    }
+    code = """
+for name in lies:
+    lie(name)
+    if "host" in name:
+        said[name] = told(lambda: torch.empty(5000, pin_memory=True).sum().item())
+    else:
+        said[name] = told(torch.accelerator.get_memory_info)
+"""
+    for name, (kind, text) in ask(liar, code, lies).items():
+        assert kind == "RuntimeError" and lies[name] in text, name
+
+
+def test_lies_about_properties_are_errors_or_cost_the_text(liar: StubVendor) -> None:
+    harmless = {
+        "properties_have_no_end": "n" * 127,
+        "properties_mislead": LIES.MISLEADING,
+        "properties_change_their_size": "liar",
+    }
+    code = """
+for name in lies:
+    lie(name)
+    said[name] = told(torch.dl.get_device_name)
+"""
+    found = ask(liar, code, {**LIES.AT_PROPERTIES, **harmless})
+    for name, (kind, text) in found.items():
+        if name in harmless:
+            assert (kind, text) == ("nothing", harmless[name]), name
+        else:
+            assert kind == "RuntimeError" and LIES.AT_PROPERTIES[name] in text, name
+
+
+def test_whatever_an_operator_says_of_its_failure_can_be_read(liar: StubVendor) -> None:
+    code = """
+x = torch.ones(4, device="dl")
+for name in lies:
+    lie(name)
+    said[name] = told(torch.relu, x)
+"""
+    for name, (kind, text) in ask(liar, code, LIES.AT_OPERATOR).items():
+        assert kind == "RuntimeError" and LIES.AT_OPERATOR[name] in text, name
+        assert "[diopiRelu]" in text
+
+
+@pytest.mark.parametrize("lie", ["name_misleads", "properties_mislead", "operator_name_misleads"])
+def test_a_misleading_vendor_forges_no_line_of_the_doctor(liar: StubVendor, lie: str) -> None:
+    variables = {**liar.variables(), "FIXTURE_LIE": lie}
+    done = subprocess.run(
+        [command(), "doctor"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("Problems:")]
+    assert lines == ["Problems: none"] and done.returncode == 0, done.stdout
+    assert "\x1b" not in done.stdout
+    assert (LIES.MISLEADING in done.stdout) == (lie == "properties_mislead")
