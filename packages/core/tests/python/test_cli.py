@@ -203,8 +203,8 @@ def test_doctor_says_no_more_of_a_vendor_than_it_tells(
     two_vendors: Wheels, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = {
-        "fast": Probe("DIOPI", "", 5, [], [DeviceReport(0, "old", 0, "")]),
-        "ref": Probe("dl_vendor_v1", "", 0, [], []),
+        "fast": Probe("DIOPI", "", 5, [], 1, [TriedDevice(0, "old", 0, "")]),
+        "ref": Probe("dl_vendor_v1", "", 0),
     }
     monkeypatch.setattr(doctor, "probe_vendor", lambda vendor, timeout: answers[vendor.name])
     assert cli.main(["doctor"]) == 0
