@@ -135,7 +135,7 @@ class Trial {
   void ask_devices() {
     const dl_vendor_table_t& table = *vendor_->table;
     int32_t count = 0;
-    if (table.device_count != nullptr) {
+    if (table.device_count != nullptr && present()) {
       stage("asked how many devices it has");
       check(table.device_count(vendor_, &count), "device_count");
     }
@@ -143,6 +143,15 @@ class Trial {
     if (table.device_properties == nullptr) return;
     stage("asked for the properties of its devices");
     for (int32_t device = 0; device < std::min(count, kDevicesToAsk); ++device) ask_device(device);
+  }
+
+  // Counting may start a driver, which `present` saves where there is none: hosts ask it first.
+  bool present() {
+    if (vendor_->table->present == nullptr) return true;
+    stage("asked whether a device is present");
+    int32_t found = 1;
+    check(vendor_->table->present(vendor_, &found), "present");
+    return found != 0;
   }
 
   void ask_device(int32_t device) {
