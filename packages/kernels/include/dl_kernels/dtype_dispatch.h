@@ -80,6 +80,9 @@ constexpr diopiDtype_t dtype_of() {
   if constexpr (std::is_same_v<T, int32_t>) return diopi_dtype_int32;
   if constexpr (std::is_same_v<T, int64_t>) return diopi_dtype_int64;
   if constexpr (std::is_same_v<T, bool>) return diopi_dtype_bool;
+  if constexpr (std::is_same_v<T, uint16_t>) return diopi_dtype_uint16;
+  if constexpr (std::is_same_v<T, uint32_t>) return diopi_dtype_uint32;
+  if constexpr (std::is_same_v<T, uint64_t>) return diopi_dtype_uint64;
   return diopi_dtype_unsupported;
 }
 

@@ -34,6 +34,12 @@ inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
 template <class T>
 inline constexpr bool kIsComplex = IsComplex<T>::value;
 
+// The binary digits that a float has.
+template <class T>
+inline constexpr int kDigits = std::is_same_v<T, Half>       ? 11
+                               : std::is_same_v<T, BFloat16> ? 8
+                                                             : std::numeric_limits<T>::digits;
+
 // An unsigned integer as wide as an element of at most 8 bytes.
 template <class T>
 using bits_t =
@@ -104,6 +110,36 @@ template <class T>
 DL_FN T highest() {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
   return std::numeric_limits<T>::max();
+}
+
+// The largest finite number of a float.
+template <class T>
+DL_FN T largest() {
+  if constexpr (kIsHalf<T>) {
+    return bit_cast<T>(static_cast<uint16_t>(std::is_same_v<T, Half> ? 0x7bff : 0x7f7f));
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+
+// The neighbour of a float that is no NaN, on the side of infinity.
+template <class T>
+DL_FN T next_above(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  const U bits = bit_cast<U>(x);
+  // The bits of positive floats are in order; those of negative ones in reverse.
+  if ((bits & ~kSign) == 0) return bit_cast<T>(U(1));
+  return bit_cast<T>(static_cast<U>((bits & kSign) != 0 ? bits - 1 : bits + 1));
+}
+
+// The neighbour on the other side.
+template <class T>
+DL_FN T next_below(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  return bit_cast<T>(static_cast<U>(
+      bit_cast<U>(next_above(bit_cast<T>(static_cast<U>(bit_cast<U>(x) ^ kSign)))) ^ kSign));
 }
 
 // Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and
