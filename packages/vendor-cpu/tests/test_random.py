@@ -183,6 +183,18 @@ def test_normal_with_tensors(vendor: Vendor) -> None:
         assert np.allclose(out.numpy(), want, rtol=1e-6, atol=1e-6), name
 
 
+def test_normal_tensors_are_broadcast(vendor: Vendor) -> None:
+    mean, std = numbers((3, 1, 5), "float32", 166), np.abs(numbers((4, 1), "float32", 167))
+    m, s = (place(vendor, each, "float32", "transposed")[0] for each in (mean, std))
+    out, plain = (out_like(vendor, (3, 4, 5), "float32") for _ in range(2))
+    vendor.op.Normal(plain, 0.0, 1.0, Generator(seed=4))
+    vendor.op.NormalTensor(out, m, s, Generator(seed=4))
+    want = mean.astype(np.float32) + plain.numpy() * std.astype(np.float32)
+    assert np.allclose(out.numpy(), want, rtol=1e-6, atol=1e-6)
+    with pytest.raises(OperatorError, match=r"mean has 15 elements .* cannot be broadcast"):
+        vendor.op.NormalTensor(out_like(vendor, (5, 3), "float32"), m, s, Generator())
+
+
 def test_normal_moments(vendor: Vendor) -> None:
     out = out_like(vendor, (400_000,), "float32")
     vendor.op.NormalInp(out, 0.0, 1.0, Generator(seed=31))
@@ -240,13 +252,38 @@ def test_dropout_scales_what_it_keeps(vendor: Vendor, dtype: str) -> None:
     check(out, np.where(want, x / np.longdouble(0.75), 0), OpClass.ELEMENTARY, "Dropout")
     vendor.op.DropoutInp(a, mask, 0.25, True, Generator(seed=43))
     assert np.array_equal(a.numpy(), out.numpy())
-    generator = Generator(seed=1)
+    generator, before = Generator(seed=1), mask.numpy()
     vendor.op.Dropout(out, mask, a, 0.25, False, generator)
     assert np.array_equal(a.numpy(), out.numpy())
-    assert mask.numpy().all()
+    assert np.array_equal(mask.numpy(), before)
     assert generator.offset == 0
     vendor.op.Dropout(out, mask, a, 1.0, True, generator)
     assert not out.float32().any()
+
+
+@pytest.mark.parametrize("kind", ["bool", "uint8"])
+@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (1, 3, 1, 4), (4,), (1, 1, 1, 1), ()])
+def test_dropout_draws_once_for_each_slice(
+    vendor: Vendor, kind: str, shape: tuple[int, ...]
+) -> None:
+    a, x = place(vendor, numbers((2, 3, 4, 4), "float32", 165, 1, 2), "float32", "transposed")
+    out, mask = out_like(vendor, (2, 3, 4, 4), "float32"), out_like(vendor, shape, kind, "sliced")
+    generator = Generator(seed=49)
+    vendor.op.Dropout(out, mask, a, 0.5, True, generator)
+    count = int(np.prod(shape))
+    kept = words(49, 0, count).reshape(shape).astype(np.float64) / 2**32 < 0.5
+    assert np.array_equal(mask.numpy().astype(np.uint8), kept.astype(np.uint8))
+    check(out, np.where(kept, x * 2, 0), OpClass.ROUNDING, "Dropout")
+    assert generator.offset == -(-count // 4)
+    vendor.op.DropoutInp(a, mask, 0.5, True, Generator(seed=49))
+    assert np.array_equal(a.numpy(), out.numpy())
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 4, 4), (3,), (1, 2, 3, 4, 4)])
+def test_dropout_refuses_masks_that_do_not_fit(vendor: Vendor, shape: tuple[int, ...]) -> None:
+    a = out_like(vendor, (2, 3, 4, 4), "float32")
+    with pytest.raises(OperatorError, match=r"the mask has .* cannot be broadcast"):
+        vendor.op.DropoutInp(a, out_like(vendor, shape, "bool"), 0.5, True, Generator())
 
 
 @pytest.mark.parametrize("dtype", [*INTS, *WIDE, "float32"])

@@ -2110,7 +2110,8 @@ DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx,
  *  `nesterov`; `param` -= `lr` · g. `grad` may be overwritten with g.
  *  @param[inout] param dtype float
  *  @param[inout] grad dtype like param
- *  @param[inout] buf dtype like param; may be NULL; NULL without momentum */
+ *  @param[inout] buf dtype like param; may be NULL; NULL without momentum, or for a first step
+ *      whose `buf` = g is not kept */
 DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param,
                                 diopiTensorHandle_t grad, diopiTensorHandle_t buf, double lr,
                                 double momentum, double dampening, double weight_decay,
@@ -2710,8 +2711,8 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
 /** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` tells
  *  which were kept. Otherwise `out` = `input`, and `mask` and the generator are not touched.
  *  @param[out] out dtype like input; may share memory with input
- *  @param[out] mask dtype bool, uint8; may have size 1 in some dimensions: then one draw serves the
- *      whole slice
+ *  @param[out] mask dtype bool, uint8; broadcast to `input`: where it has size 1, one draw serves
+ *      the whole slice
  *  @param[in] input dtype float
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
