@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from diopi_proto import Vendor, load_vendor
-from dl_vendor_cpu.plugin import dl_vendor
-from support import out_like
+from support import out_like, tested_library
 
 LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
 
-def tested_library() -> str:
-    return os.environ.get("DL_TEST_LIBRARY") or str(dl_vendor().library)
-
-
 @pytest.fixture(scope="session")
 def vendor() -> Iterator[Vendor]:
+    """The vendor under test, whose operators are checked to write nothing but their outputs."""
     with load_vendor(tested_library()) as opened:
+        opened.guard_calls()
         yield opened
 
 
@@ -33,6 +29,7 @@ def portable_vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor
         with pytest.MonkeyPatch.context() as patch:
             for variable in LIBRARY_VARIABLES:
                 patch.setenv(variable, "off")
+            opened.guard_calls()
             square = out_like(opened, (64, 64), "float32")
             opened.op.Mm(out_like(opened, (64, 64), "float32"), square, square)
         yield opened

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from diopi_proto import Tensor, Vendor
+from diopi_proto import Tensor, Vendor, load_vendor
 from diopi_proto.tolerance import OpClass, bfloat16_to_float32, compare, float32_to_bfloat16
+from dl_vendor_cpu.plugin import dl_vendor
 
 Array = npt.NDArray[Any]
 
@@ -20,6 +23,18 @@ LAYOUTS = ("dense", "transposed", "sliced")
 
 Exact = np.longdouble
 """What references are computed in: wider than any dtype of the vendor."""
+
+
+def tested_library() -> str:
+    """The library that the plugin would choose here, or DL_TEST_LIBRARY."""
+    return os.environ.get("DL_TEST_LIBRARY") or str(dl_vendor().library)
+
+
+@cache
+def operators() -> tuple[str, ...]:
+    """The operators that it has, in the order of the contract."""
+    with load_vendor(tested_library()) as vendor:
+        return tuple(name for name, bound in vendor.operators.items() if bound)
 
 
 def stored(array: npt.ArrayLike, dtype: str) -> Array:
@@ -43,6 +58,8 @@ def laid_out(array: Array, layout: str) -> Array:
         return np.ascontiguousarray(array).reshape(array.shape)
     if layout == "transposed":
         return np.ascontiguousarray(array.T).T
+    if layout == "repeated":
+        return np.broadcast_to(array[:1], array.shape)
     if layout == "channels last":
         return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
     wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)

@@ -141,6 +141,35 @@ def test_cdist_backward_is_the_slope(vendor: Vendor, p: float) -> None:
         np.testing.assert_allclose(out.numpy()[..., i], want, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("left", "right"), [((4, 7), (3, 5, 7)), ((3, 1, 4, 7), (2, 5, 7)), ((1, 4, 7), (3, 5, 7))]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_cdist_backward_adds_up_what_was_broadcast(
+    vendor: Vendor, layout: str, left: tuple[int, ...], right: tuple[int, ...]
+) -> None:
+    a, x = place(vendor, numbers(left, "float64", 111), "float64", layout)
+    b, y = place(vendor, numbers(right, "float64", 112), "float64", layout)
+    far = distances(x, y, 2.0)
+    g, dy = place(vendor, numbers(far.shape, "float64", 113), "float64", layout)
+    out = out_like(vendor, left, "float64", layout)
+    vendor.op.CdistBackward(out, g, a, b, 2.0, vendor.tensor(far.astype(np.float64)))
+    apart = (x[..., :, None, :] - y[..., None, :, :]) / far[..., None]
+    want = np.sum(dy[..., None] * apart, -2)
+    batches = want.ndim - len(left)
+    want = want.sum(tuple(range(batches)))
+    ones = tuple(d for d, size in enumerate(left) if size == 1 and want.shape[d] != 1)
+    np.testing.assert_allclose(out.numpy(), want.sum(ones, keepdims=True).astype(float), 1e-12)
+
+
+def test_cdist_backward_of_no_points_is_zero(vendor: Vendor) -> None:
+    none = out_like(vendor, (2, 4, 0), "float32")
+    a, b = out_like(vendor, (2, 4, 7), "float32"), out_like(vendor, (2, 0, 7), "float32")
+    out = out_like(vendor, (2, 4, 7), "float32")
+    vendor.op.CdistBackward(out, none, a, b, 2.0, none)
+    assert not out.numpy().any()
+
+
 def test_cdist_names_what_does_not_fit(vendor: Vendor) -> None:
     a, b = out_like(vendor, (3, 4), "float32"), out_like(vendor, (2, 5), "float32")
     with pytest.raises(OperatorError, match=r"\[diopiCdist\].*4 and 5 coordinates"):

@@ -142,11 +142,18 @@ def test_sgd_steps(
     check(buf, average, OpClass.REDUCTION, "Sgd", **terms)
 
 
-def test_sgd_with_momentum_needs_a_buffer(vendor: Vendor) -> None:
-    p, g = (vendor.tensor(np.ones(3, np.float32)) for _ in range(2))
-    with pytest.raises(OperatorError, match="needs a buffer"):
-        vendor.op.Sgd(p, g, None, LR, 0.5, 0.0, 0.0, False)
-    assert (p.numpy() == 1).all()
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sgd_without_a_buffer_takes_a_first_step(
+    vendor: Vendor, dtype: str, nesterov: bool
+) -> None:
+    p, param = place(vendor, numbers((7, 33), dtype, 194, -1, 1), dtype)
+    g, grad = place(vendor, numbers((7, 33), dtype, 195, -1, 1), dtype)
+    vendor.op.Sgd(p, g, None, LR, 0.9, 0.3, DECAY, nesterov)
+    one = np.longdouble
+    along = (grad + one(DECAY) * param) * (one(1.9) if nesterov else 1)
+    terms = {"reduction_length": 8, "magnitude": np.full((7, 33), 3.0)}
+    check(p, param - one(LR) * along, OpClass.REDUCTION, "Sgd", **terms)
 
 
 def test_lists_of_mixed_dtypes_are_declined_untouched(vendor: Vendor) -> None:

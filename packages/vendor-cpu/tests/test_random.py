@@ -9,15 +9,15 @@ import pytest
 
 from diopi_proto import Generator, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, Array, check, numbers, out_like, place
+from support import FLOATS, INTS, Array, Exact, check, exact, numbers, out_like, place, stored
 
-DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+WIDE = ("uint16", "uint32", "uint64")
 
 
-def philox(seed: int, step: int) -> list[int]:
+def philox(seed: int, step: int, attempt: int = 0) -> list[int]:
     """The four words of a step, from the definition (Salmon et al., SC 2011) in plain integers."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
-    counter = [step & 0xFFFFFFFF, step >> 32, 0, 0]
+    counter = [step & 0xFFFFFFFF, step >> 32, attempt & 0xFFFFFFFF, attempt >> 32]
     for _ in range(10):
         left, right = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
         counter = [
@@ -35,22 +35,91 @@ def words(seed: int, offset: int, count: int) -> Array:
     return np.array(found[:count], np.uint64)
 
 
+def element_word(seed: int, offset: int, element: int, attempt: int, long: bool) -> int:
+    """The word of an element, or the two that make one of 64 bits."""
+    if not long:
+        return philox(seed, offset + element // 4, attempt)[element % 4]
+    low, high = philox(seed, offset + element // 2, attempt)[element % 2 * 2 :][:2]
+    return low | high << 32
+
+
+def below(seed: int, offset: int, element: int, count: int, long: bool) -> int:
+    """An integer in [0, count) by Lemire's method (TOMACS 2019), and docs/random.md's attempts."""
+    end = 1 << (64 if long else 32)
+    for attempt in range(128):
+        product = element_word(seed, offset, element, attempt, long) * count
+        if product % end >= end % count:
+            break
+    return product // end
+
+
+def integers(seed: int, offset: int, n: int, low: int, high: int) -> list[int]:
+    """What diopiRandomInp draws from [low, high)."""
+    long = high - low > 1 << 24
+    return [low + below(seed, offset, i, high - low, long) for i in range(n)]
+
+
+def units(seed: int, offset: int, n: int, dtype: str) -> Array:
+    """The uniform numbers in [0, 1) behind those of the dtype."""
+    bits, long = (53, True) if dtype == "float64" else (24, False)
+    drawn = [
+        element_word(seed, offset, i, 0, long) >> (64 if long else 32) - bits for i in range(n)
+    ]
+    return np.array(drawn).astype(Exact) / Exact(2) ** bits
+
+
 def test_reference_matches_the_published_vectors() -> None:
     # The known answer of philox4x32-10 for counter 0 and key 0, from the Random123 distribution.
     assert philox(0, 0) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_uniform_takes_one_word_per_element(vendor: Vendor, dtype: str) -> None:
-    generator = Generator(seed=(5 << 33) + 9, offset=(1 << 32) + 7)
+def test_uniform_takes_the_words_of_its_digits(vendor: Vendor, dtype: str) -> None:
+    seed, offset = (5 << 33) + 9, (1 << 32) + 7
+    generator = Generator(seed=seed, offset=offset)
     out = out_like(vendor, (3, 7), dtype, "transposed")
     vendor.op.UniformInp(out, -1.0, 3.0, generator)
-    bits = min(DIGITS[dtype], 32)
-    drawn = (words((5 << 33) + 9, (1 << 32) + 7, 21) >> np.uint64(32 - bits)).astype(np.longdouble)
-    check(
-        out, -1 + 4 * drawn.reshape(3, 7) / np.longdouble(2) ** bits, OpClass.ROUNDING, "UniformInp"
-    )
-    assert generator.offset == (1 << 32) + 7 + 6
+    want = -1 + 4 * units(seed, offset, 21, dtype).reshape(3, 7)
+    check(out, want, OpClass.ROUNDING, "UniformInp")
+    assert generator.offset == offset + (11 if dtype == "float64" else 6)
+
+
+RANGES = {
+    "float16": [(1.0, 2.0), (-6e4, 6e4), (2047.0, 2049.0), (0.1, 0.1001)],
+    "bfloat16": [(1.0, 2.0), (-3e38, 3e38), (255.0, 257.0), (1.001, 1.01)],
+    "float32": [(1.0, 2.0), (-3.4e38, 3.4e38), (2.0**24 - 1, 2.0**24 + 2), (0.1, 0.1 + 1e-8)],
+    "float64": [(1.0, 2.0), (-1.7e308, 1.7e308), (2.0**53 - 1, 2.0**53 + 2), (1.0, 1.0 + 2**-52)],
+}
+
+
+@pytest.mark.parametrize(("dtype", "low", "high"), [(d, *r) for d in FLOATS for r in RANGES[d]])
+def test_uniform_numbers_round_into_their_range(
+    vendor: Vendor, dtype: str, low: float, high: float
+) -> None:
+    out = out_like(vendor, (1 << 16,), dtype)
+    vendor.op.UniformInp(out, low, high, Generator(seed=12))
+    values, width = exact(out.numpy(), dtype), Exact(high) - Exact(low)
+    assert ((values >= low) & (values < high)).all()
+    if width > 100:
+        assert values.max() - values.min() > 0.99 * width
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [("bfloat16", 1.001, 1.002), ("float16", 0.10001, 0.10002), ("float32", 0.1, 0.1 + 1e-10)],
+)
+def test_uniform_numbers_of_a_range_between_two_are_one_of_them(
+    vendor: Vendor, dtype: str, low: float, high: float
+) -> None:
+    out = out_like(vendor, (64,), dtype)
+    vendor.op.UniformInp(out, low, high, Generator(seed=12))
+    assert np.array_equal(out.numpy(), stored([low] * 64, dtype))
+
+
+def test_uniform_numbers_of_no_width_are_the_bound(vendor: Vendor) -> None:
+    out = out_like(vendor, (5,), "float32")
+    vendor.op.UniformInp(out, 2.5, 2.5, Generator())
+    assert (out.numpy() == 2.5).all()
 
 
 def test_draws_continue_where_the_last_one_ended(vendor: Vendor) -> None:
@@ -77,9 +146,13 @@ def test_threads_do_not_change_the_numbers(vendor: Vendor) -> None:
 def test_normal_numbers_come_in_pairs(vendor: Vendor, dtype: str) -> None:
     out, generator = out_like(vendor, (10,), dtype), Generator(seed=21, offset=2)
     vendor.op.NormalInp(out, 1.0, 2.0, generator)
-    drawn = words(21, 2, 12).astype(np.longdouble)
-    radius = np.sqrt(-2 * np.log((drawn[0::2] + np.longdouble(0.5)) / 2**32))
-    angle = 2 * np.longdouble(np.pi) * drawn[1::2] / 2**32
+    if dtype == "float64":
+        drawn = units(21, 2, 10, dtype)
+        u, v = drawn[0::2] + Exact(2) ** -54, drawn[1::2]
+    else:
+        drawn = words(21, 2, 12).astype(Exact)
+        u, v = (drawn[0::2] + Exact(0.5)) / 2**32, drawn[1::2] / 2**32
+    radius, angle = np.sqrt(-2 * np.log(u)), 2 * Exact(np.pi) * v
     z = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()[:10]
     # The angle is rounded to the type before its sine is taken.
     check(
@@ -90,7 +163,7 @@ def test_normal_numbers_come_in_pairs(vendor: Vendor, dtype: str) -> None:
         reduction_length=16,
         magnitude=np.full(10, 13.0),
     )
-    assert generator.offset == 5
+    assert generator.offset == 2 + (5 if dtype == "float64" else 3)
 
 
 def test_normal_with_tensors(vendor: Vendor) -> None:
@@ -108,6 +181,18 @@ def test_normal_with_tensors(vendor: Vendor) -> None:
         out = out_like(vendor, (4, 5), "float32")
         vendor.op[f"diopi{name}"](out, *arguments, Generator(seed=4))
         assert np.allclose(out.numpy(), want, rtol=1e-6, atol=1e-6), name
+
+
+def test_normal_tensors_are_broadcast(vendor: Vendor) -> None:
+    mean, std = numbers((3, 1, 5), "float32", 166), np.abs(numbers((4, 1), "float32", 167))
+    m, s = (place(vendor, each, "float32", "transposed")[0] for each in (mean, std))
+    out, plain = (out_like(vendor, (3, 4, 5), "float32") for _ in range(2))
+    vendor.op.Normal(plain, 0.0, 1.0, Generator(seed=4))
+    vendor.op.NormalTensor(out, m, s, Generator(seed=4))
+    want = mean.astype(np.float32) + plain.numpy() * std.astype(np.float32)
+    assert np.allclose(out.numpy(), want, rtol=1e-6, atol=1e-6)
+    with pytest.raises(OperatorError, match=r"mean has 15 elements .* cannot be broadcast"):
+        vendor.op.NormalTensor(out_like(vendor, (5, 3), "float32"), m, s, Generator())
 
 
 def test_normal_moments(vendor: Vendor) -> None:
@@ -133,6 +218,17 @@ def test_bernoulli_scalar(vendor: Vendor, dtype: str) -> None:
         assert (out.numpy() == p).all()
 
 
+def test_chances_are_compared_to_their_last_digit(vendor: Vendor) -> None:
+    # The first two words of an element are the digits of p: the third one decides.
+    first, second, third = (philox(48, 0, attempt)[2] for attempt in range(3))
+    digits = Exact(first) / 2**32 + Exact(second) / Exact(2) ** 64
+    out = out_like(vendor, (3,), "bool")
+    near = float(digits)
+    for p in (near, np.nextafter(near, 1), np.nextafter(near, 0)):
+        vendor.op.BernoulliScalar(out, p, Generator(seed=48))
+        assert out.numpy()[2] == (digits + Exact(third) / Exact(2) ** 96 < Exact(p))
+
+
 def test_bernoulli_of_probabilities(vendor: Vendor) -> None:
     p = numbers((50, 9), "float32", 163, 0, 1).astype(np.float32)
     out = out_like(vendor, (50, 9), "float32")
@@ -156,31 +252,119 @@ def test_dropout_scales_what_it_keeps(vendor: Vendor, dtype: str) -> None:
     check(out, np.where(want, x / np.longdouble(0.75), 0), OpClass.ELEMENTARY, "Dropout")
     vendor.op.DropoutInp(a, mask, 0.25, True, Generator(seed=43))
     assert np.array_equal(a.numpy(), out.numpy())
-    generator = Generator(seed=1)
+    generator, before = Generator(seed=1), mask.numpy()
     vendor.op.Dropout(out, mask, a, 0.25, False, generator)
     assert np.array_equal(a.numpy(), out.numpy())
-    assert mask.numpy().all()
+    assert np.array_equal(mask.numpy(), before)
     assert generator.offset == 0
     vendor.op.Dropout(out, mask, a, 1.0, True, generator)
     assert not out.float32().any()
 
 
-@pytest.mark.parametrize("dtype", [*INTS, "float32"])
+@pytest.mark.parametrize("kind", ["bool", "uint8"])
+@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (1, 3, 1, 4), (4,), (1, 1, 1, 1), ()])
+def test_dropout_draws_once_for_each_slice(
+    vendor: Vendor, kind: str, shape: tuple[int, ...]
+) -> None:
+    a, x = place(vendor, numbers((2, 3, 4, 4), "float32", 165, 1, 2), "float32", "transposed")
+    out, mask = out_like(vendor, (2, 3, 4, 4), "float32"), out_like(vendor, shape, kind, "sliced")
+    generator = Generator(seed=49)
+    vendor.op.Dropout(out, mask, a, 0.5, True, generator)
+    count = int(np.prod(shape))
+    kept = words(49, 0, count).reshape(shape).astype(np.float64) / 2**32 < 0.5
+    assert np.array_equal(mask.numpy().astype(np.uint8), kept.astype(np.uint8))
+    check(out, np.where(kept, x * 2, 0), OpClass.ROUNDING, "Dropout")
+    assert generator.offset == -(-count // 4)
+    vendor.op.DropoutInp(a, mask, 0.5, True, Generator(seed=49))
+    assert np.array_equal(a.numpy(), out.numpy())
+
+
+@pytest.mark.parametrize("shape", [(3, 3, 4, 4), (3,), (1, 2, 3, 4, 4)])
+def test_dropout_refuses_masks_that_do_not_fit(vendor: Vendor, shape: tuple[int, ...]) -> None:
+    a = out_like(vendor, (2, 3, 4, 4), "float32")
+    with pytest.raises(OperatorError, match=r"the mask has .* cannot be broadcast"):
+        vendor.op.DropoutInp(a, out_like(vendor, shape, "bool"), 0.5, True, Generator())
+
+
+@pytest.mark.parametrize("dtype", [*INTS, *WIDE, "float32"])
 def test_random_integers(vendor: Vendor, dtype: str) -> None:
     out, generator = out_like(vendor, (1000,), dtype), Generator(seed=44)
     vendor.op.RandomInp(out, 5, 15, generator)
-    assert np.array_equal(out.numpy(), (words(44, 0, 1000) % 10 + 5).astype(dtype))
+    assert out.numpy().tolist() == integers(44, 0, 1000, 5, 15)
     assert generator.offset == 250
 
 
-def test_random_integers_of_64_bits_take_two_words(vendor: Vendor) -> None:
-    out, generator = out_like(vendor, (5,), "int64"), Generator(seed=45)
-    vendor.op.RandomInp(out, -(1 << 62), 1 << 62, generator)
-    w = words(45, 0, 12)
-    long = w[0::2] | (w[1::2] << np.uint64(32))
-    want = (long % np.uint64(1 << 63)).astype(object)[:5] - (1 << 62)
-    assert out.numpy().tolist() == want.tolist()
-    assert generator.offset == 3
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        ("int32", 0, 3 << 22),
+        ("int32", -(1 << 24), 0),
+        ("int64", 0, 10**9),
+        ("int64", -5, 3 * 2**30 - 5),
+        ("int64", -(1 << 62), 1 << 62),
+        # Half of all words are refused.
+        ("int64", -(1 << 62), (1 << 62) + 1),
+        ("int64", -(1 << 63), (1 << 63) - 1),
+        ("uint32", 0, (1 << 32) - 1),
+        ("uint64", 0, (1 << 63) - 1),
+        ("float64", -(1 << 40), 3 << 40),
+    ],
+)
+def test_random_integers_of_wide_ranges(vendor: Vendor, dtype: str, low: int, high: int) -> None:
+    seed, offset = (7 << 40) + 45, (1 << 32) - 1
+    out, generator = out_like(vendor, (3, 7), dtype, "transposed"), Generator(seed, offset)
+    vendor.op.RandomInp(out, low, high, generator)
+    assert out.numpy().ravel().tolist() == integers(seed, offset, 21, low, high)
+    assert generator.offset == offset + (11 if high - low > 1 << 24 else 6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "end"),
+    [
+        ("int64", -(1 << 63), 1 << 63),
+        ("uint64", 0, 1 << 64),
+        ("uint64", 5, 1 << 64),
+        ("uint32", 0, 1 << 32),
+        ("uint16", 9, 1 << 16),
+        ("int8", -128, 128),
+        ("float64", 0, (1 << 53) + 1),
+    ],
+)
+def test_random_integers_up_to_the_largest(vendor: Vendor, dtype: str, low: int, end: int) -> None:
+    out = out_like(vendor, (50,), dtype)
+    vendor.op.RandomInp(out, low, None, Generator(seed=46, offset=3))
+    assert out.numpy().tolist() == integers(46, 3, 50, low, end)
+
+
+@pytest.mark.parametrize("dtype", [*INTS, *WIDE, "bool", "float16", "bfloat16"])
+def test_random_integers_reach_both_ends(vendor: Vendor, dtype: str) -> None:
+    low, high = (0, 2) if dtype == "bool" else (3, 10)
+    out = out_like(vendor, (1000,), dtype)
+    vendor.op.RandomInp(out, low, high, Generator(seed=47))
+    values = out.float32() if dtype == "bfloat16" else out.numpy()
+    assert np.unique(values).astype(int).tolist() == list(range(low, high))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        ("uint8", 0, 257),
+        ("uint8", -1, 5),
+        ("int8", -129, 5),
+        ("int8", 0, 129),
+        ("bool", 0, 3),
+        ("uint64", -1, 5),
+        ("int32", 1 << 31, None),
+        ("uint32", 0, (1 << 32) + 1),
+    ],
+)
+def test_random_integers_that_the_dtype_has_not_are_refused(
+    vendor: Vendor, dtype: str, low: int, high: int | None
+) -> None:
+    out = out_like(vendor, (3,), dtype)
+    with pytest.raises(OperatorError, match="not within the dtype's"):
+        vendor.op.RandomInp(out, low, high, Generator())
+    assert np.array_equal(out.numpy(), out_like(vendor, (3,), dtype).numpy())
 
 
 @pytest.mark.parametrize(("dtype", "last"), [("uint8", 255), ("bool", 1), ("float16", 2048)])
@@ -199,6 +383,9 @@ def test_empty_ranges_are_refused(vendor: Vendor) -> None:
         vendor.op.UniformInp(out, 2.0, 1.0, Generator())
     with pytest.raises(OperatorError, match="empty"):
         vendor.op.RandomInp(out, 2, 2, Generator())
+    for bounds in ((-np.inf, 0.0), (0.0, np.inf)):
+        with pytest.raises(OperatorError, match="endless"):
+            vendor.op.UniformInp(out, *bounds, Generator())
     with pytest.raises(OperatorError, match="standard deviation"):
         vendor.op.NormalInp(out, 0.0, -1.0, Generator())
     deviations = vendor.tensor(np.array([1.0, -1.0], np.float32))

@@ -8,7 +8,7 @@ import pytest
 from diopi_proto import Generator, OperatorError, Vendor
 from diopi_proto.tolerance.distribution import compare_distribution
 from support import FLOATS, NUMBERS, Array, out_like, place
-from test_random import words
+from test_random import below, words
 
 
 def long_words(seed: int, offset: int, count: int) -> list[int]:
@@ -28,8 +28,8 @@ def test_permutations_exchange_elements(vendor: Vendor, dtype: str, layout: str)
     out = out_like(vendor, (n,), dtype, layout)
     vendor.op.Randperm(out, n, generator)
     want = list(range(n))
-    for i, word in enumerate(long_words(seed, offset, n)):
-        other = i + (word * (n - i) >> 64)
+    for i in range(n):
+        other = i + below(seed, offset, i, n - i, long=True)
         want[i], want[other] = want[other], want[i]
     got = out.float32() if dtype in FLOATS else out.numpy()
     assert got.astype(np.int64).tolist() == want
@@ -41,8 +41,8 @@ def test_permutations_of_other_sizes(vendor: Vendor, n: int) -> None:
     out = out_like(vendor, (n,), "int64")
     vendor.op.Randperm(out, n, Generator(seed=77, offset=1))
     want = list(range(n))
-    for i, word in enumerate(long_words(77, 1, n)):
-        other = i + (word * (n - i) >> 64)
+    for i in range(n):
+        other = i + below(77, 1, i, n - i, long=True)
         want[i], want[other] = want[other], want[i]
     assert out.numpy().tolist() == want
 

@@ -157,6 +157,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   at::Tensor host = at::empty(self.sizes(), self.options().device(at::kCPU));
   copy_from(self, host, false);
+  // Any byte but 0 is true; a bool must not hold others than 0 and 1.
+  if (host.scalar_type() == at::kBool) return c10::load(host.const_data_ptr<bool>());
   return at::native::_local_scalar_dense_cpu(host);
 }
 

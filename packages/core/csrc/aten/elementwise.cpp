@@ -34,7 +34,7 @@ at::Scalar value_of(const at::Tensor& tensor) {
     case at::kFloat:
       return *tensor.const_data_ptr<float>();
     case at::kBool:
-      return *tensor.const_data_ptr<bool>();
+      return c10::load(tensor.const_data_ptr<bool>());
     default:
       return tensor.item();
   }

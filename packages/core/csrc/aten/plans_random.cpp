@@ -48,6 +48,13 @@ Range exact_integers(at::ScalarType type) {
       return range_of<int32_t>();
     case at::kLong:
       return range_of<int64_t>();
+    case at::kUInt16:
+      return range_of<uint16_t>();
+    case at::kUInt32:
+      return range_of<uint32_t>();
+    case at::kUInt64:
+      // The last integer that a bound can be.
+      return {0, std::numeric_limits<int64_t>::max()};
     default:
       return {0, -1};
   }
@@ -71,6 +78,16 @@ bool drawn_like_both(DirectPlan& plan, const Tensor& first, const Tensor& second
          drawn(plan, first, at::infer_size_dimvector(first.sizes(), second.sizes()));
 }
 
+bool uniform(DirectPlan& plan, const Tensor& self, double from, double to) {
+  // The width of the range has to be a number of the dtype, or torch refuses.
+  double most = std::numeric_limits<double>::max();
+  if (self.scalar_type() == at::kFloat) most = std::numeric_limits<float>::max();
+  if (self.scalar_type() == at::kHalf) most = std::numeric_limits<c10::Half>::max();
+  if (self.scalar_type() == at::kBFloat16) most = std::numeric_limits<c10::BFloat16>::max();
+  return from >= -most && to <= most && from <= to && to - from <= most &&
+         random_floating(plan, self);
+}
+
 bool chances(DirectPlan& plan, const Tensor& self, const Tensor& p) {
   if (!on_same_device(self, p) || !floating(p) || p.dim() > self.dim()) return false;
   for (int64_t i = 1; i <= p.dim(); ++i) {
@@ -81,6 +98,8 @@ bool chances(DirectPlan& plan, const Tensor& self, const Tensor& p) {
 
 bool random_integers(DirectPlan& plan, const Tensor& self, int64_t from,
                      std::optional<int64_t> to) {
+  // What torch does without an end differs between the wide unsigned types.
+  if (!to && c10::isBarebonesUnsignedType(self.scalar_type())) return false;
   const Range range = exact_integers(self.scalar_type());
   const int64_t last = to && *to > range.low ? *to - 1 : to ? range.low : range.high;
   return from >= range.low && from <= last && last <= range.high && written(plan, self);

@@ -2110,7 +2110,8 @@ DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx,
  *  `nesterov`; `param` -= `lr` · g. `grad` may be overwritten with g.
  *  @param[inout] param dtype float
  *  @param[inout] grad dtype like param
- *  @param[inout] buf dtype like param; may be NULL; NULL without momentum */
+ *  @param[inout] buf dtype like param; may be NULL; NULL without momentum, or for a first step
+ *      whose `buf` = g is not kept */
 DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param,
                                 diopiTensorHandle_t grad, diopiTensorHandle_t buf, double lr,
                                 double momentum, double dampening, double weight_decay,
@@ -2704,13 +2705,14 @@ DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensor
                                            const bool adaptive, diopiConstTensorHandle_t indices);
 
 /* random: Random numbers. All draw from Philox with the seed and offset of their generator, and
- * advance the offset. */
+ * advance the offset. docs/random.md says which element takes which part of the stream, and what
+ * becomes of it. */
 
 /** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` tells
  *  which were kept. Otherwise `out` = `input`, and `mask` and the generator are not touched.
  *  @param[out] out dtype like input; may share memory with input
- *  @param[out] mask dtype bool, uint8; may have size 1 in some dimensions: then one draw serves the
- *      whole slice
+ *  @param[out] mask dtype bool, uint8; broadcast to `input`: where it has size 1, one draw serves
+ *      the whole slice
  *  @param[in] input dtype float
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -2725,14 +2727,16 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiTensorHandle_t mask, double p, bool train,
                                        diopiGeneratorHandle_t generator);
 
-/** Fills `inout` with uniform numbers in [`from`, `to`). The old contents are not read.
+/** Fills `inout` with uniform numbers in [`from`, `to`), also after they are rounded to the dtype.
+ *  The old contents are not read. Where `from` = `to`, all are `from`.
  *  @param[out] inout dtype float
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
                                        double from, double to, diopiGeneratorHandle_t generator);
 
-/** Fills `inout` with uniform integers in [`from`, `*to`). The old contents are not read.
- *  @param[out] inout dtype real, bool
+/** Fills `inout` with integers in [`from`, `*to`), all equally probable. The old contents are not
+ *  read. An integer dtype must hold all of the range; floats round.
+ *  @param[out] inout dtype real, bool, uint16, uint32, uint64
  *  @param[in] to may be NULL; NULL: up to the largest integer that the dtype represents exactly
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,

@@ -73,6 +73,19 @@ class OperatorError(DiopiError):
         self.reason = reason
 
 
+class StrayWriteError(DiopiError):
+    """An operator wrote where it must not; see :meth:`diopi_proto.Vendor.guard_calls`.
+
+    :ivar operator: name of the operator.
+    :ivar vendor: name of the vendor.
+    """
+
+    def __init__(self, message: str, *, operator: str, vendor: str) -> None:
+        super().__init__(message)
+        self.operator = operator
+        self.vendor = vendor
+
+
 class OperatorNotBoundError(OperatorError):
     """The vendor does not have the operator, or has it with another signature."""
 

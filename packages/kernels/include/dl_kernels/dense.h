@@ -40,6 +40,9 @@ class DenseInput {
   DenseInput(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor) {
     open(ctx, op, tensor);
   }
+  DenseInput(diopiContextHandle_t ctx, const char* op, const TensorRef* tensor) {
+    if (tensor != nullptr) open(ctx, op, *tensor);
+  }
   DenseInput(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t tensor) {
     if (tensor != nullptr) open(ctx, op, ref(tensor));
   }

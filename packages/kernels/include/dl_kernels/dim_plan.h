@@ -64,6 +64,20 @@ diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[
   return diopiSuccess;
 }
 
+// The tensors have one shape.
+template <int N>
+diopiError_t make_line_plan(const char* op, int64_t dim, const TensorRef (&refs)[N],
+                            DimPlan<N>& plan) {
+  DL_TRY(make_dim_plan(op, dim, refs, plan));
+  for (int k = 1; k < N; ++k) {
+    if (!same_shape(refs[0], refs[k])) {
+      return fail(op, "tensors with %lld and %lld elements were given; they must have one shape",
+                  (long long)refs[0].numel, (long long)refs[k].numel);
+    }
+  }
+  return diopiSuccess;
+}
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_DIM_PLAN_H_

@@ -1,72 +1,74 @@
-// Loops over the words of a random stream; philox.h says which element gets which part of it.
+// Loops over the words of a random stream, of the backend, and what is made of a word;
+// docs/random.md of dl-diopi-proto says which element gets which part of the stream.
+//
+//   draw_words(launch, state, n, put)         calls put(i, word, source) for every i in [0, n)
+//   draw_long_words(launch, state, n, put)    the same with 64 bits each
+//   draw_normals<C>(launch, state, n, put)    calls put(i, number) with normal numbers, computed in
+//   C
+//
+// `put` is a functor without references.
 #ifndef DL_KERNELS_DRAWS_H_
 #define DL_KERNELS_DRAWS_H_
 
 #include "dl_kernels/launch.h"
 #include "dl_kernels/philox.h"
 
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/draw_loops.h"
+#else
+#include "dl_kernels/cpu/draw_loops.h"
+#endif
+
 DL_KERNELS_BEGIN
 
-// The two numbers of 64 bits in a step.
-DL_FN uint64_t long_lane(const Philox& random, int64_t lane) {
-  return random.word[2 * lane] | static_cast<uint64_t>(random.word[2 * lane + 1]) << 32;
-}
+// Integers in [0, count) of equal probability: the upper half of the product of a word and the
+// count. Words whose lower half is below 2^32 mod count are refused, because the others alone are
+// equally many for each integer. Source: Lemire, Fast random integer generation in an interval
+// (TOMACS 2019).
+struct Below {
+  // Each attempt is refused with a probability below 1/2.
+  static constexpr uint64_t kAttempts = 128;
 
-namespace detail {
+  uint64_t count;    // at most 2^32
+  uint32_t refused;  // 2^32 mod count
 
-template <class F>
-struct DrawItem {
-  RandomState state;
-  int64_t n;
-  F put;
+  Below() = default;
+  DL_FN explicit Below(uint64_t n)
+      : count(n), refused(static_cast<uint32_t>((uint64_t(1) << 32) % n)) {}
 
-  DL_FN void operator()(int64_t step) const {
-    const Philox random(state.seed, state.offset + static_cast<uint64_t>(step));
-    const int64_t first = step * 4, count = n - first < 4 ? n - first : 4;
-    for (int64_t lane = 0; lane < count; ++lane) put(first + lane, random.word[lane]);
+  DL_FN uint64_t operator()(uint32_t word, const WordSource& source) const {
+    for (uint64_t attempt = 1; static_cast<uint32_t>(word * count) < refused && attempt < kAttempts;
+         ++attempt) {
+      word = source.word(attempt);
+    }
+    return (word * count) >> 32;
   }
 };
 
-template <class F>
-struct LongDrawItem {
-  RandomState state;
-  int64_t n;
-  F put;
+// The same from words of 64 bits; a count of 0 stands for 2^64.
+struct LongBelow {
+  uint64_t count;
+  uint64_t refused;  // 2^64 mod count
 
-  DL_FN void operator()(int64_t step) const {
-    const Philox random(state.seed, state.offset + static_cast<uint64_t>(step));
-    put(step * 2, long_lane(random, 0));
-    if (step * 2 + 1 < n) put(step * 2 + 1, long_lane(random, 1));
+  LongBelow() = default;
+  DL_FN explicit LongBelow(uint64_t n) : count(n), refused(n == 0 ? 0 : (0 - n) % n) {}
+
+  DL_FN uint64_t operator()(uint64_t word, const WordSource& source) const {
+    if (count == 0) return word;
+    for (uint64_t attempt = 1; word * count < refused && attempt < Below::kAttempts; ++attempt)
+      word = source.long_word(attempt);
+    return upper_half(word, count);
+  }
+
+  DL_FN static uint64_t upper_half(uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
   }
 };
 
-}  // namespace detail
-
-// Calls put(i, word) for every i in [0, n). `put` is a functor without references.
-template <class F>
-void draw_words(const Launch& launch, const RandomState& state, int64_t n, const F& put) {
-  each(launch, (n + 3) / 4, 32, detail::DrawItem<F>{state, n, put});
+// The same where every element has a count of its own: the remainder is taken where it may matter.
+DL_FN uint64_t draw_below(uint64_t word, uint64_t count, const WordSource& source) {
+  return word * count < count ? LongBelow(count)(word, source) : LongBelow::upper_half(word, count);
 }
-
-// The same with 64 bits each.
-template <class F>
-void draw_long_words(const Launch& launch, const RandomState& state, int64_t n, const F& put) {
-  each(launch, (n + 1) / 2, 32, detail::LongDrawItem<F>{state, n, put});
-}
-
-// The 64 bits of element `i` among those of draw_long_words.
-DL_FN uint64_t long_word(const RandomState& state, int64_t i) {
-  return long_lane(Philox(state.seed, state.offset + static_cast<uint64_t>(i / 2)), i % 2);
-}
-
-// A number in [0, count): the upper half of the product, without a division.
-DL_FN int64_t below(uint64_t word, int64_t count) {
-  return static_cast<int64_t>(
-      static_cast<uint64_t>((static_cast<unsigned __int128>(word) * uint64_t(count)) >> 64));
-}
-
-// In [0, 1), a multiple of 2^-53.
-DL_FN double unit_double(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 DL_KERNELS_END
 

@@ -55,7 +55,7 @@ inline diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
     DL_DISPATCH_CASE(diopi_dtype_int16, int16_t)
     DL_DISPATCH_CASE(diopi_dtype_int32, int32_t)
     DL_DISPATCH_CASE(diopi_dtype_int64, int64_t)
-    DL_DISPATCH_CASE(diopi_dtype_bool, bool)
+    DL_DISPATCH_CASE(diopi_dtype_bool, Bool)
     DL_DISPATCH_CASE(diopi_dtype_uint16, uint16_t)
     DL_DISPATCH_CASE(diopi_dtype_uint32, uint32_t)
     DL_DISPATCH_CASE(diopi_dtype_uint64, uint64_t)
@@ -70,6 +70,7 @@ inline diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
 
 template <class T>
 constexpr diopiDtype_t dtype_of() {
+  static_assert(!std::is_same_v<T, bool>, "tensors hold Bool");
   if constexpr (std::is_same_v<T, float>) return diopi_dtype_float32;
   if constexpr (std::is_same_v<T, double>) return diopi_dtype_float64;
   if constexpr (std::is_same_v<T, Half>) return diopi_dtype_float16;
@@ -79,7 +80,10 @@ constexpr diopiDtype_t dtype_of() {
   if constexpr (std::is_same_v<T, int16_t>) return diopi_dtype_int16;
   if constexpr (std::is_same_v<T, int32_t>) return diopi_dtype_int32;
   if constexpr (std::is_same_v<T, int64_t>) return diopi_dtype_int64;
-  if constexpr (std::is_same_v<T, bool>) return diopi_dtype_bool;
+  if constexpr (kIsBool<T>) return diopi_dtype_bool;
+  if constexpr (std::is_same_v<T, uint16_t>) return diopi_dtype_uint16;
+  if constexpr (std::is_same_v<T, uint32_t>) return diopi_dtype_uint32;
+  if constexpr (std::is_same_v<T, uint64_t>) return diopi_dtype_uint64;
   return diopi_dtype_unsupported;
 }
 

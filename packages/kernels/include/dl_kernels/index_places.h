@@ -135,16 +135,15 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
     }
   }
   const Launch launch(ctx);
-  Workspace<bool> dense;
-  const bool* chosen = mask.as<const bool>();
-  // Bytes other than 0 are true in a uint8 mask, too.
-  if (!mask.contiguous || mask.dtype != diopi_dtype_bool) {
-    bool* copy = dense.reserve(launch, mask.numel);
+  Workspace<Bool> dense;
+  const Bool* chosen = mask.as<const Bool>();
+  if (!mask.contiguous) {
+    Bool* copy = dense.reserve(launch, mask.numel);
     int64_t strides[kMaxDims];
     DL_TRY(copy_elements(ctx, op, detail::array_like(copy, mask, strides), mask));
     chosen = copy;
   }
-  const TrueItems<bool> items(launch, chosen, mask.numel);
+  const TrueItems<Bool> items(launch, chosen, mask.numel);
   const int64_t length = items.count();
   int64_t* to[kMaxDims];
   for (int64_t e = 0; e < mask.ndim; ++e) {

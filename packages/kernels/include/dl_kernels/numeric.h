@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "dl_kernels/boolean.h"
 #include "dl_kernels/config.h"
 #include "dl_kernels/float16.h"
 
@@ -33,6 +34,14 @@ template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
 template <class T>
 inline constexpr bool kIsComplex = IsComplex<T>::value;
+template <class T>
+inline constexpr bool kIsBool = std::is_same_v<T, Bool>;
+
+// The binary digits that a float has.
+template <class T>
+inline constexpr int kDigits = std::is_same_v<T, Half>       ? 11
+                               : std::is_same_v<T, BFloat16> ? 8
+                                                             : std::numeric_limits<T>::digits;
 
 // An unsigned integer as wide as an element of at most 8 bytes.
 template <class T>
@@ -43,7 +52,7 @@ using bits_t =
 
 // What one element is computed in.
 template <class T>
-using compute_t = std::conditional_t<kIsHalf<T>, float, T>;
+using compute_t = std::conditional_t<kIsHalf<T>, float, std::conditional_t<kIsBool<T>, bool, T>>;
 
 // What sums of elements are kept in.
 template <class T>
@@ -56,6 +65,13 @@ template <class To, class From>
 DL_FN To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (std::is_same_v<From, bool> && std::is_floating_point_v<To>) {
+    // A choice takes less than a conversion by way of int.
+    return value ? To(1) : To(0);
+  } else if constexpr (kIsBool<From>) {
+    return cast<To>(static_cast<bool>(value));
+  } else if constexpr (kIsBool<To>) {
+    return Bool(cast<bool>(value));
   } else if constexpr (kIsHalf<From>) {
     return cast<To>(static_cast<float>(value));
   } else if constexpr (kIsComplex<From>) {
@@ -106,12 +122,44 @@ DL_FN T highest() {
   return std::numeric_limits<T>::max();
 }
 
+// The largest finite number of a float.
+template <class T>
+DL_FN T largest() {
+  if constexpr (kIsHalf<T>) {
+    return bit_cast<T>(static_cast<uint16_t>(std::is_same_v<T, Half> ? 0x7bff : 0x7f7f));
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+
+// The neighbour of a float that is no NaN, on the side of infinity.
+template <class T>
+DL_FN T next_above(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  const U bits = bit_cast<U>(x);
+  // The bits of positive floats are in order; those of negative ones in reverse.
+  if ((bits & ~kSign) == 0) return bit_cast<T>(U(1));
+  return bit_cast<T>(static_cast<U>((bits & kSign) != 0 ? bits - 1 : bits + 1));
+}
+
+// The neighbour on the other side.
+template <class T>
+DL_FN T next_below(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  return bit_cast<T>(static_cast<U>(
+      bit_cast<U>(next_above(bit_cast<T>(static_cast<U>(bit_cast<U>(x) ^ kSign)))) ^ kSign));
+}
+
 // Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and
-// cannot overflow.
+// cannot overflow. Bools are joined by "or" and "and".
 template <class T>
 DL_FN T wrap_add(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a || b;
+  } else if constexpr (kIsBool<T>) {
+    return T(wrap_add(cast<bool>(a), cast<bool>(b)));
   } else if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
@@ -134,6 +182,8 @@ template <class T>
 DL_FN T wrap_mul(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a && b;
+  } else if constexpr (kIsBool<T>) {
+    return T(wrap_mul(cast<bool>(a), cast<bool>(b)));
   } else if constexpr (std::is_integral_v<T>) {
     // 16-bit operands would be promoted to int, whose multiplication may overflow.
     using U = std::common_type_t<std::make_unsigned_t<T>, uint32_t>;
@@ -146,18 +196,26 @@ DL_FN T wrap_mul(T a, T b) {
 // NaN wins over every number, as everywhere in PyTorch.
 template <class T>
 DL_FN T max_nan(T a, T b) {
-  const T m = a > b ? a : b;
-  // Two choices rather than one condition of two parts, which GCC does not vectorise.
-  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
-  return m;
+  if constexpr (kIsBool<T>) {
+    return T(cast<bool>(a) || cast<bool>(b));
+  } else {
+    const T m = a > b ? a : b;
+    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+    return m;
+  }
 }
 
 template <class T>
 DL_FN T min_nan(T a, T b) {
-  const T m = a < b ? a : b;
-  // Two choices rather than one condition of two parts, which GCC does not vectorise.
-  if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
-  return m;
+  if constexpr (kIsBool<T>) {
+    return T(cast<bool>(a) && cast<bool>(b));
+  } else {
+    const T m = a < b ? a : b;
+    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+    return m;
+  }
 }
 
 // `x` brought into [low, high], of which neither is NaN; NaN stays.

@@ -12,6 +12,7 @@
 #define DL_KERNELS_REDUCE_H_
 
 #include <cmath>
+#include <type_traits>
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/dtype_dispatch.h"
@@ -40,6 +41,10 @@ struct SumReducer {
   template <class T>
   DL_FN T combine(T a, T b) const {
     return wrap_add(a, b);
+  }
+  template <class T, class = std::enable_if_t<kIsBool<T>>>
+  Acc row_piece(const T* x, int64_t n) const {
+    return static_cast<Acc>(count_true(x, n));
   }
   DL_FN Acc finish(Wide total) const {
     if constexpr (std::is_floating_point_v<A>) return static_cast<Acc>(total * scale);
@@ -129,6 +134,10 @@ struct AnyReducer {
   using Wide = Acc;
   Acc start = 0;
   DL_FN Acc map(C x) const { return x != C(0); }
+  template <class T, class = std::enable_if_t<kIsBool<T>>>
+  Acc row_piece(const T* x, int64_t n) const {
+    return any_true(x, n);
+  }
   DL_FN Acc combine(Acc a, Acc b) const { return a | b; }
   DL_FN Acc finish(Wide total) const { return total; }
 };
@@ -139,9 +148,18 @@ struct AllReducer {
   using Wide = Acc;
   Acc start = 1;
   DL_FN Acc map(C x) const { return x != C(0); }
+  template <class T, class = std::enable_if_t<kIsBool<T>>>
+  Acc row_piece(const T* x, int64_t n) const {
+    return all_true(x, n);
+  }
   DL_FN Acc combine(Acc a, Acc b) const { return a & b; }
   DL_FN Acc finish(Wide total) const { return total; }
 };
+
+template <>
+struct MaxReducer<bool> : AnyReducer<bool> {};
+template <>
+struct MinReducer<bool> : AllReducer<bool> {};
 
 // I is the element type of the input. Any dtype in Mask may be the output's.
 template <class I, uint32_t Mask, class R>

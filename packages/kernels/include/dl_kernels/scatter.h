@@ -14,8 +14,11 @@
 DL_KERNELS_BEGIN
 
 // `reduce` is as in diopiScatter. `from_end`: indexes may be negative and count from the end then.
+// What `target` holds before is copied from `start`, unless that is null or the same memory, when
+// all arguments have been found right.
 diopiError_t scatter_into(diopiContextHandle_t ctx, const char* op, TensorRef target, int64_t dim,
-                          TensorRef source, TensorRef index, const char* reduce, bool from_end);
+                          TensorRef source, TensorRef index, const char* reduce, bool from_end,
+                          const TensorRef* start);
 
 // Tensors without dimensions count as ones with a single element.
 inline void as_vector(TensorRef& tensor) {
@@ -25,12 +28,18 @@ inline void as_vector(TensorRef& tensor) {
   tensor.sizes = tensor.strides = &one;
 }
 
-// Copies `input` to `out` where they are not the same memory.
-inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
-                               const TensorRef& input) {
+// Whether `out` may start as a copy of `input`.
+inline diopiError_t check_start(const char* op, const TensorRef& out, const TensorRef& input) {
   if (out.dtype != input.dtype) return diopiDtypeNotSupported;
   if (!same_shape(out, input)) return fail(op, "the output does not have the shape of the input");
-  return out.data == input.data ? diopiSuccess : copy_elements(ctx, op, out, input);
+  return diopiSuccess;
+}
+
+// Copies `start` to `out` where it is not null or the same memory.
+inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
+                               const TensorRef* start) {
+  if (start == nullptr || out.data == start->data) return diopiSuccess;
+  return copy_elements(ctx, op, out, *start);
 }
 
 // A number as a source of any shape, in the host's memory.

@@ -29,6 +29,8 @@ DL_FN sort_key_t<T> sort_key(T value) {
     if (is_nan(value)) return static_cast<U>(~U(0));
     if (bits == kSign) bits = 0;
     return static_cast<U>((bits & kSign) != 0 ? ~bits : bits | kSign);
+  } else if constexpr (kIsBool<T>) {
+    return static_cast<U>(cast<bool>(value));
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<U>(static_cast<U>(value) ^ kSign);
   } else {

@@ -51,6 +51,20 @@ DL_FN float sine(float x, int64_t quarter) {
   return static_cast<float>((n & 2) != 0 ? -value : value);
 }
 
+// Both for |x| < kTrigonometricLimit.
+DL_FN void sine_and_cosine(float x, float* sine, float* cosine) {
+#if DL_KERNELS_GPU
+  *sine = ::sinf(x);
+  *cosine = ::cosf(x);
+#else
+  const SineAndCosine of = sine_and_cosine(x);
+  const bool odd = (of.quadrant & 1) != 0;
+  const double s = odd ? of.cosine : of.sine, c = odd ? of.sine : of.cosine;
+  *sine = static_cast<float>((of.quadrant & 2) != 0 ? -s : s);
+  *cosine = static_cast<float>(((of.quadrant + 1) & 2) != 0 ? -c : c);
+#endif
+}
+
 DL_FN float tan(float x) {
   const SineAndCosine of = sine_and_cosine(x);
   const bool odd = (of.quadrant & 1) != 0;
@@ -209,6 +223,10 @@ DL_LIBRARY_FUNCTION(acosh)
 DL_LIBRARY_FUNCTION(atanh)
 #undef DL_LIBRARY_FUNCTION
 DL_FN double atan2(double y, double x) { return ::atan2(y, x); }
+DL_FN void sine_and_cosine(double x, double* sine, double* cosine) {
+  *sine = ::sin(x);
+  *cosine = ::cos(x);
+}
 
 }  // namespace math
 

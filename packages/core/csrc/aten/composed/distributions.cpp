@@ -5,6 +5,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include <cmath>
+#include <limits>
 
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
@@ -16,10 +17,10 @@ using OptionalGenerator = std::optional<at::Generator>;
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Half of the distance between neighbouring uniform numbers, which have 24 bits in float and 32 in
+// Half of the distance between neighbouring uniform numbers, which have 24 bits in float and 53 in
 // double.
-double half_step(const at::Tensor& numbers) {
-  return numbers.scalar_type() == at::kDouble ? std::ldexp(1.0, -33) : std::ldexp(1.0, -25);
+double half_step(at::ScalarType type) {
+  return type == at::kDouble ? std::ldexp(1.0, -54) : std::ldexp(1.0, -25);
 }
 
 // Calls `fill` on `self`, or on a tensor of `type` that is then rounded into `self`.
@@ -40,7 +41,33 @@ at::ScalarType working_type(const at::Tensor& self) {
 
 // Logarithms of uniform numbers, below 0 and finite.
 void fill_with_logarithms(at::Tensor& numbers, const OptionalGenerator& generator) {
-  numbers.uniform_(0, 1, generator).clamp_min_(half_step(numbers)).log_();
+  numbers.uniform_(0, 1, generator).clamp_min_(half_step(numbers.scalar_type())).log_();
+}
+
+struct Limits {
+  double least, most;  // the smallest number above 0 that is kept, and the largest
+};
+
+Limits limits_of(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
+    case at::kHalf:
+      return {std::ldexp(1.0, -24), 65504.0};
+    case at::kBFloat16:
+      return {std::numeric_limits<float>::min(), std::numeric_limits<c10::BFloat16>::max()};
+    default:
+      return {std::numeric_limits<float>::min(), std::numeric_limits<float>::max()};
+  }
+}
+
+// Exponential numbers are neither 0 nor infinite, in no dtype: those of an endless rate alone are 0.
+void keep_above_zero(at::Tensor& numbers, at::ScalarType type, double lambd) {
+  const double half = half_step(numbers.scalar_type());
+  const Limits limits = limits_of(type);
+  if (std::isinf(lambd) || (half >= limits.least * lambd && -std::log(half) <= limits.most * lambd))
+    return;
+  numbers.clamp_(limits.least, limits.most);
 }
 
 bool is_dl_floating(const at::Tensor& self) { return is_on_dl(self) && self.is_floating_point(); }
@@ -54,6 +81,7 @@ at::Tensor& exponential_(at::Tensor& self, double lambd, OptionalGenerator gener
   return fill_as(self, working_type(self), [&](at::Tensor& numbers) {
     fill_with_logarithms(numbers, generator);
     numbers.mul_(-1.0 / lambd);
+    keep_above_zero(numbers, self.scalar_type(), lambd);
   });
 }
 
@@ -79,7 +107,7 @@ at::Tensor& cauchy_(at::Tensor& self, double median, double sigma, OptionalGener
         op, self, median, sigma, generator);
   }
   return fill_as(self, at::kDouble, [&](at::Tensor& numbers) {
-    const double low = -0.5 + half_step(numbers);
+    const double low = -0.5 + half_step(numbers.scalar_type());
     numbers.uniform_(low, low + 1, generator).mul_(kPi);
     const at::Tensor cosines = at::cos(numbers);
     numbers.sin_().div_(cosines).mul_(sigma).add_(median);

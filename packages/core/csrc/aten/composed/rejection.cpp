@@ -32,9 +32,9 @@ bool all_within(const Tensor& values, double low, double high) {
   return !has_any(values.ge(low).bitwise_and_(values.le(high)).bitwise_not_());
 }
 
-// In (0, 1): uniform numbers of double have 32 bits.
+// In (0, 1): uniform numbers of double have 53 bits.
 Tensor uniform_like(const Tensor& model, const OptionalGenerator& generator) {
-  const double half = std::ldexp(1.0, -33);
+  const double half = std::ldexp(1.0, -54);
   return at::empty_like(model).uniform_(half, 1 + half, generator);
 }
 

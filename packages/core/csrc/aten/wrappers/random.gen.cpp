@@ -13,7 +13,7 @@ bool uniform__native(DirectPlan& plan, at::Tensor & self, double from, double to
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiUniformInp);
   if (function == nullptr) return false;
-  if (!plans::random_floating(plan, self)) return false;
+  if (!plans::uniform(plan, self, from, to)) return false;
   NativeCall call(uniform__site, device_index);
   OutputHandle self_handle(self);
   GeneratorHandle generator_handle(generator, plan.device());

@@ -60,7 +60,8 @@ def from_array(
             operator="tensor",
             parameter="copy",
         )
-    if copy is not True and not obstacle:
+    wants_bands = instance.guard is not None and copy is None
+    if copy is not True and not obstacle and not wants_bands:
         return _shared(instance, stored, kind, device)
     strides = _element_strides(stored) if _representable(stored) else None
     tensor = empty(instance, stored.shape, kind, strides, device)

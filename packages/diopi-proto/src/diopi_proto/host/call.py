@@ -59,6 +59,7 @@ class BoundOperator:
         :returns: what the vendor wrote: None, one value, or a tuple of them in the schema's order.
         :raises ArgumentError: a value does not fit; nothing was called.
         :raises OperatorError: the operator returned an error.
+        :raises StrayWriteError: it wrote where it must not, and calls are guarded.
         :raises VendorError: waiting for it failed.
         :raises ClosedError: the vendor was closed.
         """
@@ -70,12 +71,17 @@ class BoundOperator:
         passed, results = plan.prepare(frame, plan.bind(arguments, named))
         used = instance.check_device(frame.device or 0, name)
         queue = stream.pointer_for(instance, used) if stream is not None else ffi.NULL
+        guard = instance.guard
         instance.lifetime.hold()
         try:
+            watch = None if guard is None else guard.watch(plan.operator, frame)
             with frame.generators_held(), CallContext(instance, used, queue) as context:
                 code = int(self._function(context.handle, *passed))
                 reason = "" if code == _SUCCESS else instance.last_error()
             instance.enqueued(used, queue, [*frame.tensors, *context.required.values(), stream])
+            if watch is not None:
+                instance.wait(used, queue)
+                watch.check(code == _SUCCESS, context.required.values())
             if code != _SUCCESS:
                 raise _error(instance, name, code, reason, context) from context.failure
             if synchronize:

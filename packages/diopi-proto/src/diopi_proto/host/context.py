@@ -12,7 +12,7 @@ from .generator import STATE_BYTES, pack_state, unpack_state
 from .hosttable import report_callback_failure
 from .instance import Instance
 from .layout import check_layout, contiguous_strides, span
-from .storage import device_storage, host_storage
+from .storage import device_storage, fill_bands, host_storage
 from .structs import CData
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class CallContext:
             storage = host_storage(self.instance, nbytes)
         else:
             raise ValueError(f"{device} is no diopiDevice_t")
+        if storage.band:
+            fill_bands(storage)
         tensor = Tensor(storage, kind, shape, steps)
         self.required[address(tensor.handle)] = tensor
         return tensor.handle

@@ -20,6 +20,7 @@ class Frame:
 
     :ivar keep: C memory that the arguments point to.
     :ivar tensors: the tensors among the arguments.
+    :ivar parameters: the parameter of each of them; of an entry of an array, the array's.
     :ivar device: of the tensors so far; None until one is on a device.
     """
 
@@ -29,6 +30,7 @@ class Frame:
         self.device = device
         self.keep: list[CData] = []
         self.tensors: list[Tensor] = []
+        self.parameters: list[str] = []
         self.generators: list[Generator] = []
 
     def kept(self, value: CData) -> CData:
@@ -73,6 +75,7 @@ class Frame:
             elif device != self.device:
                 self.fail(parameter, value, f"a tensor on device {self.device} like the others")
         self.tensors.append(value)
+        self.parameters.append(parameter.partition("[")[0])
         return value.handle
 
     def generator(self, parameter: str, value: object) -> CData:

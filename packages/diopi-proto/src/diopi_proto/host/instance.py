@@ -7,6 +7,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, DiopiError
 from ..schema import Operator
@@ -14,6 +15,9 @@ from .cabi import constants, ffi
 from .hosttable import HostTable
 from .lifetime import Lifetime
 from .structs import CData
+
+if TYPE_CHECKING:
+    from .guard import Guard
 
 _log = logging.getLogger("diopi_proto.vendor")
 
@@ -35,6 +39,8 @@ class Instance(ABC):
     host: HostTable
     handle: CData
     """``dl_vendor_t*``; NULL for a legacy library."""
+    guard: Guard | None = None
+    """Checks what calls write, where that was asked for."""
     mismatched: dict[str, str]
     """Operators that the library has but that were not bound, with the reason and the cure."""
 

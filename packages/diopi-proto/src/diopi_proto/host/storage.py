@@ -18,18 +18,28 @@ class Storage:
     """A block of memory that tensors view. It is freed with the last of them.
 
     Made by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
+
+    :ivar device: None for host memory.
+    :ivar band: bytes before and after it that belong to it too, but to no tensor; see guard.py.
     """
 
-    __slots__ = ("__weakref__", "_array", "address", "device", "instance", "nbytes")
+    __slots__ = ("__weakref__", "_array", "address", "band", "device", "instance", "nbytes")
 
     def __init__(
-        self, instance: Instance, address: int, nbytes: int, device: int | None, array: Bytes | None
+        self,
+        instance: Instance,
+        address: int,
+        nbytes: int,
+        device: int | None,
+        array: Bytes | None,
+        band: int = 0,
     ) -> None:
         self.instance = instance
         self.address = address
         self.nbytes = nbytes
         self.device = device
-        """None for host memory."""
+        self.band = band
+        # With the bands, where the memory is an array.
         self._array = array
 
     @property
@@ -42,13 +52,29 @@ class Storage:
         # numpy keeps the object that it read this from, and so the memory, as long as the array.
         return {
             "version": 3,
-            "shape": (self.nbytes,),
+            "shape": (self.nbytes + 2 * self.band,),
             "typestr": "|u1",
-            "data": (self.address, False),
+            "data": (self.address - self.band, False),
         }
 
     def bytes(self) -> Bytes:
         """The memory itself as an array; only if :attr:`accessible`."""
+        return self._everything()[self.band : self.band + self.nbytes]
+
+    def with_bands(self) -> Bytes:
+        """A copy of the memory and its bands."""
+        if self.accessible:
+            return self._everything().copy()
+        return self.read(-self.band, self.nbytes + 2 * self.band)
+
+    def write_with_bands(self, content: Bytes) -> None:
+        """Put back what :meth:`with_bands` returned; finished on return."""
+        if self.accessible:
+            self._everything()[:] = content
+        else:
+            self.write(-self.band, content)
+
+    def _everything(self) -> Bytes:
         if self._array is not None:
             return self._array
         if self.nbytes == 0:
@@ -83,23 +109,38 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
     if nbytes == 0:
         instance.lifetime.check_open()
         return Storage(instance, 0, 0, device, None)
+    band = instance.guard.band if instance.guard is not None else 0
     instance.lifetime.hold()
     try:
-        address = instance.allocate(device, nbytes)
+        address = instance.allocate(device, nbytes + 2 * band)
     except BaseException:
         instance.lifetime.drop()
         raise
-    storage = Storage(instance, address, nbytes, device, None)
+    storage = Storage(instance, address + band, nbytes, device, None, band)
     weakref.finalize(storage, instance.release, device, address).atexit = False
     return storage
 
 
 def host_storage(instance: Instance, nbytes: int) -> Storage:
     """Uninitialised host memory that only looks like a vendor's: for ``diopi_host`` tensors."""
-    array = aligned_bytes(nbytes)
-    return Storage(instance, int(array.ctypes.data) if nbytes else 0, nbytes, None, array)
+    if nbytes == 0:
+        return Storage(instance, 0, 0, None, aligned_bytes(0))
+    band = instance.guard.band if instance.guard is not None else 0
+    array = aligned_bytes(nbytes + 2 * band)
+    return Storage(instance, int(array.ctypes.data) + band, nbytes, None, array, band)
 
 
 def shared_storage(instance: Instance, device: int | None, array: Bytes) -> Storage:
     """An array's own memory, for vendors that accept any host pointer."""
     return Storage(instance, int(array.ctypes.data), array.size, device, array)
+
+
+def noise(count: int, salt: int = 0) -> Bytes:
+    """Bytes of no meaning, always the same: none is 0, and neighbours differ."""
+    places = np.arange(count, dtype=np.uint32) + np.uint32(salt)
+    return ((places * 2654435761 >> 24) | 1).astype(np.uint8)
+
+
+def fill_bands(storage: Storage) -> None:
+    """Fill the bands of new memory, whose contents are undefined, with noise."""
+    storage.write_with_bands(noise(storage.nbytes + 2 * storage.band))

@@ -15,6 +15,7 @@ from . import instance as capability
 from .arrays import empty, from_array
 from .cabi import constants, ffi
 from .devices import DeviceProperties, read_properties
+from .guard import Guard
 from .instance import Instance
 from .legacy import LegacyInstance
 from .operators import OperatorNamespace, Operators
@@ -198,6 +199,19 @@ class Vendor:
         :raises OperatorError: the operator returned an error.
         """
         return self.op[operator](*arguments, **named)
+
+    def guard_calls(self, *, salt: int = 0) -> None:
+        """Check from now on what operators write; slow, for tests of vendors.
+
+        Tensors that are made later get bands of memory around them. A call raises
+        :class:`StrayWriteError` if the operator has changed anything but the elements of its
+        outputs: a band, what lies between elements, an input; or anything at all before it
+        returned an error. Memory that is shared with an array (``copy=False``) has no bands.
+
+        :param salt: with another one, other noise is around and between the elements: results that
+            change with it were read from there.
+        """
+        self._instance.guard = Guard(salt)
 
     def close(self) -> None:
         """Wait for what was enqueued and give the instance back. Twice does nothing.

@@ -85,8 +85,8 @@ void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, in
   const M* from = static_cast<const M*>(mask.data) + n * mask.batch + h * mask.head +
                   query * mask.row + key * mask.column;
   const auto apply = [](C* score, M value) {
-    if constexpr (std::is_same_v<M, bool>) {
-      if (!value) *score = -std::numeric_limits<C>::infinity();
+    if constexpr (kIsBool<M>) {
+      if (!cast<bool>(value)) *score = -std::numeric_limits<C>::infinity();
     } else {
       *score += cast<C>(value);
     }
@@ -115,7 +115,7 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
     case MaskKind::none:
       break;
     case MaskKind::boolean:
-      add_mask<bool>(mask, n, h, query, queries, key, keys, scores);
+      add_mask<Bool>(mask, n, h, query, queries, key, keys, scores);
       break;
     case MaskKind::element:
       add_mask<T>(mask, n, h, query, queries, key, keys, scores);

@@ -1,6 +1,6 @@
-// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays of compute
-// types, and one for a single-element second operand; other strides and half types pass through
-// small buffers. How rows are visited (walk.h) is compiled once for all functors.
+// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays, and one
+// for a single-element second operand; other strides and half types pass through small buffers. How
+// rows are visited (walk.h) is compiled once for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -25,13 +25,18 @@ struct HasRange : std::false_type {};
 template <class F>
 struct HasRange<F, std::void_t<decltype(&F::in_range)>> : std::true_type {};
 
-template <class O, class... C, class F, size_t... K>
+// What the loops over dense arrays read and write of a T: halves have been converted before.
+template <class T>
+using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
+
+template <class O, class... I, class F, size_t... K>
 __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* const* data,
                                          std::index_sequence<K...>) {
+  using C = compute_t<O>;
   O* out = static_cast<O*>(data[0]);
   const F f = functor;  // its parameters are known not to be where `out` is
   if constexpr (HasRange<F>::value) {
-    const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<C...>>*>(data[1]);
+    const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<I...>>*>(data[1]);
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const int64_t end = n - begin < kChunk ? n : begin + kChunk;
       int outside = 0;
@@ -47,7 +52,9 @@ __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* cons
     }
   } else {
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(static_cast<const C*>(data[K + 1])[i]...));
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = cast<O>(cast<C>(f(cast<compute_t<I>>(static_cast<const I*>(data[K + 1])[i])...)));
+    }
   }
 }
 
@@ -57,13 +64,14 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
   O* out = static_cast<O*>(data[0]);
   const F f = functor;
   const A* a = static_cast<const A*>(data[1]);
-  const B b = *static_cast<const B*>(data[2]);
+  const auto b = cast<compute_t<B>>(*static_cast<const B*>(data[2]));
   DL_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = cast<O>(f(a[i], b));
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = cast<O>(cast<compute_t<O>>(f(cast<compute_t<A>>(a[i]), b)));
 }
 
 template <class T>
-DL_FN void* staged(compute_t<T>* buffer, void* data, int64_t step, int64_t at, int64_t n) {
+DL_FN void* staged(loop_t<T>* buffer, void* data, int64_t step, int64_t at, int64_t n) {
   T* from = static_cast<T*>(data) + at * step;
   if (step == 1 && !kIsHalf<T>) return from;
   // A repeated value stays in its buffer from the first chunk on.
@@ -75,22 +83,22 @@ DL_FN void* staged(compute_t<T>* buffer, void* data, int64_t step, int64_t at, i
 template <class O, class... I, class F, size_t... K>
 DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps,
                std::index_sequence<K...> indexes) {
-  using C = compute_t<O>;
+  using C = loop_t<O>;
   constexpr bool kDirect = !kIsHalf<O> && !(kIsHalf<I> || ...);
   if constexpr (kDirect) {
     if (((steps[K + 1] == 1) & ... & (steps[0] == 1))) {
-      dense_row<C, compute_t<I>...>(f, n, data, indexes);
+      dense_row<C, loop_t<I>...>(f, n, data, indexes);
       return;
     }
     if constexpr (sizeof...(I) == 2) {
       if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0) {
-        dense_row_with_scalar<C, compute_t<I>...>(f, n, data);
+        dense_row_with_scalar<C, loop_t<I>...>(f, n, data);
         return;
       }
     }
   }
   alignas(64) C out_buffer[kChunk];
-  std::tuple<std::array<compute_t<I>, kChunk>...> buffers;
+  std::tuple<std::array<loop_t<I>, kChunk>...> buffers;
   for (int64_t at = 0; at < n; at += kChunk) {
     const int64_t count = n - at < kChunk ? n - at : kChunk;
     O* out = static_cast<O*>(data[0]) + at * steps[0];
@@ -98,7 +106,7 @@ DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps,
     void* const chunk[] = {
         direct ? static_cast<void*>(out) : out_buffer,
         staged<I>(std::get<K>(buffers).data(), data[K + 1], steps[K + 1], at, count)...};
-    dense_row<C, compute_t<I>...>(f, count, chunk, indexes);
+    dense_row<C, loop_t<I>...>(f, count, chunk, indexes);
     if (!direct) scatter(out, steps[0], static_cast<const C*>(out_buffer), count);
   }
 }

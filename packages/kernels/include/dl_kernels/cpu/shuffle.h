@@ -14,9 +14,13 @@ void permute(const Launch& launch, T* to, int64_t n, const RandomState& state) {
     for (int64_t i = begin; i < end; ++i) to[i] = cast<T>(i);
   });
   for (int64_t step = 0; 2 * step < n; ++step) {
-    const Philox random(state.seed, state.offset + static_cast<uint64_t>(step));
+    const uint64_t counter = state.offset + static_cast<uint64_t>(step);
+    const Philox random(state.seed, counter);
     for (int64_t lane = 0; lane < 2 && 2 * step + lane < n; ++lane) {
-      const int64_t i = 2 * step + lane, other = i + below(long_lane(random, lane), n - i);
+      const int64_t i = 2 * step + lane;
+      const WordSource source{state.seed, counter, lane};
+      const int64_t other = i + static_cast<int64_t>(draw_below(
+                                    long_lane(random, lane), static_cast<uint64_t>(n - i), source));
       const T kept = to[i];
       to[i] = to[other];
       to[other] = kept;

@@ -17,9 +17,11 @@ template <class T>
 class TrueItems {
  public:
   TrueItems(const Launch&, const T* from, int64_t items) : from_(from), items_(items) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < items; ++i) count += cast<bool>(from[i]) ? 1 : 0;
-    count_ = count;
+    if constexpr (kIsBool<T>) {
+      count_ = count_true(from, items);
+    } else {
+      for (int64_t i = 0; i < items; ++i) count_ += cast<bool>(from[i]) ? 1 : 0;
+    }
   }
 
   int64_t count() const { return count_; }
@@ -51,15 +53,15 @@ class TrueItems {
 };
 
 inline diopiError_t take_true(diopiContextHandle_t ctx, const char* op,
-                              const TrueItems<bool>& items, const TensorRef& values, void* to) {
+                              const TrueItems<Bool>& items, const TensorRef& values, void* to) {
   return dispatch<kReals>(values.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const DenseInput<T> from(ctx, op, values);
     DL_TRY(from.status());
-    const bool* take = items.from();
+    const Bool* take = items.from();
     T* next = static_cast<T*>(to);
     for (int64_t i = 0; i < items.items(); ++i) {
-      if (take[i]) *next++ = from.data()[i];
+      if (cast<bool>(take[i])) *next++ = from.data()[i];
     }
     return diopiSuccess;
   });

@@ -131,6 +131,7 @@ __attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const c
                                                    const TensorRef (&refs)[N], void* const* data) {
   Plan<N> plan;
   DL_TRY(make_plan(op, plan, refs));
+  if (plan.numel == 0) return diopiSuccess;
   if (plan.ndim == 1) {
     int64_t steps[N];
     for (int k = 0; k < N; ++k) steps[k] = plan.strides[k][0];
@@ -173,8 +174,7 @@ diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const Row
     return diopiSuccess;
   }
   const Launch launch(ctx);
-  if (!flat)
-    return out.numel == 0 ? diopiSuccess : detail::run_planned(launch, op, task, refs, data);
+  if (!flat) return detail::run_planned(launch, op, task, refs, data);
   detail::run_flat<N>(launch, task, out.numel, data, steps);
   return diopiSuccess;
 }

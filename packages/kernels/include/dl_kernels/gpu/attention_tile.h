@@ -77,7 +77,7 @@ DL_DEVICE C masked_score(const AttentionShape& shape, const AttentionMask& mask,
   const int64_t at = n * mask.batch + h * mask.head + query * mask.row + key * mask.column;
   switch (mask.kind) {
     case MaskKind::boolean:
-      return static_cast<const bool*>(mask.data)[at] ? score : lowest<C>();
+      return cast<bool>(static_cast<const Bool*>(mask.data)[at]) ? score : lowest<C>();
     case MaskKind::element:
       return score + cast<C>(static_cast<const T*>(mask.data)[at]);
     case MaskKind::compute:

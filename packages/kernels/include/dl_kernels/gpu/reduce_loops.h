@@ -41,7 +41,7 @@ struct Store {
       DL_STORE_CASE(diopi_dtype_int16, int16_t)
       DL_STORE_CASE(diopi_dtype_int32, int32_t)
       DL_STORE_CASE(diopi_dtype_int64, int64_t)
-      DL_STORE_CASE(diopi_dtype_bool, bool)
+      DL_STORE_CASE(diopi_dtype_bool, Bool)
 #undef DL_STORE_CASE
       default:
         break;

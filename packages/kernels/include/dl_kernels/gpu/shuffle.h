@@ -21,7 +21,9 @@ namespace gpu {
 struct TargetPut {
   int64_t* targets;
   int64_t n;
-  DL_FN void operator()(int64_t i, uint64_t word) const { targets[i] = i + below(word, n - i); }
+  DL_FN void operator()(int64_t i, uint64_t word, const WordSource& source) const {
+    targets[i] = i + static_cast<int64_t>(draw_below(word, static_cast<uint64_t>(n - i), source));
+  }
 };
 
 // Steps in the order of their targets, those of one target in their own.

@@ -91,7 +91,7 @@ class TrueItems {
   int64_t count_;
 };
 
-inline diopiError_t take_true(diopiContextHandle_t, const char*, const TrueItems<bool>& items,
+inline diopiError_t take_true(diopiContextHandle_t, const char*, const TrueItems<Bool>& items,
                               const TensorRef& values, void* to) {
   // In the order of the dimensions, which gives items their numbers.
   Plan<1> plan;

@@ -1,0 +1,233 @@
+"""A small call of every operator of the contract that the vendor has, made from the schema.
+
+What the schema does not say - shapes that belong together, dimensions, positions - stands in
+calls.yaml. An operator that is new to the vendor needs an entry there where the defaults do not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from diopi_proto import Generator, Tensor, Vendor
+from diopi_proto.schema import Operator, Parameter, expand_dtypes, load
+from support import FLOATS, Array, laid_out, stored
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A tensor to be made.
+
+    :ivar values: None: numbers of the dtype, from 1 for integers.
+    """
+
+    shape: Shape
+    dtype: str
+    written: bool = False
+    values: Any = None
+    layout: str = "dense"
+
+    def array(self, seed: int) -> Array:
+        if self.values is not None:
+            return stored(np.broadcast_to(self.values, self.shape), self.dtype)
+        random = np.random.default_rng(seed)
+        if self.dtype == "bool":
+            return random.random(self.shape) < 0.6
+        if self.dtype in FLOATS:
+            return stored(random.uniform(0.1, 0.9, self.shape), self.dtype)
+        return stored(random.integers(1, 4, self.shape), self.dtype)
+
+    def place(self, vendor: Vendor, seed: int) -> Tensor:
+        return vendor.tensor(laid_out(self.array(seed), self.layout), dtype=self.dtype)
+
+
+@cache
+def _entries() -> list[Mapping[str, Any]]:
+    text = (Path(__file__).parent / "calls.yaml").read_text(encoding="utf-8")
+    return list(yaml.safe_load(text))
+
+
+def entries_of(operator: str) -> list[Mapping[str, Any]]:
+    """What calls.yaml says of the calls of an operator: of the first one, and of others."""
+    short = operator.removeprefix("diopi")
+
+    def listed(key: str, name: str) -> list[Mapping[str, Any]]:
+        return [entry for entry in _entries() if name in entry.get(key, "").split()]
+
+    first = listed("of", short) or listed("of", short.replace("Inp", "")) or [{}]
+    return first + listed("also", short)
+
+
+def given(text: str | None, dtype: str, written: bool) -> Given | None:
+    """A tensor from its text in calls.yaml."""
+    if text is None:
+        return None
+    shape, _, values = text.partition(" = ")
+    sizes = () if shape == "-" else tuple(map(int, shape.split("x")))
+    elements = np.array(values.split(), np.int64).reshape(sizes) if values and not written else None
+    return Given(sizes, dtype, written, elements)
+
+
+NUMBERS: Mapping[str, Any] = {
+    "from": 0.0,
+    "to": 1.0,
+    "std": 1.5,
+    "min_val": 0.2,
+    "max_val": 0.8,
+    "min": 1,
+    "correction": 1,
+    "train": True,
+}
+"""What parameters that are no tensors get, by name."""
+
+BY_TYPE: Mapping[str, Any] = {
+    "bool": False,
+    "int64_t": 1,
+    "int32_t": 1,
+    "double": 0.5,
+    "float": 0.5,
+    "diopiScalar_t": 2,
+    "diopiReduction_t": "mean",
+    "diopiRoundMode_t": "floor",
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: an argument by parameter. Tensors are :class:`Given`, also in lists."""
+
+    operator: Operator
+    arguments: Mapping[str, Any]
+
+    def tensors(self) -> Iterator[tuple[str, int | None, Given]]:
+        """Parameter, position in its list, and tensor."""
+        for name, value in self.arguments.items():
+            if isinstance(value, Given):
+                yield name, None, value
+            elif isinstance(value, list):
+                yield from ((name, i, v) for i, v in enumerate(value) if isinstance(v, Given))
+
+    def with_tensor(self, name: str, position: int | None, tensor: Given | None) -> Call:
+        """The call with another tensor in one place."""
+        value: Any = tensor
+        if position is not None:
+            value = list(self.arguments[name])
+            value[position] = tensor
+        return replace(self, arguments={**self.arguments, name: value})
+
+    def run(self, vendor: Vendor, garbage: int = 1) -> tuple[dict[str, Any], Any]:
+        """The arguments that were made, and what the operator returned.
+
+        :param garbage: decides what outputs hold before.
+        """
+        made: dict[str, Any] = {}
+        for at, (name, value) in enumerate(self.arguments.items()):
+            seed = 100 * garbage + at if self.operator.parameter(name).direction == "out" else at
+            if isinstance(value, Given):
+                made[name] = value.place(vendor, seed)
+            elif isinstance(value, list):
+                made[name] = [
+                    entry.place(vendor, seed + i) if isinstance(entry, Given) else entry
+                    for i, entry in enumerate(value)
+                ]
+            else:
+                made[name] = Generator(seed=5) if value is Generator else value
+        return made, vendor.op[self.operator.name](**made)
+
+    def results(self, vendor: Vendor, garbage: int = 1) -> dict[str, Array]:
+        """What the operator wrote and what it returned, by name."""
+        made, returned = self.run(vendor, garbage)
+        several = returned if isinstance(returned, tuple) else (returned,)
+        found = {f"returned {i}": value for i, value in enumerate(several)}
+        for name, position, tensor in self.tensors():
+            if tensor.written:
+                found[f"{name} {position}"] = (
+                    made[name] if position is None else made[name][position]
+                )
+        return {
+            key: value.numpy() if isinstance(value, Tensor) else np.array(value)
+            for key, value in found.items()
+            if value is not None
+        }
+
+
+def dtype_by_rule(rule: str, operator: Operator, known: Mapping[str, str], main: str) -> str:
+    """What a dtype rule of the schema gives; ``main`` where it leaves a choice."""
+    head, _, rest = rule.partition(" ")
+    if head in ("float", "real", "complex") and rest.startswith("of "):
+        dtype = dtype_by_rule(_reference(rest[3:]), operator, known, main)
+        return dtype if head == "real" or dtype in FLOATS else "float32"
+    if head == "accumulate":
+        dtype = dtype_by_rule(_reference(rest), operator, known, main)
+        return "float32" if dtype in ("float16", "bfloat16") else dtype
+    if head == "like":
+        return known[rest]
+    if head == "promote":
+        return main
+    allowed = expand_dtypes(rule, operator.dtypes)
+    return main if main in allowed else allowed[0]
+
+
+def _reference(rest: str) -> str:
+    return rest if rest.startswith("promote ") else f"like {rest}"
+
+
+def dtypes_of(operator: Operator, main: str) -> dict[str, str]:
+    """The dtype of every tensor parameter, those first on which others depend."""
+    waiting = {p.name: p.dtype for p in operator.params if p.dtype}
+    known: dict[str, str] = {}
+    while waiting:
+        ready = {n: r for n, r in waiting.items() if not any(w in r.split() for w in waiting)}
+        for name, rule in ready.items():
+            known[name] = dtype_by_rule(rule, operator, known, main)
+            del waiting[name]
+    return known
+
+
+def calls_of(name: str, main: str | None = None) -> list[Call]:
+    """The calls of an operator, with ``main`` where its rules leave a choice of dtypes."""
+    return [_call(load()[name], entry, main) for entry in entries_of(name)]
+
+
+def _call(operator: Operator, entry: Mapping[str, Any], main: str | None) -> Call:
+    allowed = expand_dtypes(operator.dtypes)
+    dtypes = dtypes_of(operator, main or ("float32" if "float32" in allowed else "int32"))
+    arguments = {}
+    for parameter in operator.params[1:]:
+        if _follows(operator, parameter) or parameter.allocated_by == "vendor":
+            continue
+        if parameter.direction == "out" and not (
+            parameter.is_tensor or parameter.is_tensor_pointer
+        ):
+            continue
+        arguments[parameter.name] = _argument(parameter, entry, dtypes)
+    return Call(operator, arguments)
+
+
+def _follows(operator: Operator, parameter: Parameter) -> bool:
+    return bool(operator.count_of(parameter.name))
+
+
+def _argument(parameter: Parameter, shapes: Mapping[str, Any], dtypes: Mapping[str, str]) -> Any:
+    name = parameter.name
+    if parameter.is_tensor or parameter.is_tensor_pointer:
+        dtype, written = dtypes[name], parameter.direction != "in"
+        if parameter.is_tensor:
+            return given(shapes.get(name, "2x3"), dtype, written)
+        return [given(text, dtype, written) for text in shapes.get(name, ["2x3", "2x3"])]
+    if name in shapes:
+        return shapes[name]
+    if parameter.type.startswith("diopiGeneratorHandle_t"):
+        return Generator
+    if parameter.values:
+        return parameter.values[0]
+    kind = parameter.value_type.removeprefix("const ").removesuffix("*")
+    return NUMBERS.get(name, BY_TYPE.get(kind)) if kind != "diopiSize_t" else None

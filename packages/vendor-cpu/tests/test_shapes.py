@@ -1,0 +1,131 @@
+"""Calls of every operator with other shapes: what it refuses is left alone, what it takes is right.
+
+Around all tensors and between their elements lies noise, whose bytes may neither change nor matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calls import Call, Given, Shape, calls_of
+from diopi_proto import OperatorError, StrayWriteError, Vendor
+from support import Array, operators
+
+
+def other_shapes(shape: Shape) -> Iterator[Shape]:
+    """The shape with a dimension of another size, without one, and with one more."""
+    for d, size in enumerate(shape):
+        for other in {0, 1, size + 1} - {size}:
+            yield (*shape[:d], other, *shape[d + 1 :])
+    if shape:
+        yield shape[1:]
+        yield ()
+    yield (1, *shape)
+    yield (2, *shape)
+    yield (0, *shape)
+
+
+def with_one_changed(call: Call) -> Iterator[Call]:
+    """One tensor of another shape, absent, or laid out otherwise."""
+    for name, position, tensor in call.tensors():
+        parameter = call.operator.parameter(name)
+        if parameter.nullable if position is None else parameter.nullable_entries:
+            yield call.with_tensor(name, position, None)
+        for layout in ("transposed", "sliced", "repeated"):
+            if layout != "repeated" or not tensor.written:
+                yield call.with_tensor(name, position, replace(tensor, layout=layout))
+        for shape in other_shapes(tensor.shape):
+            values = None if tensor.values is None else 0
+            changed = replace(tensor, shape=shape, values=values)
+            yield call.with_tensor(name, position, changed)
+
+
+def with_all_changed(call: Call) -> Iterator[Call]:
+    """Every dimension of one size gets another, in all tensors."""
+    sizes = {size for _, _, tensor in call.tensors() for size in tensor.shape}
+    for old in sorted(sizes):
+        for new in {0, 1} - {old}:
+            changed = call
+            for name, position, tensor in call.tensors():
+                shape = tuple(new if size == old else size for size in tensor.shape)
+                values = None if tensor.values is None else 0
+                given = replace(tensor, shape=shape, values=values)
+                changed = changed.with_tensor(name, position, given)
+            yield changed
+    for layout in ("transposed", "sliced"):
+        changed = call
+        for name, position, tensor in call.tensors():
+            changed = changed.with_tensor(name, position, replace(tensor, layout=layout))
+        yield changed
+
+
+def variants(call: Call) -> Iterator[Call]:
+    yield call
+    yield from with_one_changed(call)
+    yield from with_all_changed(call)
+
+
+def describe(call: Call) -> str:
+    """The call in one line, with shapes for tensors."""
+
+    def one(value: object) -> str:
+        if isinstance(value, Given):
+            layout = "" if value.layout == "dense" else f" {value.layout}"
+            return f"{value.dtype}{list(value.shape)}{layout}"
+        return f"[{', '.join(map(one, value))}]" if isinstance(value, list) else repr(value)
+
+    return ", ".join(f"{name}={one(value)}" for name, value in call.arguments.items())
+
+
+KEPT = {
+    "diopiBatchNorm": ("training", {"save_mean None", "save_invstd None"}),
+    "diopiDropout": ("train", {"mask None"}),
+    "diopiDropoutInp": ("train", {"mask None"}),
+}
+"""Outputs that are left alone where an argument is false."""
+
+
+def kept(call: Call) -> set[str]:
+    argument, outputs = KEPT.get(call.operator.name, ("", set()))
+    return set() if call.arguments.get(argument, True) else outputs
+
+
+@pytest.mark.parametrize("name", operators())
+def test_other_shapes_are_refused_or_computed(vendor: Vendor, name: str) -> None:
+    taken = 0
+    for call in calls_of(name):
+        for changed in variants(call):
+            vendor.guard_calls(salt=0)
+            try:
+                first = changed.results(vendor, garbage=1)
+            except OperatorError:
+                continue  # and the guard has seen that nothing was written
+            except StrayWriteError as error:
+                pytest.fail(f"{error}: {describe(changed)}")
+            # Whatever is around the tensors, and was in the outputs before.
+            vendor.guard_calls(salt=77)
+            second = changed.results(vendor, garbage=2)
+            taken += 1
+            for key in first.keys() - kept(changed):
+                same = first[key].tobytes() == second[key].tobytes()
+                assert same, f"{key} holds what was there before, or beside: {describe(changed)}"
+    assert taken > 0
+
+
+@pytest.mark.parametrize("name", sorted(KEPT))
+def test_outputs_that_are_not_written_stay_as_they_are(vendor: Vendor, name: str) -> None:
+    calls = [call for call in calls_of(name) if kept(call)]
+    assert calls
+    for call in calls:
+        found = {key for key, array in call.results(vendor).items() if untouched(call, key, array)}
+        assert found == kept(call)
+
+
+def untouched(call: Call, key: str, array: Array) -> bool:
+    parameter = key.removesuffix(" None")
+    at = list(call.arguments).index(parameter)
+    return np.array_equal(array, call.arguments[parameter].array(100 + at))
