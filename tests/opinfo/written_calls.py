@@ -227,6 +227,10 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "glu_backward_jvp": (_call(_SLOPE, _OUTER, _INNER, _OUTER.flip(0), _INNER.flip(1), -1),),
     "glu_jvp": (_call(_GLU, _INNER, _INNER.flip(1), -1),),
     "linalg__powsum": (_call(_X, 3, 1, True),),
+    "group_norm": (
+        _call(_IMAGE, 3, _numbers(3, seed=1), _numbers(3, seed=2)),
+        _call(_IMAGE.to(memory_format=torch.channels_last), 1),
+    ),
     "is_set_to": (_call(_X, _X.view(3, 5)), _call(_X, _X.clone())),
     "isin.Scalar_Tensor_out": (_call(0.25, _SORTED, out=torch.empty(0, dtype=torch.bool)),),
     "isin.Tensor_Scalar_out": (_call(_SORTED, 0.25, out=torch.empty(0, dtype=torch.bool)),),

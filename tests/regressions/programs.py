@@ -21,7 +21,8 @@ def has_kernel(overload: str, key: str) -> bool:
 
 def registered() -> list[str]:
     """The overloads of ATen that dl-core has kernels for, without ``aten::``."""
-    names = torch._C._dispatch_get_registrations_for_dispatch_key("PrivateUse1")
+    listed = torch._C._dispatch_get_registrations_for_dispatch_key
+    names = {*listed("PrivateUse1"), *listed("AutogradPrivateUse1")}
     return sorted(name.removeprefix("aten::") for name in names if name.startswith("aten::"))
 
 
