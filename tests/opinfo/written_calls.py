@@ -86,6 +86,16 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "_assert_async": (_call(torch.tensor(1.0)),),
     "_assert_async.msg": (_call(torch.tensor(1.0), "unseen"),),
     "_compute_linear_combination": (_call(_numbers(4, 2, 3), _numbers(5, 4, seed=1)),),
+    "_convert_indices_from_coo_to_csr": (_call(torch.tensor([0, 0, 2, 3]), 5),),
+    "_convert_indices_from_csr_to_coo": (_call(torch.tensor([0, 2, 3]), _INDICES[:3]),),
+    # Strides, padding, dilation; transposed, output padding, groups; four settings of cuDNN's.
+    "_convolution": (
+        _call(
+            *(_IMAGE, _numbers(4, 3, 2, 3, seed=1), _numbers(4, seed=2)),
+            *([1, 2], [1, 0], [1, 1], False, [0, 0], 1),
+            *(False, False, True, True),
+        ),
+    ),
     "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
     "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
     "_cummin_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 0),),
@@ -148,6 +158,10 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
             _NO_NUMBERS,
             _NO_NUMBERS,
         ),
+    ),
+    "_fused_rms_norm": (_call(_X, [5], _POSITIVE[0], 1e-5),),
+    "_fused_rms_norm_backward": (
+        _call(_POSITIVE, _X, [5], _POSITIVE[:, :1], _POSITIVE[0], [True, True]),
     ),
     "_fused_sdp_choice": (_call(*_ATTENTION),),
     "_make_dep_token": (_call(device=torch.device("cpu")),),
@@ -212,6 +226,11 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "fill_.Tensor": (_call(_X, torch.tensor(2.5)),),
     "glu_backward_jvp": (_call(_SLOPE, _OUTER, _INNER, _OUTER.flip(0), _INNER.flip(1), -1),),
     "glu_jvp": (_call(_GLU, _INNER, _INNER.flip(1), -1),),
+    "linalg__powsum": (_call(_X, 3, 1, True),),
+    "group_norm": (
+        _call(_IMAGE, 3, _numbers(3, seed=1), _numbers(3, seed=2)),
+        _call(_IMAGE.to(memory_format=torch.channels_last), 1),
+    ),
     "is_set_to": (_call(_X, _X.view(3, 5)), _call(_X, _X.clone())),
     "isin.Scalar_Tensor_out": (_call(0.25, _SORTED, out=torch.empty(0, dtype=torch.bool)),),
     "isin.Tensor_Scalar_out": (_call(_SORTED, 0.25, out=torch.empty(0, dtype=torch.bool)),),

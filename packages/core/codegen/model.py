@@ -15,13 +15,14 @@ from torchgen.model import NativeFunction, SchemaKind
 TABLE = Path(__file__).with_name("table")
 ELEMENTWISE = {
     "unary": "unary(given, {a}, Promotion::same)",
+    "unary_like": "unary_like(given, {a})",
     "unary_float": "unary(given, {a}, Promotion::floating)",
     "binary": "binary(given, {a}, {b}, Promotion::same)",
     "binary_float": "binary(given, {a}, {b}, Promotion::floating)",
     "binary_rounded": "binary(given, {a}, {b}, rounding_mode ? Promotion::same : "
     "Promotion::floating)",
     "comparison": "binary(given, {a}, {b}, Promotion::comparison)",
-    "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same)",
+    "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same, NumberAs::parameter)",
     "comparison_scalar": "with_scalar(given, {a}, {b}, Promotion::comparison)",
     "ternary": "ternary(given, {a}, {b}, {c})",
     "select": "select(given, {a}, {b}, {c})",

@@ -1,5 +1,5 @@
-// Autocast: torch registers nothing for out-of-tree devices, so the lists of the CUDA policy are
-// bound here.
+// Autocast: torch registers nothing for out-of-tree devices, so the lists that CUDA, XPU and MTIA
+// share are bound here. The CPU has lists of its own.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -10,9 +10,10 @@ namespace {
 Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::optional<at::Tensor>&,
                                    int64_t) {
   TORCH_CHECK(false,
-              "binary_cross_entropy is unsafe under autocast: probabilities near 0 and 1 overflow "
-              "in low precision. "
-              "Use binary_cross_entropy_with_logits, or leave autocast around the loss");
+              "[binary_cross_entropy] torch.nn.functional.binary_cross_entropy and "
+              "torch.nn.BCELoss are unsafe to autocast: probabilities near 0 and 1 overflow in low "
+              "precision. Use binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, or "
+              "leave autocast around the loss");
 }
 
 }  // namespace

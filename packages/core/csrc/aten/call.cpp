@@ -46,7 +46,8 @@ diopiError_t require_tensor(diopiContextHandle_t handle, diopiTensorHandle_t* te
     *tensor = context.require(std::move(made));
     return diopiSuccess;
   } catch (...) {
-    // Out of memory is what can go wrong here; the operator reports its own failure then.
+    // Out of memory is what can go wrong here.
+    if (handle != nullptr) CallContext::of(handle).remember(std::current_exception());
     return diopiErrorOccurred;
   }
 }

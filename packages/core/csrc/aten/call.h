@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,11 @@ class CallContext {
   diopiTensorHandle_t require(at::Tensor tensor);
   // The tensor behind a handle that require() gave out.
   at::Tensor take(diopiTensorHandle_t handle) const;
+  // What require() threw for want of memory: an operator can only say that it failed.
+  void remember(std::exception_ptr failure) { failure_ = std::move(failure); }
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
  private:
   void release_required();
@@ -86,6 +92,7 @@ class CallContext {
   dl_context_prefix_t prefix_;  // first: the handle points here
   int index_;
   std::vector<std::unique_ptr<RequiredTensor>> required_;
+  std::exception_ptr failure_;
 };
 
 // Throws for an operator that failed; returns when the caller should fall back.
@@ -105,6 +112,7 @@ class NativeCall {
     const LegacyContextScope scope(context_.get());
     const diopiError_t code = function(context_.get(), args...);
     if (C10_UNLIKELY(code != diopiSuccess)) {
+      context_.rethrow_failure();
       check_outcome(code, contract_name, device_unchecked(context_.device_index()),
                     context_.device_index());
       return false;

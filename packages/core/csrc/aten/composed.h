@@ -5,6 +5,7 @@
 #include <torch/library.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aten/call_counts.h"
@@ -19,11 +20,30 @@ std::vector<std::string>& composed_operators();
 
 inline bool is_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
+// Autocast decides about the operator that was called, as where that is one kernel, and not about
+// those it is built from.
+template <auto Function, typename Signature = std::remove_pointer_t<decltype(Function)>>
+struct Composed;
+template <auto Function, typename Return, typename... Args>
+struct Composed<Function, Return(Args...)> {
+  static Return call(Args... args) {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    return Function(std::forward<Args>(args)...);
+  }
+};
+
 }  // namespace dl::core
 
 // In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block. The first is for operators that are
-// built from others, and counts their calls; the second for what needs none: views, memory, copies.
-#define DL_COMPOSED(name, function)                                     \
+// built from others, and counts their calls; the last for what needs none: views, memory, copies.
+#define DL_COMPOSED(name, function)                                                          \
+  do {                                                                                       \
+    ::dl::core::composed_operators().push_back(name);                                        \
+    library.impl(name,                                                                       \
+                 TORCH_FN((::dl::core::Counted<&::dl::core::Composed<&function>::call>::call))); \
+  } while (false)
+// The same for a function whose parts autocast decides about.
+#define DL_COMPOSED_OF_CALLS(name, function)                            \
   do {                                                                  \
     ::dl::core::composed_operators().push_back(name);                   \
     library.impl(name, TORCH_FN(::dl::core::Counted<&function>::call)); \

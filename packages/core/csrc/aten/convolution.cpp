@@ -1,6 +1,9 @@
 // Convolution over one, two and three dimensions, plain and transposed, and its gradients. By hand
 // because the contract has an operator for each form, and none over one dimension: such tensors
 // get a second one of size 1.
+#include <ATen/TracerMode.h>
+#include <ATen/ops/convolution_compositeexplicitautograd_dispatch.h>
+
 #include "aten/plan_checks.h"
 #include "aten/wrapper.h"
 
@@ -11,7 +14,7 @@ using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
 Site forward_site{"convolution",
-                  {"convolution", "convolution.out"},
+                  {"convolution", "convolution.out", "_convolution"},
                   {Op::diopiConvolution2d, Op::diopiConvolution3d, Op::diopiConvTranspose2d,
                    Op::diopiConvTranspose3d}};
 Site backward_site{"convolution_backward",
@@ -201,9 +204,15 @@ bool backward_native(DirectPlan& plan, GivenOutputs given, const Tensor& grad_ou
                   to_size(geometry.dilation), groups);
 }
 
+// torch.jit.trace records `_convolution`, which torch's own kernel of `convolution` calls, and
+// leaves out `convolution` itself: a kernel that does not call it would make the result a constant.
 Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                    bool transposed, at::IntArrayRef output_padding, int64_t groups) {
+  if (C10_UNLIKELY(at::tracer::impl::is_dispatch_enabled())) {
+    return at::compositeexplicitautograd::convolution(input, weight, bias, stride, padding,
+                                                      dilation, transposed, output_padding, groups);
+  }
   DirectPlan plan;
   if (C10_LIKELY(forward_native(plan, {}, input, weight, bias, stride, padding, dilation,
                                 transposed, output_padding, groups)))
@@ -217,6 +226,10 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
                         at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                         bool transposed, at::IntArrayRef output_padding, int64_t groups,
                         Tensor& out) {
+  if (C10_UNLIKELY(at::tracer::impl::is_dispatch_enabled())) {
+    return at::compositeexplicitautograd::convolution_outf(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
+  }
   DirectPlan plan;
   if (C10_LIKELY(forward_native(plan, {&out}, input, weight, bias, stride, padding, dilation,
                                 transposed, output_padding, groups)))
@@ -224,6 +237,15 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
   static const auto op = find_operator("aten::convolution", "out");
   return TypedFallback<decltype(convolution_out)>::call(
       op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
+}
+
+// As traced programs call it. The flags are cuDNN's.
+Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                          at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                          bool transposed, at::IntArrayRef output_padding, int64_t groups, bool,
+                          bool, bool, bool) {
+  return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                     groups);
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(
@@ -262,6 +284,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("convolution", TORCH_FN(convolution));
   library.impl("convolution.out", TORCH_FN(convolution_out));
+  library.impl("_convolution", TORCH_FN(traced_convolution));
   library.impl("convolution_backward", TORCH_FN(convolution_backward));
   library.impl("convolution_backward.out", TORCH_FN(convolution_backward_out));
 }

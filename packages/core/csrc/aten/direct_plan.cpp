@@ -8,8 +8,9 @@ namespace dl::core {
 bool DirectPlan::make_outputs(GivenOutputs given) {
   if (given.size() == 0) {
     for (const Spec& spec : specs_) {
-      made_.push_back(spec.wanted ? empty_on(device_, spec.sizes, spec.type, spec.format)
-                                  : at::Tensor());
+      made_.push_back(!spec.wanted   ? at::Tensor()
+                      : spec.strided ? empty_strided_on(device_, spec.sizes, strides_, spec.type)
+                                     : empty_on(device_, spec.sizes, spec.type, spec.format));
     }
     return true;
   }
@@ -24,9 +25,13 @@ bool DirectPlan::make_outputs(GivenOutputs given) {
   for (const at::Tensor* tensor : given) {
     const Spec& spec = specs_[i++];
     // As torch: an output that had to be resized takes the format, one that fits keeps its own.
-    if (at::native::resize_output(*tensor, spec.sizes) &&
-        spec.format != c10::MemoryFormat::Contiguous) {
-      tensor->unsafeGetTensorImpl()->empty_tensor_restride(spec.format);
+    if (at::native::resize_output(*tensor, spec.sizes)) {
+      auto* impl = tensor->unsafeGetTensorImpl();
+      if (spec.strided) {
+        impl->set_sizes_and_strides(spec.sizes, strides_);
+      } else if (spec.format != c10::MemoryFormat::Contiguous) {
+        impl->empty_tensor_restride(spec.format);
+      }
     }
     made_.push_back(*tensor);
   }

@@ -23,6 +23,12 @@ class DirectPlan {
               c10::MemoryFormat format = c10::MemoryFormat::Contiguous) {
     specs_.push_back({DimVector(sizes.begin(), sizes.end()), type, format, true});
   }
+  // As output(), with the strides that keep_strides() was given.
+  void strided_output(c10::IntArrayRef sizes, c10::ScalarType type) {
+    output(sizes, type);
+    specs_.back().strided = true;
+  }
+  void keep_strides(c10::IntArrayRef strides) { strides_.assign(strides.begin(), strides.end()); }
   // An output that the caller did not ask for: NULL in the call, undefined in the result.
   void absent_output() {
     specs_.push_back({{}, c10::ScalarType::Undefined, c10::MemoryFormat::Contiguous, false});
@@ -64,6 +70,7 @@ class DirectPlan {
     c10::ScalarType type;
     c10::MemoryFormat format;
     bool wanted;
+    bool strided = false;
   };
 
   int device_ = -1;
@@ -73,6 +80,7 @@ class DirectPlan {
   size_t list_count_ = 0;
   std::array<DimVector, 4> lists_;
   diopiSize_t optional_{};
+  DimVector strides_;
   c10::SmallVector<Spec, 3> specs_;
   c10::SmallVector<at::Tensor, 3> made_;
 };

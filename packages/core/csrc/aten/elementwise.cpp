@@ -2,6 +2,7 @@
 
 #include <ATen/ScalarOps.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/result_type.h>
 
 namespace dl::core {
@@ -75,6 +76,10 @@ bool ElementwisePlan::unary_general(const at::Tensor& given, const at::Tensor& s
   return true;
 }
 
+bool ElementwisePlan::unary_into_like(const at::Tensor& self) {
+  return on_dl(self) && unary(at::empty_like(self), self, Promotion::same);
+}
+
 bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& self,
                                      const at::Tensor& other, Promotion promotion) {
   // The commonest special case: a tensor without gaps and a number.
@@ -105,7 +110,7 @@ bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& 
 }
 
 bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& self,
-                                  const at::Scalar& other, Promotion promotion) {
+                                  const at::Scalar& other, Promotion promotion, NumberAs number) {
   const auto* impl = self.unsafeGetTensorImpl();
   const c10::ScalarType type = self.scalar_type();
   const bool compares = promotion == Promotion::comparison;
@@ -114,13 +119,15 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
                  computable(type))) {
     scalar_ = true;
     value_ = scalar_as(other, type);
-    if (C10_LIKELY(impl->is_contiguous() && usable(given, self, result))) {
+    const bool laid_out = given.defined() || number == NumberAs::parameter;
+    if (C10_LIKELY((laid_out ? impl->is_contiguous() : has_standard_strides(impl)) &&
+                   usable(given, self, result))) {
       start(given, self);
       if (!given.defined())
         out_ = compares ? empty_contiguous_like(self, result) : empty_contiguous_like(self);
       return true;
     }
-    if (!compares) {
+    if (!compares && (laid_out || !impl->is_contiguous())) {
       // Same dtype in and out: only the geometry is in question.
       out_ = given;
       auto iterator = at::TensorIterator::unary_op(out_, self);
@@ -133,13 +140,13 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
     }
   }
   // Promotion is needed: let torch decide, with the number as a tensor.
-  at::Tensor number = c10::scalar_to_tensor(other);
-  number.unsafeGetTensorImpl()->set_wrapped_number(true);
+  at::Tensor tensor = c10::scalar_to_tensor(other);
+  tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   out_ = given;
-  auto iterator = compares ? at::TensorIterator::comparison_op(out_, self, number)
+  auto iterator = compares ? at::TensorIterator::comparison_op(out_, self, tensor)
                   : promotion == Promotion::floating
-                      ? at::TensorIterator::binary_float_op(out_, self, number)
-                      : at::TensorIterator::binary_op(out_, self, number);
+                      ? at::TensorIterator::binary_float_op(out_, self, tensor)
+                      : at::TensorIterator::binary_op(out_, self, tensor);
   out_ = iterator.output();
   const c10::ScalarType common = iterator.common_dtype();
   if (!on_dl(out_) || !computable(common) || other.isComplex()) return false;

@@ -10,6 +10,7 @@
 #include "aten/call.h"
 #include "aten/empty.h"
 #include "aten/handle.h"
+#include "aten/strides.h"
 
 namespace dl::core {
 
@@ -18,6 +19,9 @@ enum class Promotion {
   floating,    // integers become the default floating dtype
   comparison,  // result is bool, inputs are promoted among themselves
 };
+
+// What a number is to torch: an operand has a shape that takes part in how the result is laid out.
+enum class NumberAs { operand, parameter };
 
 // The plan of one call. Pointers refer to the caller's tensors or to the converted ones kept here.
 class ElementwisePlan {
@@ -34,6 +38,13 @@ class ElementwisePlan {
       }
     }
     return unary_general(given, self, promotion);
+  }
+
+  // As unary, for operators whose results torch makes with empty_like.
+  bool unary_like(const at::Tensor& given, const at::Tensor& self) {
+    if (C10_LIKELY(given.defined() || has_standard_strides(self.unsafeGetTensorImpl())))
+      return unary(given, self, Promotion::same);
+    return unary_into_like(self);
   }
 
   bool binary(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
@@ -57,7 +68,7 @@ class ElementwisePlan {
 
   // The second operand is a number: `other_is_scalar()` holds then.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
-                   Promotion promotion);
+                   Promotion promotion, NumberAs number = NumberAs::operand);
 
   bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
                const at::Tensor& third) {
@@ -136,6 +147,7 @@ class ElementwisePlan {
   }
 
   bool unary_general(const at::Tensor& given, const at::Tensor& self, Promotion promotion);
+  bool unary_into_like(const at::Tensor& self);
   bool binary_general(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
                       Promotion promotion);
   bool ternary_general(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,

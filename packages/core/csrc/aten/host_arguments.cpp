@@ -9,6 +9,7 @@
 #include "aten/alias_pool.h"
 #include "aten/empty.h"
 #include "memory/allocator.h"
+#include "memory/sharing.h"
 #include "memory/transfer.h"
 
 namespace dl::core {
@@ -93,16 +94,28 @@ void HostArguments::make_staged(Twin& twin) {
   twin.bytes = bytes;
 }
 
+void HostArguments::mark_written(Twin& twin) {
+  twin.written = true;
+  auto* original = twin.original.unsafeGetStorageImpl();
+  // What is staged is copied back, which is a write like any other.
+  if (C10_LIKELY(!original->has_materializer()) || staged_) return;
+  void* data = original->mutable_data();
+  wait_for(device_);
+  if (!twin.host) return;
+  twin.data = data;
+  twin.host.unsafeGetStorageImpl()->set_data_ptr_noswap(at::DataPtr(data, c10::Device(c10::kCPU)));
+}
+
 at::Tensor HostArguments::to_host(const at::Tensor& tensor, bool written) {
   for (const Argument& argument : arguments_) {
     if (argument.original.is_same(tensor)) {
-      twins_[argument.twin].written |= written;
+      if (written) mark_written(twins_[argument.twin]);
       return argument.host;
     }
   }
   const size_t index = twin_of(tensor);
   Twin& twin = twins_[index];
-  twin.written |= written;
+  if (written) mark_written(twin);
   if (C10_LIKELY(!twin.host)) {
     twin.bytes = twin.original.nbytes();
     twin.data = const_cast<void*>(twin.original.data());
@@ -144,7 +157,7 @@ void HostArguments::carry_resize(Twin& twin) {
   at::DataPtr grown = device_allocator()->allocate_on(bytes, device_);
   if (bytes > 0) copy_to_device(device_, grown.get(), host->data(), bytes);
   if (!device_unchecked(device_).synchronous) wait_for(device_);
-  original->set_data_ptr_noswap(std::move(grown));
+  replace_memory(*original, std::move(grown));
   original->set_nbytes(bytes);
 }
 
@@ -218,6 +231,9 @@ at::Tensor HostArguments::to_device(const at::Tensor& output) {
   TORCH_CHECK_NOT_IMPLEMENTED(!output.is_quantized(),
                               "[dl] the result is quantized, which dl devices do not support; "
                               "compute it on the CPU (x.cpu())");
+  TORCH_CHECK_NOT_IMPLEMENTED(!output.is_nested(),
+                              "[dl] the result is a nested tensor of layout torch.strided, which "
+                              "dl devices do not support; use layout=torch.jagged");
   TORCH_CHECK_NOT_IMPLEMENTED(output.layout() == at::kStrided && output.has_storage(),
                               "[dl] the result has layout ", output.layout(),
                               ", which dl devices do not support; compute it on the CPU (x.cpu())");

@@ -54,6 +54,8 @@ class HostArguments {
   };
 
   size_t twin_of(const at::Tensor& tensor);
+  // Aliased memory that lazy copies share becomes the original's own.
+  void mark_written(Twin& twin);
   void make_staged(Twin& twin);
   void carry_resize(Twin& twin);
   void carry_geometry(const Argument& argument);

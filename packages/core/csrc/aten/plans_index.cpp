@@ -140,6 +140,8 @@ bool written(DirectPlan& plan, const Tensor& self) {
 
 bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
   if (c10::isComplexType(self.scalar_type()) || value.isComplex()) return false;
+  // The contract's numbers end with int64; torch has this type for those above.
+  if (value.type() == at::kUInt64) return false;
   // A whole number that every integer type holds is the same in any of them; torch's own message
   // is given by the fallback for what does not fit.
   if (c10::isIntegralType(self.scalar_type(), true) && value.isFloatingPoint()) {

@@ -133,7 +133,7 @@ bool group_norm(DirectPlan& plan, const Tensor& input, const OptionalTensor& wei
     return false;
   }
   plan.start(input);
-  plan.output(input.sizes(), input.scalar_type());
+  plan.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
   plan.output({samples, groups}, *type);
   plan.output({samples, groups}, *type);
   return true;
@@ -152,7 +152,7 @@ bool group_norm_backward(DirectPlan& plan, const Tensor& grad_out, const Tensor&
     return false;
   }
   plan.start(input);
-  gradient(plan, mask[0], input.sizes(), input.scalar_type());
+  gradient(plan, mask[0], input.sizes(), input.scalar_type(), input.suggest_memory_format());
   gradient(plan, mask[1], {channels}, *type);
   gradient(plan, mask[2], {channels}, *type);
   return true;

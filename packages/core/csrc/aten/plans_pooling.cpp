@@ -30,6 +30,27 @@ c10::MemoryFormat own_format(const Tensor& self, int64_t spatial) {
   return self.dim() == spatial + 2 ? self.suggest_memory_format() : c10::MemoryFormat::Contiguous;
 }
 
+// Outputs over windows, in the order of `self`. A volume without a batch is laid out as one with
+// it.
+void ordered_output(DirectPlan& plan, const Tensor& self, int64_t spatial, at::IntArrayRef sizes,
+                    std::initializer_list<at::ScalarType> types) {
+  const bool single = spatial == 3 && self.dim() == 4 && !self.is_contiguous() &&
+                      self.unsqueeze(0).is_contiguous(c10::MemoryFormat::ChannelsLast3d);
+  if (single) {
+    DimVector batched(sizes.begin(), sizes.end());
+    batched.insert(batched.begin(), 1);
+    const auto strides = c10::get_channels_last_strides_3d(batched);
+    plan.keep_strides(at::IntArrayRef(strides).slice(1));
+  }
+  for (const at::ScalarType type : types) {
+    if (single) {
+      plan.strided_output(sizes, type);
+    } else {
+      plan.output(sizes, type, own_format(self, spatial));
+    }
+  }
+}
+
 // torch keeps the order of planes, and that of volumes only for maxima of given windows.
 c10::MemoryFormat format_of(const Tensor& self, int64_t spatial) {
   return spatial == 2 ? own_format(self, spatial) : c10::MemoryFormat::Contiguous;
@@ -84,9 +105,7 @@ bool max_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArra
                   {}};
   if (!is_image(self, spatial) || !windows.fit(self, spatial, ceil_mode)) return false;
   plan.start(self);
-  const c10::MemoryFormat format = own_format(self, spatial);
-  plan.output(windows.sizes, self.scalar_type(), format);
-  plan.output(windows.sizes, at::kLong, format);
+  ordered_output(plan, self, spatial, windows.sizes, {self.scalar_type(), at::kLong});
   add_lists(plan, windows);
   return true;
 }
@@ -103,8 +122,10 @@ bool max_pool_backward(DirectPlan& plan, int64_t spatial, const Tensor& grad_out
   if (!alike(self, grad_output) || !is_image(self, spatial)) return false;
   if (!windows.fit(self, spatial, ceil_mode) || grad_output.sizes() != windows.sizes) return false;
   if (!fits_indices(grad_output, indices)) return false;
+  plan.start(self);
+  ordered_output(plan, self, spatial, self.sizes(), {self.scalar_type()});
   add_lists(plan, windows);
-  return input_gradient(plan, self, own_format(self, spatial));
+  return true;
 }
 
 bool avg_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArrayRef kernel,
@@ -117,6 +138,10 @@ bool avg_pool(DirectPlan& plan, int64_t spatial, const Tensor& self, at::IntArra
                   {}};
   if (!is_image(self, spatial) || !windows.fit(self, spatial, ceil_mode)) return false;
   if (divisor && *divisor == 0) return false;
+  // Torch wants volumes as large as the window, before padding.
+  for (int64_t i = 0; spatial == 3 && i < spatial; ++i) {
+    if (self.size(self.dim() - spatial + i) < windows.kernel[i]) return false;
+  }
   plan.start(self);
   plan.output(windows.sizes, self.scalar_type(), format_of(self, spatial));
   add_lists(plan, windows);

@@ -1,8 +1,11 @@
 #include "aten/plans_rearrange.h"
 
+#include <ATen/TensorUtils.h>
+
 #include <array>
 
 #include "aten/plan_checks.h"
+#include "aten/strides.h"
 
 namespace dl::core::plans {
 namespace {
@@ -27,6 +30,35 @@ std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRe
   const auto columns = windows(image[1], kernel[1], dilation[1], padding[1], stride[1]);
   if (!rows || !columns) return std::nullopt;
   return std::array<int64_t, 2>{*rows, *columns};
+}
+
+// The format that all tensors have, `at` a new dimension where it is one; contiguous where they
+// differ.
+c10::MemoryFormat common_format(at::TensorList tensors, std::optional<int64_t> at) {
+  std::optional<c10::MemoryFormat> common;
+  for (const Tensor& tensor : tensors) {
+    if (has_standard_strides(tensor.unsafeGetTensorImpl())) return c10::MemoryFormat::Contiguous;
+    const c10::MemoryFormat format = (at ? tensor.unsqueeze(*at) : tensor).suggest_memory_format();
+    if (common.value_or(format) != format) return c10::MemoryFormat::Contiguous;
+    common = format;
+  }
+  return *common;
+}
+
+// Torch concatenates and then splits the dimension, except for a new one behind all others.
+void stacked_output(DirectPlan& plan, at::TensorList tensors, int64_t at, const DimVector& sizes,
+                    c10::ScalarType type) {
+  const bool behind = at == tensors[0].dim();
+  const c10::MemoryFormat format =
+      common_format(tensors, behind ? std::optional<int64_t>(at) : std::nullopt);
+  if (behind || format == c10::MemoryFormat::Contiguous) return plan.output(sizes, type, format);
+  DimVector joined(tensors[0].sizes().begin(), tensors[0].sizes().end());
+  joined[at] *= static_cast<int64_t>(tensors.size());
+  const auto strides =
+      at::detail::computeStride(joined, at::DimVector(strides_of(joined, format)), sizes);
+  if (!strides) return plan.output(sizes, type);
+  plan.keep_strides(*strides);
+  plan.strided_output(sizes, type);
 }
 
 }  // namespace
@@ -57,7 +89,7 @@ bool stacked(DirectPlan& plan, at::TensorList tensors, int64_t dim) {
   sizes.insert(sizes.begin() + at, static_cast<int64_t>(tensors.size()));
   plan.start(tensors[0]);
   plan.set_dim(at);
-  plan.output(sizes, type);
+  stacked_output(plan, tensors, at, sizes, type);
   return true;
 }
 

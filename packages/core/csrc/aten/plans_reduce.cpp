@@ -1,4 +1,5 @@
 // Plans of reductions, scans and losses.
+#include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 
@@ -6,6 +7,7 @@
 
 #include "aten/plan_checks.h"
 #include "aten/plans_reduction.h"
+#include "aten/strides.h"
 
 namespace dl::core::plans {
 namespace {
@@ -137,9 +139,17 @@ bool sort(DirectPlan& plan, const Tensor& self, int64_t dim, std::optional<int64
     if (self.dim() > 0) sizes[wrapped(self, dim)] = *count;
   }
   plan.start(self);
+  plan.set_dim(wrapped(self, dim));
+  if (!count && !has_standard_strides(self.unsafeGetTensorImpl())) {
+    plan.keep_strides(self.is_non_overlapping_and_dense()
+                          ? self.strides()
+                          : at::IntArrayRef(at::infer_dense_strides(self.sizes(), self.strides())));
+    plan.strided_output(sizes, self.scalar_type());
+    plan.strided_output(sizes, at::kLong);
+    return true;
+  }
   plan.output(sizes, self.scalar_type());
   plan.output(sizes, at::kLong);
-  plan.set_dim(wrapped(self, dim));
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "aten/plan_checks.h"
 #include "aten/resize_output.h"
+#include "aten/strides.h"
 
 namespace dl::core {
 
@@ -105,7 +106,7 @@ Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size
     const AxisScale axis = axis_of(self.sizes(), output_size, align_corners, scales, i);
     result = apply_taps(result, 2 + i, axis_taps(kind, axis, in_double));
   }
-  return result.to(self.scalar_type()).contiguous(self.suggest_memory_format());
+  return arranged(result.to(self.scalar_type()), self.suggest_memory_format());
 }
 
 Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArrayRef output_size,
@@ -120,7 +121,7 @@ Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArra
     const AxisScale axis = axis_of(input_size, output_size, align_corners, scales, i);
     result = apply_taps_backward(result, 2 + i, axis.input, axis_taps(kind, axis, in_double));
   }
-  return result.to(grad_output.scalar_type()).contiguous(grad_output.suggest_memory_format());
+  return arranged(result.to(grad_output.scalar_type()), grad_output.suggest_memory_format());
 }
 
 }  // namespace plans

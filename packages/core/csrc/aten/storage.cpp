@@ -1,13 +1,15 @@
-// resize_ and set_: changing what a tensor's storage is, or how large.
+// resize_, set_, `x.data = …` and lazy copies: what a tensor's storage is, and how large.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>
+#include <ATen/ops/_lazy_clone_native.h>
 #include <ATen/ops/set_native.h>
 #include <torch/library.h>
 
 #include "aten/composed.h"
 #include "memory/allocator.h"
+#include "memory/sharing.h"
 #include "runtime/device.h"
 
 namespace dl::core {
@@ -75,6 +77,24 @@ at::Tensor& set_empty(at::Tensor& self) {
   return self;
 }
 
+// Whether torch may give an existing tensor the memory, device and shape of another: so parameters
+// stay the objects they are when their module moves. Torch leaves the answer to outside devices,
+// and says no for those that give none.
+bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
+  const auto is_plain = [](const at::Tensor& tensor) {
+    if (tensor.device().type() == kDeviceType)
+      return tensor.key_set().has_any(c10::DispatchKeySet(c10::DispatchKey::Dense));
+    return tensor.unsafeGetTensorImpl()->has_compatible_shallow_copy_type(
+        c10::DispatchKeySet(c10::DispatchKey::CPU));
+  };
+  return is_plain(self) && is_plain(from);
+}
+
+at::Tensor lazy_clone(const at::Tensor& self) {
+  make_shareable(*self.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+  return at::native::_lazy_clone(self);
+}
+
 void record_stream(at::Tensor& self, c10::Stream stream) {
   device_allocator()->recordStream(self.storage().data_ptr(), stream);
 }
@@ -87,6 +107,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_PROVIDED("set_.source_Tensor", set_source_tensor);
   DL_PROVIDED("set_.source_Storage", set_source_storage);
   DL_PROVIDED("set_.source_Storage_storage_offset", set_storage_offset);
+  library.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
+  library.impl("_lazy_clone", lazy_clone);
   library.impl("record_stream", record_stream);
 }
 

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memory/out_of_memory.h"
+#include "memory/sharing.h"
 #include "memory/size_class.h"
 #include "memory/spin_lock.h"
 #include "memory/transfer.h"
@@ -175,8 +177,12 @@ class Allocator final : public DeviceAllocator {
   }
 
   void recordStream(const at::DataPtr& data, c10::Stream stream) override {
-    if (data.get() == nullptr || data.get_deleter() != &release_block) return;
-    auto* block = static_cast<Block*>(data.get_context());
+    if (data.get() == nullptr) return;
+    void* const context = data.get_deleter() == &release_block
+                              ? data.get_context()
+                              : context_behind(data.get(), &release_block);
+    if (context == nullptr) return;
+    auto* block = static_cast<Block*>(context);
     if (stream.id() == block->stream && stream.device_index() == block->device) return;
     DeviceState& state = state_of(block->device);
     const std::lock_guard<SpinLock> guard(state.lock);
@@ -285,17 +291,11 @@ class Allocator final : public DeviceAllocator {
       allocated = state.allocated.stat.current;
       reserved = state.reserved.stat.current;
     }
-    std::string memory = "unknown";
-    if (owner.vendor->slots().memory_info != nullptr) {
-      const auto [free_bytes, total_bytes] = getMemoryInfo(static_cast<c10::DeviceIndex>(index));
-      memory = std::to_string(free_bytes) + " of " + std::to_string(total_bytes) + " bytes free";
-    }
-    TORCH_CHECK_WITH(
-        OutOfMemoryError, false, "[dl] out of memory: tried to allocate ", bytes,
-        " bytes on dl:", index, " (", owner.description(), ", ", memory, "; ", allocated,
-        " bytes in use by tensors, ", reserved,
-        " reserved). Free tensors, use a smaller batch, or call torch.accelerator.empty_cache(). ",
-        reason);
+    std::optional<std::pair<size_t, size_t>> free_and_total;
+    if (owner.vendor->slots().memory_info != nullptr)
+      free_and_total = getMemoryInfo(static_cast<c10::DeviceIndex>(index));
+    throw_out_of_memory(bytes, index, owner.description(), free_and_total, allocated, reserved,
+                        reason);
   }
 
   // Frees every cached block. The device is idle then, so nothing enqueued can still use one.

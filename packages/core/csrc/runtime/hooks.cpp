@@ -7,6 +7,7 @@
 
 #include "memory/allocator.h"
 #include "memory/pinned.h"
+#include "memory/sharing.h"
 #include "memory/transfer.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
@@ -65,7 +66,7 @@ class Hooks final : public at::PrivateUse1HooksInterface {
     const size_t kept = std::min(bytes, storage.nbytes());
     if (kept > 0) copy_within_device(index, grown.get(), storage.data(), kept);
     auto* impl = storage.unsafeGetStorageImpl();
-    impl->set_data_ptr_noswap(std::move(grown));
+    replace_memory(*impl, std::move(grown));
     impl->set_nbytes(bytes);
   }
 };

@@ -9,16 +9,26 @@ import pytest
 from stub_wheels import Wheels
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
+TRAINING, LOADING, PLUGIN = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 @pytest.mark.usefixtures("dl_device")
 def test_the_training_example_runs() -> None:
-    exec(compile(EXAMPLES[0], "README.md", "exec"), {"__name__": "readme"})
+    exec(compile(TRAINING, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.usefixtures("dl_device")
+def test_the_loading_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("safetensors")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(LOADING, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "dl:0\n"
 
 
 def test_the_plugin_example_is_a_plugin(wheels: Wheels) -> None:
-    wheels.add("dl-vendor-example", EXAMPLES[1], name="example")
+    wheels.add("dl-vendor-example", PLUGIN, name="example")
     done = wheels.run(
         """
         from dl_core.manager import PluginManager

@@ -7,6 +7,7 @@
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
 #include "aten/plan_checks.h"
+#include "aten/strides.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -76,7 +77,7 @@ bool index_natively(const at::Tensor& self, const IndexList& indices, at::Tensor
   if (!call.run("diopiIndex", function, &required, TensorHandle(self).get(), handles.data(),
                 handles.size()))
     return false;
-  result = call.context().take(required);
+  result = arranged_as_indexed(call.context().take(required), self, given);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "aten/composed/elementwise_forms.h"
+#include "aten/strides.h"
 
 namespace dl::core::composed {
 namespace {
@@ -152,7 +153,7 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
   }
   const Tensor found = bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
   // Where nothing was combined, the bits are still the caller's.
-  return found.is_alias_of(self) ? found.clone() : found;
+  return arranged(found.is_alias_of(self) ? found.clone() : found);
 }
 Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
                         Tensor& out) {

@@ -128,11 +128,12 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
 }
 
 // 0 or π for real numbers; those of complex ones, by their parts.
+Tensor angle_of_real(const Tensor& x) {
+  return x.masked_fill(x.gt(0), 0.0).masked_fill_(x.lt(0), kPi).abs_();
+}
 Tensor angle(const Tensor& self) {
   if (self.is_complex()) return at::imag(self).atan2(at::real(self));
-  const Tensor x =
-      self.is_floating_point() ? self : self.to(c10::get_default_dtype_as_scalartype());
-  return x.masked_fill(x.gt(0), 0.0).masked_fill_(x.lt(0), kPi).abs_();
+  return Unary<angle_of_real, Promotion::floating, "angle">::run({}, self);
 }
 Tensor& angle_out(const Tensor& self, Tensor& out) { return write_to(out, angle(self)); }
 

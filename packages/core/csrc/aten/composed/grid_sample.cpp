@@ -17,6 +17,7 @@
 #include "aten/fallback_typed.h"
 #include "aten/grid_taps.h"
 #include "aten/plan_checks.h"
+#include "aten/strides.h"
 
 namespace dl::core {
 namespace {
@@ -124,7 +125,7 @@ at::Tensor sample(const at::Tensor& input, const at::Tensor& grid, const Samplin
   }
   std::vector<int64_t> shape(grid.sizes().begin(), grid.sizes().end());
   shape.back() = input.size(1);
-  return total.view(shape).movedim(-1, 1).to(input.scalar_type()).contiguous();
+  return arranged(total.view(shape).movedim(-1, 1).to(input.scalar_type()));
 }
 
 at::Tensor input_gradient(const GridTable& table, const at::Tensor& grad, const at::Tensor& input) {

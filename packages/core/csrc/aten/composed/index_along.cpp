@@ -28,7 +28,8 @@ std::optional<Slices> as_scatter(const Tensor& self, int64_t dim, const Tensor& 
                                  const Tensor& source) {
   const int64_t ndim = self.dim() == 0 ? 1 : self.dim();
   const bool alike = plans::on_same_device(self, index) && plans::on_same_device(self, source) &&
-                     self.scalar_type() == source.scalar_type();
+                     self.scalar_type() == source.scalar_type() &&
+                     self.scalar_type() != at::kComplexHalf;  // no scatter, on the CPU either
   if (!alike || !plans::is_index(index) || index.dim() > 1 || dim < -ndim || dim >= ndim)
     return std::nullopt;
   Slices result{self.dim() == 0 ? self.view({1}) : self, index, source, dim < 0 ? dim + ndim : dim};

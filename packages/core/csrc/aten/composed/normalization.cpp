@@ -21,6 +21,7 @@
 #include "aten/direct_plan.h"
 #include "aten/plans_normalization.h"
 #include "aten/resize_output.h"
+#include "aten/strides.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -133,7 +134,7 @@ Tensor renormed(const Tensor& self, const at::Scalar& p, int64_t dim, const at::
 }
 
 Tensor renorm(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
-  if (renorm_fits(self, p, dim, maxnorm)) return renormed(self, p, dim, maxnorm);
+  if (renorm_fits(self, p, dim, maxnorm)) return arranged(renormed(self, p, dim, maxnorm));
   static const auto op = find_operator("aten::renorm", "");
   return TypedFallback<Tensor(const Tensor&, const at::Scalar&, int64_t, const at::Scalar&)>::call(
       op, self, p, dim, maxnorm);

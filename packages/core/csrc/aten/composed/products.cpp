@@ -1,4 +1,5 @@
 // Products that are matrix products in other words.
+#include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/baddbmm.h>
@@ -134,12 +135,23 @@ bool is_outer_product(const Tensor& self, const Tensor& vec1, const Tensor& vec2
          spreads_to(self, {vec1.size(0), vec2.size(0)});
 }
 
+// The result's memory: as for an elementwise operator on all three.
+Tensor memory_for_outer(const Tensor& self, const Tensor& vec1, const Tensor& vec2) {
+  Tensor out;
+  at::TensorIteratorConfig config;
+  config.add_output(out).add_const_input(self);
+  config.add_owned_const_input(vec1.unsqueeze(1)).add_const_input(vec2);
+  return config.build().output();
+}
+
 // Not with an alpha of 0: an infinite number times it is no number here, while matrix products
 // leave their operands alone.
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
-  if (is_outer_product(self, vec1, vec2) && !alpha.equal(0))
-    return at::addmm(self, vec1.unsqueeze(1), vec2.unsqueeze(0), beta, alpha);
+  if (is_outer_product(self, vec1, vec2) && !alpha.equal(0)) {
+    Tensor out = memory_for_outer(self, vec1, vec2);
+    return at::addmm_out(out, self, vec1.unsqueeze(1), vec2.unsqueeze(0), beta, alpha);
+  }
   static const auto op = find_operator("aten::addr", "");
   return TypedFallback<decltype(addr)>::call(op, self, vec1, vec2, beta, alpha);
 }

@@ -24,6 +24,7 @@
 
 #include "aten/composed.h"
 #include "aten/composed/composed_tools.h"
+#include "aten/strides.h"
 
 namespace dl::core {
 namespace {
@@ -58,7 +59,7 @@ at::Tensor cumprod(const at::Tensor& self, int64_t dim, std::optional<at::Scalar
            [](const auto& earlier, const auto& later) {
              return std::vector<at::Tensor>{at::mul(earlier[0], later[0])};
            })[0];
-  return product.to(type);
+  return arranged(product.to(type));
 }
 
 at::Tensor& cumprod_out(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype,

@@ -389,7 +389,7 @@ bool hardtanh_native(ElementwisePlan& plan, const at::Tensor& given, const at::T
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiHardtanh);
   if (function == nullptr) return false;
-  if (!plan.unary(given, self, Promotion::same)) return false;
+  if (!plan.unary_like(given, self)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   NativeCall call(hardtanh_site, plan.device());
   OutputHandle out_handle(plan.target());

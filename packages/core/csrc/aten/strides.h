@@ -1,0 +1,33 @@
+// The strides of results. Those of a dimension of size 1 say nothing about memory, but decide which
+// format torch takes a tensor to have: so they are torch's too.
+#pragma once
+
+#include <ATen/DimVector.h>
+#include <ATen/core/Tensor.h>
+
+namespace dl::core {
+
+// Whether they are those that a new contiguous tensor of the same sizes has.
+inline bool has_standard_strides(const c10::TensorImpl* impl) {
+  const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (strides[d] != expected) return false;
+    if (sizes[d] > 1) expected *= sizes[d];
+  }
+  return true;
+}
+
+// Those of a new tensor of this format.
+at::DimVector strides_of(c10::IntArrayRef sizes, c10::MemoryFormat format);
+
+// The tensor with the strides that a new one of this format has.
+at::Tensor arranged(const at::Tensor& tensor,
+                    c10::MemoryFormat format = c10::MemoryFormat::Contiguous);
+
+// As a result of torch's indexing: dimensions of `self` that are not indexed keep their order in
+// memory. `indices` has an undefined tensor for each of them.
+at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
+                               at::TensorList indices);
+
+}  // namespace dl::core

@@ -1,0 +1,180 @@
+"""Autocast on dl is CUDA's: the same lists and dtypes, and nothing for what is on no list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from opinfo.conftest import _one_thread
+from opinfo.derived_calls import caller, calls_of
+from opinfo.operators import UNINITIALISED
+from opinfo.recording import recordings
+from torch.nn import functional
+from torch.testing._internal.autocast_test_lists import AutocastTestLists, TestAutocast
+
+from .programs import registered, tensors_in
+
+__all__ = ["_one_thread"]
+
+CUDNN = {"cudnn_convolution", "cudnn_convolution_transpose"}
+"""They exist where cuDNN does."""
+WITHOUT_ARGUMENTS = {"einsum"}
+"""Torch's list has none that fit; its own test leaves the entry out."""
+LEFT_TO_THEIR_PARTS = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd"}
+"""Under CUDA's autocast torch does not call these, but what they are built from."""
+
+DTYPES = (torch.float16, torch.bfloat16)
+
+
+def listed(device: str) -> set[str]:
+    """The overloads that autocast treats for a device, as the dispatcher has them."""
+    names = torch._C._dispatch_get_registrations_for_dispatch_key(f"Autocast{device}")
+    return {name.removeprefix("aten::") for name in names}
+
+
+def test_the_lists_are_those_of_cuda() -> None:
+    assert listed("PrivateUse1") == listed("CUDA") - CUDNN
+
+
+def cases(lists: dict[str, Any]) -> list[Any]:
+    """One for each entry of torch's lists: its list and its number there."""
+    test_lists = AutocastTestLists("cpu")
+    return [
+        pytest.param(name, at, id=f"{name}-{at}-{entry[0]}")
+        for name in lists
+        for at, entry in enumerate(getattr(test_lists, name))
+        if entry[0] not in CUDNN | WITHOUT_ARGUMENTS
+    ]
+
+
+LOWER: dict[str, Any] = {
+    "torch_fp16": torch,
+    "nn_fp16": torch._C._nn,
+    "linalg_fp16": torch._C._linalg,
+    "methods_fp16": None,
+}
+WIDER: dict[str, Any] = {"torch_fp32": torch, "nn_fp32": torch._C._nn, "methods_fp32": None}
+PROMOTED: dict[str, Any] = {
+    "torch_need_autocast_promote": torch,
+    "torch_expect_builtin_promote": torch,
+    "methods_expect_builtin_promote": None,
+}
+
+
+def entry(name: str, at: int) -> tuple[str, Any, dict[str, Any], torch.dtype | None]:
+    """Operator, arguments, keywords, and the dtype that torch's list names, where it does."""
+    torch.manual_seed(0)
+    op, args, *rest = getattr(AutocastTestLists("dl"), name)[at]
+    kwargs = next((each for each in rest if isinstance(each, dict)), {})
+    return op, args, kwargs, next((each for each in rest if isinstance(each, torch.dtype)), None)
+
+
+class Runner(TestAutocast):
+    """Torch's own test of one entry: the dtype of the result, and that it equals casting by hand.
+
+    It compares bits, and the function with the method of the same name.
+    """
+
+    def runTest(self) -> None:  # noqa: N802 - unittest's name
+        """Is there because unittest wants one."""
+
+
+def check(op: str, args: Any, kwargs: Any, module: Any, amp: Any, run_as: Any, out: Any) -> None:
+    Runner()._run_autocast_outofplace(
+        op, args, run_as, "dl", out, module=module, add_kwargs=kwargs, amp_dtype=amp
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize("amp", DTYPES, ids=str)
+@pytest.mark.parametrize(("name", "at"), cases(LOWER))
+def test_what_cuda_runs_in_the_lower_precision(name: str, at: int, amp: torch.dtype) -> None:
+    op, args, kwargs, _ = entry(name, at)
+    check(op, args, kwargs, LOWER[name], amp, amp, None)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize(("name", "at"), cases(WIDER))
+def test_what_cuda_runs_in_float32(name: str, at: int) -> None:
+    op, args, kwargs, _ = entry(name, at)
+    check(op, args, kwargs, WIDER[name], torch.float16, torch.float32, None)
+
+
+# Some warn of others that are to replace them.
+@pytest.mark.filterwarnings("ignore:(?s).*deprecated")
+@pytest.mark.parametrize(("name", "at"), cases(PROMOTED))
+def test_what_cuda_runs_in_the_widest_of_the_arguments(name: str, at: int) -> None:
+    op, args, kwargs, out = entry(name, at)
+    check(op, args, kwargs, PROMOTED[name], torch.float16, torch.float32, out)
+
+
+@pytest.mark.parametrize(("name", "at"), cases({"banned": None}))
+def test_what_cuda_refuses(name: str, at: int) -> None:
+    op, args, module = getattr(AutocastTestLists("dl"), name)[at]
+    with torch.autocast("dl"), pytest.raises(RuntimeError, match="unsafe to autocast"):
+        getattr(module, op)(*args)
+
+
+def test_a_sum_in_a_dtype_of_its_own_keeps_it() -> None:
+    x = torch.ones(4, dtype=torch.bfloat16, device="dl")
+    with torch.autocast("dl"):
+        assert torch.sum(x, dtype=torch.float64).dtype == torch.float64
+        assert torch.softmax(x, 0, dtype=torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_cross_entropy_is_computed_by_its_parts() -> None:
+    """Not in float32 as a whole, as on the CPU: torch asks for the softmax in the scores' dtype."""
+    scores = torch.randn(3, 5, device="dl", dtype=torch.bfloat16)
+    target = torch.tensor([0, 4, 2], device="dl")
+    with torch.autocast("dl"):
+        loss = functional.cross_entropy(scores, target)
+    assert loss.dtype == torch.float32
+    assert torch.equal(loss, functional.nll_loss(scores.log_softmax(1).float(), target))
+
+
+@pytest.fixture(scope="session")
+def _recorded() -> None:
+    """Finds the calls before a test's time begins to run."""
+    recordings()
+
+
+def unlisted() -> list[str]:
+    if not hasattr(torch, "dl") or not torch.dl.is_available():
+        return []
+    left = listed("CUDA") | LEFT_TO_THEIR_PARTS
+    return [
+        name
+        for name in registered()
+        if name not in left and name.partition(".")[0] not in UNINITIALISED | {"_make_dep_token"}
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("_recorded")
+def test_operators_on_no_list_are_left_alone() -> None:
+    """What is built from operators on the lists is no less one operator than where it is a kernel.
+
+    One test for all: most take a millisecond.
+    """
+    changed = []
+    for overload in unlisted():
+        function: Callable[..., Any] = caller(overload)
+        for call in calls_of(overload)[:2]:
+            plain, cast = call.arguments("dl"), call.arguments("dl")
+            try:
+                torch.manual_seed(0)
+                want = tensors_in((function(plain), plain))
+            except RuntimeError:
+                continue  # not every recorded call fits every form
+            torch.manual_seed(0)
+            with torch.autocast("dl", dtype=torch.bfloat16):
+                got = tensors_in((function(cast), cast))
+            same = [
+                a.dtype == b.dtype and torch.allclose(a, b, 1e-5, 1e-6, equal_nan=True)
+                for a, b in zip(got, want, strict=True)
+            ]
+            if not all(same):
+                changed.append(overload)
+    assert not changed

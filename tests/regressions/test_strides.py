@@ -1,0 +1,182 @@
+"""Results are laid out in memory as torch lays them out, whatever the layout of the arguments.
+
+Torch says it twice: by the CPU's results, and by those on the meta device, which stand for all
+devices. Where the two differ either will do; CUDA's are the latter's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from opinfo.conftest import _one_thread
+from opinfo.operators import ANY_STRIDES, full_name
+from opinfo.sweep import describe
+from torch import nn
+from torch.testing._internal.common_methods_invocations import op_db
+
+from .strides import LAYOUTS, laid_out, strides_on
+
+__all__ = ["_one_thread"]
+
+# Many operators of torch warn of others that are to replace them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+KNOWN: dict[str, tuple[frozenset[str], str]] = {
+    "nn.functional.conv_transpose3d": (
+        frozenset({"channels_last_3d", "rotated"}),
+        "channels-last is kept as cuDNN keeps it; the CPU's own kernel does not",
+    ),
+}
+"""On vendor cpu: operators with the layouts in which results are laid out otherwise, and why.
+Strict."""
+
+NOT_COMPARED = ANY_STRIDES | {
+    "empty_permuted",
+    "lu_unpack",  # torch's CPU writes past the end for arguments that do not fit each other
+    "new_empty_strided",
+    "to_sparse",
+}
+DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
+
+
+def compared() -> list[Any]:
+    return [op for op in op_db if op.name.split(".")[-1] not in NOT_COMPARED]
+
+
+def problems(op: Any, layout: str) -> list[str]:
+    dtype = next(each for each in DTYPES if each in op.dtypes)
+    found = []
+    for arguments in laid_out(op, dtype, layout):
+        want, got = strides_on(op, arguments, "cpu"), strides_on(op, arguments, "dl")
+        if want == got or isinstance(want, str) or isinstance(got, str):
+            continue
+        meta = strides_on(op, arguments, "meta")
+        if got != meta:
+            found.append(f"{describe(arguments)}: {got}, want {want}")
+    return found
+
+
+def check(op: Any, layouts: list[str]) -> None:
+    listed = KNOWN if torch.dl.get_device_properties(0).vendor == "cpu" else {}
+    known, cause = listed.get(full_name(op), (frozenset(), ""))
+    for layout in layouts:
+        found = problems(op, layout)
+        if layout in known:
+            assert found, f"{full_name(op)} {layout} is listed ({cause}), and is as torch's"
+        else:
+            assert not found, f"{layout}\n" + "\n".join(found[:3])
+
+
+@pytest.mark.vendor("cpu")
+@pytest.mark.sampled
+@pytest.mark.parametrize("op", compared(), ids=full_name)
+def test_results_are_laid_out_as_torch_lays_them_out(op: Any) -> None:
+    check(op, list(LAYOUTS))
+
+
+# Of each cause that was found once, one operator.
+FOUND = (
+    "addr",
+    "angle",
+    "argsort",
+    "cumprod",
+    "__getitem__",
+    "_upsample_bilinear2d_aa",
+    "grid_sampler_2d",
+    "hash_tensor",
+    "msort",
+    "nn.functional.conv_transpose3d",
+    "nn.functional.hardtanh",
+    "renorm",
+    "sort",
+    "stack",
+)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_operators_that_once_differed(name: str) -> None:
+    (op,) = (each for each in op_db if full_name(each) == name)
+    check(op, list(LAYOUTS))
+
+
+NUMBERS = {
+    "mul": lambda x: x * 5,
+    "mul from the left": lambda x: 5 * x,
+    "add": lambda x: x + 1,
+    "sub": lambda x: x - 1,
+    "div": lambda x: x / 3,
+    "compare": lambda x: x > 0,
+    "pow": lambda x: x**2,
+    "in place": lambda x: x.mul_(2),
+    "promoted": lambda x: x.int() * 1.5,
+    "where": lambda x: torch.where(x > 0, x, 0),
+    "two tensors": lambda x: x + x,
+    "relu": torch.relu,
+    "hardtanh": nn.functional.hardtanh,
+}
+SHAPES = ((4, 8, 1, 1), (4, 1, 3, 5), (1, 8, 3, 5), (4, 8, 3, 5))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_leave_ambiguous_strides_as_torch_does(name: str, shape: tuple[int, ...]) -> None:
+    base = torch.randn(shape)
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        x = base.contiguous(memory_format=memory_format)
+        x = x.as_strided(x.shape, torch.empty(shape, memory_format=memory_format).stride())
+        there = x.to("dl")
+        assert there.stride() == x.stride()
+        assert NUMBERS[name](there).stride() == NUMBERS[name](x).stride()
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [
+        (nn.GroupNorm(2, 4), (2, 4, 5, 6)),
+        (nn.GroupNorm(2, 4, affine=False), (2, 4, 5, 6)),
+        (nn.GroupNorm(4, 4), (2, 4, 3, 5, 6)),
+        (nn.BatchNorm2d(4), (2, 4, 5, 6)),
+        (nn.Conv2d(4, 3, 3), (2, 4, 5, 6)),
+        (nn.MaxPool2d(2), (2, 4, 5, 6)),
+        (nn.MaxPool3d(2), (2, 4, 4, 5, 6)),
+    ],
+    ids=str,
+)
+def test_modules_keep_channels_last_forward_and_backward(
+    module: nn.Module, shape: tuple[int, ...]
+) -> None:
+    torch.manual_seed(0)
+    memory_format = torch.channels_last if len(shape) == 4 else torch.channels_last_3d
+    data = torch.randn(shape)
+    found = []
+    for device in ("cpu", "dl"):
+        x = data.to(device, copy=True).contiguous(memory_format=memory_format).requires_grad_()
+        result = module.to(device)(x)
+        result.square().sum().backward()
+        found.append((result, x.grad))
+    for want, got in zip(*found, strict=True):
+        assert got.stride() == want.stride()
+        torch.testing.assert_close(got.cpu(), want, atol=1e-4, rtol=1e-4)
+
+
+def test_a_volume_without_a_batch_keeps_channels_last() -> None:
+    data = torch.randn(1, 3, 6, 5, 4).contiguous(memory_format=torch.channels_last_3d)[0]
+    found = []
+    for device in ("cpu", "dl"):
+        x = data.to(device, copy=True).requires_grad_()
+        result = nn.functional.max_pool3d(x, 2)
+        result.sum().backward()
+        found.append((result, x.grad))
+    for want, got in zip(*found, strict=True):
+        assert got.stride() == want.stride() and torch.equal(got.cpu(), want)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("layout", ["reversed", "expanded", "sliced"])
+def test_sorts_are_right_in_every_layout(layout: str, dim: int) -> None:
+    x = LAYOUTS[layout](torch.randn(4, 5, 3))
+    want, got = x.sort(dim), x.to("dl").sort(dim)
+    assert torch.equal(got.values.cpu(), want.values)
+    assert torch.equal(got.indices.cpu(), want.indices)
