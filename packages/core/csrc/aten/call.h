@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aten/handle.h"
+#include "aten/refusal.h"
 #include "diopi/functions.h"
 #include "diopi/functions_dl.h"
 #include "diopi/functions_ext.h"
@@ -87,7 +88,7 @@ class CallContext {
   std::vector<std::unique_ptr<RequiredTensor>> required_;
 };
 
-// Throws for an operator that failed; returns when the caller should fall back.
+// Throws VendorError for an operator that failed; returns when the caller should fall back.
 void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
 
 class NativeCall {

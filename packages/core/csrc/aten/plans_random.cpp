@@ -71,6 +71,12 @@ bool drawn_like_both(DirectPlan& plan, const Tensor& first, const Tensor& second
          drawn(plan, first, at::infer_size_dimvector(first.sizes(), second.sizes()));
 }
 
+bool uniform(DirectPlan& plan, const Tensor& self, double from, double to) {
+  const double most = largest_of(self.scalar_type());
+  return from >= -most && from <= to && to <= most && to - from <= most &&
+         random_floating(plan, self);
+}
+
 bool chances(DirectPlan& plan, const Tensor& self, const Tensor& p) {
   if (!on_same_device(self, p) || !floating(p) || p.dim() > self.dim()) return false;
   for (int64_t i = 1; i <= p.dim(); ++i) {

@@ -44,7 +44,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceCapability getDeviceCapability(c10::Device target) const override {
     c10::DeviceCapability capability;
     const auto properties = device(device_or_current(target.index())).properties();
-    capability.capability_data.capability_bits = scalar_type_mask(properties.dtype_mask);
+    capability.capability_data.capability_bits = supported_types(properties.dtype_mask);
     return capability;
   }
 
