@@ -243,6 +243,16 @@ def wrapper(entry: Entry, form: Form) -> str:
     )
 
 
+def registration(entry: Entry, form: Form) -> str:
+    """The statement that registers a wrapper."""
+    macro = "DL_KERNEL_COMPOSED" if entry.composed else "DL_KERNEL"
+    names = [a.name for a in form.signature.arguments()]
+    coinciding = sum(1 << names.index(name) for name in entry.may_coincide if name in names)
+    if coinciding and len(form.outputs) == 1:
+        return f'{macro}_OVER("{form.overload}", {form.cpp_name}, {coinciding})'
+    return f'{macro}("{form.overload}", {form.cpp_name})'
+
+
 def shard(entries: list[Entry], header: str | None) -> str:
     """The wrappers of one family; `header` declares its plans where it has its own."""
     body = []
@@ -255,12 +265,7 @@ def shard(entries: list[Entry], header: str | None) -> str:
         ):
             body.append(native(entry))
             body += [wrapper(entry, form) for form in entry.forms]
-        for form in entry.forms:
-            registrations.append(
-                f'  DL_COMPOSED("{form.overload}", {form.cpp_name});'
-                if entry.composed
-                else f'  library.impl("{form.overload}", TORCH_FN({form.cpp_name}));'
-            )
+            registrations += [f"  {registration(entry, form)};" for form in entry.forms]
     return (
         HEADER
         + (f'#include "{header}"\n' if header else "")

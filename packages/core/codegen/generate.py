@@ -28,7 +28,7 @@ def contract_operators() -> list[str]:
 def registered_by_hand() -> set[str]:
     """Operators that a file of csrc/aten registers itself."""
     sources = [path for path in OUTPUT.rglob("*.cpp") if ".gen." not in path.name]
-    pattern = r'(?:library\.impl|DL_COMPOSED)\(\s*"([\w.]+)"'
+    pattern = r'(?:library\.impl|DL_KERNEL|DL_COMPOSED)\(\s*"([\w.]+)"'
     return {name for path in sources for name in re.findall(pattern, path.read_text("utf-8"))}
 
 

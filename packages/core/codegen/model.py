@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torchgen
 import yaml
@@ -13,6 +15,7 @@ from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction, SchemaKind
 
 TABLE = Path(__file__).with_name("table")
+SCHEMA = Path(__file__).parents[2] / "diopi-proto" / "schema"
 ELEMENTWISE = {
     "unary": "unary(given, {a}, Promotion::same)",
     "unary_like": "unary_like(given, {a})",
@@ -99,6 +102,8 @@ class Entry:
     composed: str | None
     operands: tuple[str, ...]
     forms: tuple[Form, ...]
+    may_coincide: frozenset[str]
+    """Arguments that the contract allows to be the output itself."""
 
     @property
     def functional(self) -> Form:
@@ -132,6 +137,28 @@ def load_table() -> dict[str, list[Entry]]:
         path.stem: [_entry(row, by_name, groups) for row in yaml.safe_load(path.read_text("utf-8"))]
         for path in sorted(TABLE.glob("*.yaml"))
     }
+
+
+@functools.cache
+def _contract() -> dict[str, list[dict[str, Any]]]:
+    """The parameters of the contract's operators, after ctx."""
+    found = {}
+    for path in SCHEMA.glob("*.yaml"):
+        for operator in yaml.safe_load(path.read_text("utf-8")).get("operators", ()):
+            found[operator["name"]] = operator["params"]
+    return found
+
+
+def _may_coincide(call: Call) -> frozenset[str]:
+    """What is passed for the parameters that the first output may alias."""
+    parameters = _contract()[call.function]
+    passed: list[str] = []
+    for argument in call.arguments:
+        # A list is passed as its elements and their number.
+        passed += [argument] * (2 if argument.startswith("list(") else 1)
+    by_name = {p["name"]: a for p, a in zip(parameters, passed, strict=True)}
+    outputs = [p for p in parameters if p.get("direction") == "out"]
+    return frozenset(by_name[name] for p in outputs[:1] for name in p.get("may_alias", ()))
 
 
 def _entry(
@@ -169,6 +196,7 @@ def _entry(
         otherwise=row.get("otherwise"),
         composed=row.get("composed"),
         operands=operands,
+        may_coincide=_may_coincide(call),
         forms=tuple(
             Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions
         ),

@@ -57,6 +57,10 @@ int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::T
   const bool fused = bound(query) && !both && at::globalContext().userEnabledOverrideableSDP() &&
                      attention_covered(query, key, value, mask, dropout) &&
                      (enable_gqa || query.size(1) == key.size(1));
+  TORCH_CHECK(fused || at::globalContext().userEnabledMathSDP(),
+              "No viable backend for scaled_dot_product_attention was found. This is likely due to "
+              "turning off both the math kernel and the fused kernels: sdpa_kernel() allows "
+              "neither SDPBackend.MATH nor a fused kernel that takes these arguments.");
   return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 

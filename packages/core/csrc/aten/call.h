@@ -12,6 +12,7 @@
 
 #include "aten/call_counts.h"
 #include "aten/handle.h"
+#include "aten/refusal.h"
 #include "diopi/functions.h"
 #include "diopi/functions_dl.h"
 #include "diopi/functions_ext.h"
@@ -95,7 +96,7 @@ class CallContext {
   std::exception_ptr failure_;
 };
 
-// Throws for an operator that failed; returns when the caller should fall back.
+// Throws VendorError for an operator that failed; returns when the caller should fall back.
 void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
 
 class NativeCall {

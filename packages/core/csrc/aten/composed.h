@@ -10,6 +10,7 @@
 
 #include "aten/call_counts.h"
 #include "aten/fallback.h"
+#include "aten/kernel.h"
 #include "runtime/device.h"
 
 namespace dl::core {
@@ -32,15 +33,17 @@ struct Composed<Function, Return(Args...)> {
   }
 };
 
+template <Text name, auto function>
+using ComposedKernel =
+    Kernel<name, &Counted<&Composed<function>::call>::call, Made::of_operators>;
+
 }  // namespace dl::core
 
-// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block. The first is for operators that are
-// built from others, and counts their calls; the last for what needs none: views, memory, copies.
-#define DL_COMPOSED(name, function)                                                          \
-  do {                                                                                       \
-    ::dl::core::composed_operators().push_back(name);                                        \
-    library.impl(name,                                                                       \
-                 TORCH_FN((::dl::core::Counted<&::dl::core::Composed<&function>::call>::call))); \
+// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block: operators that are built from others.
+#define DL_COMPOSED(name, function)                                             \
+  do {                                                                          \
+    ::dl::core::composed_operators().push_back(name);                           \
+    library.impl(name, ::dl::core::ComposedKernel<name, &function>::pointer()); \
   } while (false)
 // The same for a function whose parts autocast decides about.
 #define DL_COMPOSED_OF_CALLS(name, function)                            \
@@ -48,8 +51,20 @@ struct Composed<Function, Return(Args...)> {
     ::dl::core::composed_operators().push_back(name);                   \
     library.impl(name, TORCH_FN(::dl::core::Counted<&function>::call)); \
   } while (false)
+// What needs no count and no guard: views, memory, copies.
 #define DL_PROVIDED(name, function)                   \
   do {                                                \
     ::dl::core::composed_operators().push_back(name); \
     library.impl(name, TORCH_FN(function));           \
+  } while (false)
+// Operators that are composed where the vendor, which is asked first, lacks them.
+#define DL_KERNEL_COMPOSED(name, function)            \
+  do {                                                \
+    ::dl::core::composed_operators().push_back(name); \
+    DL_KERNEL(name, function);                        \
+  } while (false)
+#define DL_KERNEL_COMPOSED_OVER(name, function, coinciding) \
+  do {                                                      \
+    ::dl::core::composed_operators().push_back(name);       \
+    DL_KERNEL_OVER(name, function, coinciding);             \
   } while (false)

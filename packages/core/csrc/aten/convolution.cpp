@@ -282,11 +282,11 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("convolution", TORCH_FN(convolution));
-  library.impl("convolution.out", TORCH_FN(convolution_out));
-  library.impl("_convolution", TORCH_FN(traced_convolution));
-  library.impl("convolution_backward", TORCH_FN(convolution_backward));
-  library.impl("convolution_backward.out", TORCH_FN(convolution_backward_out));
+  DL_KERNEL("convolution", convolution);
+  DL_KERNEL("convolution.out", convolution_out);
+  DL_KERNEL("_convolution", traced_convolution);
+  DL_KERNEL("convolution_backward", convolution_backward);
+  DL_KERNEL("convolution_backward.out", convolution_backward_out);
 }
 
 }  // namespace dl::core

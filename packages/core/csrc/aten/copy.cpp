@@ -1,5 +1,6 @@
 // Copies: within a device, between host and device, between devices, with conversion of dtype and
 // layout.
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -12,6 +13,7 @@
 #include "aten/composed.h"
 #include "aten/empty.h"
 #include "aten/host_arguments.h"
+#include "aten/overlap.h"
 #include "memory/pinned.h"
 #include "memory/transfer.h"
 #include "runtime/host.h"
@@ -50,7 +52,7 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
 void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
   const int index = lies_on_dl(target) ? target.get_device() : source.get_device();
   const bool staged = !device_unchecked(index).host_accessible;
-  HostArguments host(index, staged, false);
+  HostArguments host(index, staged ? Twins::copy : Twins::alias, false);
   if (staged) {
     if (lies_on_dl(source)) host.survey(source);
     if (lies_on_dl(target)) host.survey(target);
@@ -63,6 +65,11 @@ void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
 }
 
 void copy_same_device(const at::Tensor& source, const at::Tensor& target) {
+  if (C10_UNLIKELY(overlap::meets(target, source) && !overlap::coincide(target, source))) {
+    at::assert_no_partial_overlap(target, source);
+    copy_same_device(source.clone(), target);
+    return;
+  }
   if (same_layout(source, target)) {
     if (source.const_data_ptr() == target.const_data_ptr()) return;
     copy_within_device(target.get_device(), target.mutable_data_ptr(), source.const_data_ptr(),
@@ -130,6 +137,7 @@ void copy_between_devices(const at::Tensor& source, const at::Tensor& target) {
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_blocking) {
   check_not_forked();
   if (target.numel() == 0) return target;
+  if (C10_UNLIKELY(overlap::repeats(target))) at::assert_no_internal_overlap(target);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const at::Tensor source = self.sizes() == target.sizes() ? self : self.expand(target.sizes());
   if (lies_on_dl(source) && lies_on_dl(target)) {

@@ -3,6 +3,8 @@
 
 #include <c10/core/ScalarType.h>
 
+#include <limits>
+
 #include "diopi/types.gen.h"
 
 namespace dl::core {
@@ -56,12 +58,40 @@ inline c10::ScalarType from_diopi(diopiDtype_t dtype) {
   return c10::ScalarType::Undefined;
 }
 
+// The largest number of a floating dtype that the contract has.
+inline double largest_of(c10::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+      return std::numeric_limits<c10::Half>::max();
+    case at::kBFloat16:
+      return std::numeric_limits<c10::BFloat16>::max();
+    case at::kFloat:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
 // A vendor's dtype mask (bit n: diopiDtype_t n) as torch's (bit n: ScalarType n).
 inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
   uint64_t result = 0;
   for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions) && i < 64; ++i) {
     const diopiDtype_t dtype = to_diopi(static_cast<c10::ScalarType>(i));
     if (dtype < 64 && ((dtype_mask >> dtype) & 1) != 0) result |= uint64_t{1} << i;
+  }
+  return result;
+}
+
+// The dtypes that tensors of a device can have and be computed with: the vendor's, and those that it
+// lacks but the CPU, which computes what a vendor lacks, has.
+inline uint64_t supported_types(uint64_t dtype_mask) {
+  uint64_t result = scalar_type_mask(dtype_mask);
+  for (const c10::ScalarType type :
+       {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kUInt16, at::kUInt32,
+        at::kUInt64, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kBool,
+        at::kComplexHalf, at::kComplexFloat, at::kComplexDouble, at::kFloat8_e4m3fn,
+        at::kFloat8_e5m2, at::kFloat8_e4m3fnuz, at::kFloat8_e5m2fnuz}) {
+    result |= uint64_t{1} << static_cast<int>(type);
   }
   return result;
 }

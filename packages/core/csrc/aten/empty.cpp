@@ -1,10 +1,12 @@
 #include "aten/empty.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/native/TensorFactories.h>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
 #include "aten/composed.h"
+#include "aten/deterministic.h"
 #include "memory/allocator.h"
 #include "runtime/device.h"
 
@@ -24,19 +26,24 @@ int checked_device(std::optional<at::Device> where, std::optional<at::Layout> la
   return index;
 }
 
+at::Tensor filled_if_asked(at::Tensor made) {
+  if (C10_UNLIKELY(fills_new_memory())) at::native::fill_empty_deterministic_(made);
+  return made;
+}
+
 at::Tensor empty_memory_format(c10::IntArrayRef sizes, OptionalType type,
                                std::optional<at::Layout> layout, std::optional<at::Device> where,
                                std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
   const DeviceScope scope(checked_device(where, layout, pinned));
-  return at::Tensor(at::detail::empty_generic(sizes, device_allocator(), kDlKeys,
-                                              c10::dtype_or_default(type), format));
+  return filled_if_asked(at::Tensor(at::detail::empty_generic(
+      sizes, device_allocator(), kDlKeys, c10::dtype_or_default(type), format)));
 }
 
 at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, OptionalType type,
                          std::optional<at::Layout> layout, std::optional<at::Device> where,
                          std::optional<bool> pinned) {
-  return empty_strided_on(checked_device(where, layout, pinned), sizes, strides,
-                          c10::dtype_or_default(type));
+  return filled_if_asked(empty_strided_on(checked_device(where, layout, pinned), sizes, strides,
+                                          c10::dtype_or_default(type)));
 }
 
 // A zero that takes no memory: autograd's stand-in for an absent gradient.

@@ -8,10 +8,13 @@
 
 #include <sstream>
 
+#include "aten/boxed_arguments.h"
 #include "aten/call.h"
 #include "aten/fallback_random.h"
+#include "aten/fallback_typed.h"
 #include "aten/host_arguments.h"
 #include "aten/operator_info.h"
+#include "aten/overlap.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -19,29 +22,6 @@ namespace dl::core {
 namespace {
 
 std::atomic<FallbackMode> process_mode{FallbackMode::allow};
-
-bool holds_dl(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.device().type() == kDeviceType;
-}
-
-// Calls `f(tensor, argument index)` for every tensor among the arguments, lists included.
-template <typename F>
-void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F&& f) {
-  for (size_t i = 0; i < count; ++i) {
-    const c10::IValue& value = stack[begin + i];
-    if (value.isTensor()) {
-      f(value.toTensor(), i);
-    } else if (value.isTensorList()) {
-      const auto list = value.toTensorList();
-      for (size_t k = 0; k < list.size(); ++k) f(list.get(k), i);
-    } else if (value.isOptionalTensorList()) {
-      const auto list = value.toOptionalTensorList();
-      for (size_t k = 0; k < list.size(); ++k) {
-        if (const std::optional<at::Tensor> tensor = list.get(k)) f(*tensor, i);
-      }
-    }
-  }
-}
 
 [[noreturn]] void refuse_mixed(const OperatorInfo& info, const c10::OperatorHandle& op,
                                const at::Tensor& other, size_t argument, int device) {
@@ -51,8 +31,10 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
               op.schema().arguments()[argument].name(), " of aten::", info.name, ")");
 }
 
+// CPU scalars may, unless they are written to.
 bool may_stay_on_cpu(const OperatorInfo& info, const at::Tensor& tensor, size_t argument) {
-  return tensor.is_cpu() && (tensor.dim() == 0 || static_cast<int>(argument) == info.cpu_indices);
+  return tensor.is_cpu() && ((tensor.dim() == 0 && !info.writes[argument]) ||
+                             static_cast<int>(argument) == info.cpu_indices);
 }
 
 // A generator of dl brings a call on CPU tensors here.
@@ -125,66 +107,6 @@ void apply_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, s
   }
 }
 
-c10::List<at::Tensor> to_host_list(HostArguments& host, const c10::List<at::Tensor>& list,
-                                   bool written) {
-  c10::List<at::Tensor> result;
-  result.reserve(list.size());
-  for (size_t k = 0; k < list.size(); ++k) {
-    const at::Tensor tensor = list.get(k);
-    result.push_back(holds_dl(tensor) ? host.to_host(tensor, written) : tensor);
-  }
-  return result;
-}
-
-c10::List<std::optional<at::Tensor>> to_host_list(HostArguments& host,
-                                                  const c10::List<std::optional<at::Tensor>>& list,
-                                                  bool written) {
-  c10::List<std::optional<at::Tensor>> result;
-  result.reserve(list.size());
-  for (size_t k = 0; k < list.size(); ++k) {
-    std::optional<at::Tensor> tensor = list.get(k);
-    if (tensor && holds_dl(*tensor)) tensor = host.to_host(*tensor, written);
-    result.push_back(std::move(tensor));
-  }
-  return result;
-}
-
-void replace_arguments(HostArguments& host, const OperatorInfo& info, torch::jit::Stack& stack,
-                       size_t begin, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    c10::IValue& value = stack[begin + i];
-    if (value.isTensor()) {
-      const at::Tensor& tensor = value.toTensor();
-      if (holds_dl(tensor)) {
-        value = host.to_host(tensor, info.writes[i]);
-      } else if (tensor.defined()) {
-        host.note_cpu_input(tensor);
-      }
-    } else if (value.isTensorList()) {
-      value = to_host_list(host, value.toTensorList(), info.writes[i]);
-    } else if (value.isOptionalTensorList()) {
-      value = to_host_list(host, value.toOptionalTensorList(), info.writes[i]);
-    } else if (value.isDevice() && value.toDevice().type() == kDeviceType) {
-      value = c10::Device(c10::kCPU);
-    }
-  }
-}
-
-void replace_outputs(HostArguments& host, torch::jit::Stack& stack, size_t returns) {
-  for (size_t i = stack.size() - returns; i < stack.size(); ++i) {
-    c10::IValue& value = stack[i];
-    if (value.isTensor()) {
-      value = host.to_device(value.toTensor());
-    } else if (value.isTensorList()) {
-      const auto list = value.toTensorList();
-      c10::List<at::Tensor> result;
-      result.reserve(list.size());
-      for (size_t k = 0; k < list.size(); ++k) result.push_back(host.to_device(list.get(k)));
-      value = std::move(result);
-    }
-  }
-}
-
 }  // namespace
 
 void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory_order_relaxed); }
@@ -207,11 +129,35 @@ void reset_fallback_counts() {
   }
 }
 
+void refuse_unsupported(const std::string& overload, int index, const std::string& arguments,
+                        const c10::NotImplementedError& error) {
+  const std::string said = error.what_without_backtrace();
+  // What came from an operator inside this one says it all.
+  if (said.rfind("[dl]", 0) == 0) throw error;
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, "[dl] aten::", overload, " cannot run on dl:", index, " (vendor ",
+      device(index).vendor->name(), ") for ", arguments, ": neither the vendor nor torch's CPU, ",
+      "which computes what the vendor lacks, has a kernel for it; convert to a dtype that has one, ",
+      "such as x.float(). Torch's CPU says: ", said);
+}
+
+FallbackOperator find_operator(const char* overload) {
+  const std::string text = std::string("aten::") + overload;
+  const size_t dot = text.find('.');
+  return find_operator(text.substr(0, dot).c_str(),
+                       dot == std::string::npos ? "" : text.c_str() + dot + 1);
+}
+
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   check_not_forked();
   OperatorInfo& info = operator_info(op);
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
+  if (info.mutates && overlap::are_entangled(info, *stack, begin, count) &&
+      !overlap::is_permitted(op)) {
+    overlap::disentangle(op, c10::DispatchKeySet(), stack);
+    return;
+  }
   const int index = common_device(info, op, *stack, begin, count);
   apply_mode(info, index, *stack, begin, count);
   info.calls.fetch_add(1, std::memory_order_relaxed);
@@ -223,7 +169,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const DeviceScope scope(index);
   const bool staged = !device(index).host_accessible;
-  HostArguments host(index, staged, info.whole_storage);
+  HostArguments host(index, staged ? Twins::copy : Twins::alias, info.whole_storage);
   if (staged) {
     visit_tensors(*stack, begin, count, [&](const at::Tensor& tensor, size_t) {
       if (holds_dl(tensor)) host.survey(tensor);
@@ -233,7 +179,11 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   replace_arguments(host, info, *stack, begin, count);
   {
     const FallbackRandom random(info, *stack, begin, index);
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    try {
+      op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    } catch (const c10::NotImplementedError& error) {
+      refuse_unsupported(info.name, index, host.describe(), error);
+    }
   }
   host.finish();
   replace_outputs(host, *stack, op.schema().returns().size());

@@ -25,6 +25,18 @@ uint64_t next_cpu_seed(const at::Generator& generator) {
   return seed;
 }
 
+std::optional<at::Generator> copy_of_default() {
+  at::Generator cpu = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> guard(cpu.mutex());
+  return cpu.clone();
+}
+
+void restore_default(const at::Generator& saved) {
+  at::Generator cpu = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> guard(cpu.mutex());
+  cpu.set_state(saved.get_state());
+}
+
 }  // namespace
 
 FallbackRandom::FallbackRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin,
@@ -40,19 +52,27 @@ FallbackRandom::FallbackRandom(const OperatorInfo& info, torch::jit::Stack& stac
     argument = at::detail::createCPUGenerator(next_cpu_seed(given));
     return;
   }
-  const at::Generator& cpu = at::detail::getDefaultCPUGenerator();
   const uint64_t seed = next_cpu_seed(default_generator(device));
-  at::Generator mutable_cpu = cpu;
-  const std::lock_guard<std::mutex> guard(mutable_cpu.mutex());
-  saved_default_ = cpu.clone();
-  mutable_cpu.set_current_seed(seed);
+  saved_default_ = copy_of_default();
+  at::Generator cpu = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> guard(cpu.mutex());
+  cpu.set_current_seed(seed);
 }
 
 FallbackRandom::~FallbackRandom() {
-  if (C10_LIKELY(!saved_default_)) return;
-  at::Generator cpu = at::detail::getDefaultCPUGenerator();
-  const std::lock_guard<std::mutex> guard(cpu.mutex());
-  cpu.set_state(saved_default_->get_state());
+  if (C10_UNLIKELY(saved_default_.has_value())) restore_default(*saved_default_);
+}
+
+UnusedRandom::UnusedRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin) {
+  if (info.generator_index >= 0) {
+    stack[begin + info.generator_index] = at::detail::createCPUGenerator();
+  } else if (info.random) {
+    saved_default_ = copy_of_default();
+  }
+}
+
+UnusedRandom::~UnusedRandom() {
+  if (saved_default_) restore_default(*saved_default_);
 }
 
 }  // namespace dl::core

@@ -26,4 +26,17 @@ class FallbackRandom {
   std::optional<at::Generator> saved_default_;
 };
 
+// For the duration of a CPU kernel whose results nobody sees: it draws from a generator of no
+// account, and no other one advances.
+class UnusedRandom {
+ public:
+  UnusedRandom(const OperatorInfo& info, torch::jit::Stack& stack, size_t begin);
+  ~UnusedRandom();
+  UnusedRandom(const UnusedRandom&) = delete;
+  UnusedRandom& operator=(const UnusedRandom&) = delete;
+
+ private:
+  std::optional<at::Generator> saved_default_;
+};
+
 }  // namespace dl::core

@@ -54,28 +54,28 @@ template <typename Return, typename... Args>
 inline constexpr bool kSupported =
     IsResult<Return>::value && ((kTensor<Args> || kOptionalTensor<Args> || kPlain<Args>) && ...);
 
-// The dl device of all tensors, CPU scalars aside; -1 when they have none in common.
+// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in common.
 class CommonDevice {
  public:
-  template <typename T>
+  template <bool written, typename T>
   void see(const T& argument) {
     if constexpr (kTensor<T>) {
-      see_tensor(argument);
+      see_tensor(argument, written);
     } else if constexpr (kOptionalTensor<T>) {
-      if (argument) see_tensor(*argument);
+      if (argument) see_tensor(*argument, written);
     }
   }
   int index() const { return mixed_ ? -1 : index_; }
 
  private:
-  void see_tensor(const at::Tensor& tensor) {
+  void see_tensor(const at::Tensor& tensor, bool written) {
     if (!tensor.defined()) return;
     const c10::Device where = tensor.device();
     if (where.type() == kDeviceType) {
       mixed_ |= index_ >= 0 && index_ != where.index();
       index_ = where.index();
     } else {
-      mixed_ |= !(where.is_cpu() && tensor.dim() == 0);
+      mixed_ |= written || !(where.is_cpu() && tensor.dim() == 0);
     }
   }
 
@@ -161,6 +161,9 @@ inline FallbackOperator find_operator(const char* name, const char* overload) {
   return {handle, operator_info(handle)};
 }
 
+// By its name and overload, "add.Tensor". Takes a while: for what is rare.
+FallbackOperator find_operator(const char* overload);
+
 template <typename Signature>
 struct TypedFallback;
 
@@ -169,7 +172,7 @@ struct TypedFallback<Return(Args...)> {
   static Return call(const FallbackOperator& op, Args... args) {
     if constexpr (typed::kSupported<Return, Args...>) {
       typed::CommonDevice common;
-      (common.see(args), ...);
+      (common.see<std::is_same_v<Args, at::Tensor&>>(args), ...);
       if (C10_LIKELY(typed::possible(op.info, common.index())))
         return unboxed(std::index_sequence_for<Args...>(), op, common.index(), args...);
     }
@@ -189,13 +192,17 @@ struct TypedFallback<Return(Args...)> {
     const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
     const DeviceScope scope(index);
-    HostArguments host(index, false, false);
+    HostArguments host(index, Twins::alias, false);
     host.begin();
     // Braces evaluate from left to right.
     std::tuple<typed::Held<Args>...> held{typed::hold<Args>(host, args, info.writes[Position])...};
     const auto run = [&](typed::Held<Args>&... each) -> Return {
-      return op.handle.typed<Return(Args...)>().redispatch(
-          c10::DispatchKeySet(c10::DispatchKey::CPU), static_cast<Args>(each)...);
+      try {
+        return op.handle.typed<Return(Args...)>().redispatch(
+            c10::DispatchKeySet(c10::DispatchKey::CPU), static_cast<Args>(each)...);
+      } catch (const c10::NotImplementedError& error) {
+        refuse_unsupported(info.name, index, host.describe(), error);
+      }
     };
     if constexpr (std::is_reference_v<Return>) {
       const at::Tensor& result = std::apply(run, held);

@@ -102,6 +102,10 @@ inline diopiScalar_t to_scalar(const at::Scalar& value) {
   } else if (value.isBoolean()) {
     result.stype = diopi_dtype_bool;
     result.ival = value.toBool() ? 1 : 0;
+  } else if (value.type() == c10::ScalarType::UInt64) {
+    // Beyond what an int64 holds: the same bits.
+    result.stype = diopi_dtype_uint64;
+    result.ival = static_cast<int64_t>(value.toUInt64());
   } else {
     result.stype = diopi_dtype_int64;
     result.ival = value.toLong();

@@ -74,18 +74,16 @@ void HostArguments::note_cpu_input(const at::Tensor& tensor) {
 }
 
 void HostArguments::begin() {
-  if (!staged_) {
-    wait_for(device_);
-    return;
-  }
   for (Twin& twin : twins_) make_staged(twin);
-  wait_for(device_);
+  if (kind_ != Twins::blank) wait_for(device_);
 }
 
 void HostArguments::make_staged(Twin& twin) {
   const size_t bytes = twin.last - twin.first;
   at::DataPtr memory = c10::GetCPUAllocator()->allocate(bytes);
-  if (bytes > 0) {
+  if (kind_ == Twins::blank) {
+    std::memset(memory.get(), 0, bytes);
+  } else if (bytes > 0) {
     copy_to_host(device_, memory.get(), static_cast<const char*>(twin.original.data()) + twin.first,
                  bytes);
   }
@@ -143,7 +141,7 @@ HostArguments::~HostArguments() {
 void HostArguments::carry_resize(Twin& twin) {
   auto* host = twin.host.unsafeGetStorageImpl();
   if (C10_LIKELY(host->data() == twin.data && host->nbytes() == twin.bytes)) {
-    if (staged_ && twin.written && twin.bytes > 0) {
+    if (kind_ == Twins::copy && twin.written && twin.bytes > 0) {
       copy_to_device(device_, static_cast<char*>(twin.original.mutable_data()) + twin.first,
                      twin.data, twin.bytes);
     }
@@ -199,6 +197,15 @@ void HostArguments::finish() {
   for (const Argument& argument : arguments_) {
     if (twins_[argument.twin].written) carry_geometry(argument);
   }
+}
+
+std::string HostArguments::describe() const {
+  std::string text;
+  for (const Argument& argument : arguments_) {
+    text += c10::str(text.empty() ? "" : ", ", argument.original.scalar_type(),
+                     argument.original.sizes());
+  }
+  return text;
 }
 
 // The device's counterpart of a CPU storage that is no twin: the storage itself, handed over, or a

@@ -10,20 +10,25 @@
 
 namespace dl::core {
 
+enum class Twins {
+  alias,  // the memory itself, which has to be host-accessible
+  copy,   // copied to the host and back
+  blank,  // zeros, for a call whose results nobody sees
+};
+
 // Every distinct dl storage among the arguments gets one *twin*: a CPU storage over the same bytes
 // (aliased) or over a copy of them (staged). Tensors that share a storage share its twin, so
 // aliasing between arguments holds. After the call, resizes and replaced storages are carried back,
 // outputs that view a twin become views of the original, and new CPU tensors become dl tensors.
 class HostArguments {
  public:
-  // `staged` copies; otherwise the memory is aliased, which needs a host-accessible device.
-  HostArguments(int device, bool staged, bool whole_storage)
-      : device_(device), staged_(staged), whole_storage_(whole_storage) {}
+  HostArguments(int device, Twins twins, bool whole_storage)
+      : device_(device), kind_(twins), whole_storage_(whole_storage) {}
   ~HostArguments();
   HostArguments(const HostArguments&) = delete;
   HostArguments& operator=(const HostArguments&) = delete;
 
-  // First pass, staged only: which part of each storage is needed.
+  // First pass, where twins are memory of their own: which part of each storage is needed.
   void survey(const at::Tensor& tensor);
   // A CPU input's storage must not be adopted should an output view it.
   void note_cpu_input(const at::Tensor& tensor);
@@ -33,6 +38,8 @@ class HostArguments {
   at::Tensor to_host(const at::Tensor& tensor, bool written);
   // After the call: carries storage changes and staged writes back.
   void finish();
+  // The dl tensors, in a word each: Float[2, 3].
+  std::string describe() const;
   // An output as the caller shall see it.
   at::Tensor to_device(const at::Tensor& output);
 
@@ -42,7 +49,7 @@ class HostArguments {
     c10::Storage host;
     void* data = nullptr;  // of the twin before the call
     size_t bytes = 0;
-    size_t first = 0;  // staged: the part [first, last) of the original
+    size_t first = 0;  // of memory of its own: the part [first, last) of the original
     size_t last = 0;
     bool written = false;
   };
@@ -64,7 +71,7 @@ class HostArguments {
   c10::Storage to_device_storage(const c10::Storage& host);
 
   int device_;
-  bool staged_;
+  Twins kind_;
   bool whole_storage_;
   c10::SmallVector<Twin, 4> twins_;
   c10::SmallVector<Argument, 6> arguments_;

@@ -39,6 +39,7 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
     const auto& argument = schema.arguments()[i];
     const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     info->writes.push_back(declared || writes_silently(info->name, argument.name()));
+    info->mutates |= info->writes.back();
     if (indexes && argument.name() == "indices") info->cpu_indices = static_cast<int>(i);
     if (argument.type()->str().find("Generator") != std::string::npos)
       info->generator_index = static_cast<int>(i);

@@ -16,6 +16,7 @@ struct OperatorInfo {
   int cpu_indices = -1;        // the argument whose tensors may stay on the CPU, as with CUDA
   bool whole_storage = false;  // looks beyond the span of its arguments
   std::vector<bool> writes;    // per argument
+  bool mutates = false;        // writes to one or more
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> nanoseconds{0};
   std::atomic<bool> warned{false};

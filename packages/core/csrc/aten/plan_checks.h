@@ -40,6 +40,9 @@ inline int64_t wrapped(const Tensor& self, int64_t dim) {
   return dim < 0 ? dim + count_of(self) : dim;
 }
 
+// Whether torch converts the number to the dtype without a complaint.
+bool holds(c10::ScalarType type, const at::Scalar& value);
+
 inline bool floating(const Tensor& tensor) { return c10::isFloatingType(tensor.scalar_type()); }
 
 }  // namespace dl::core::plans

@@ -8,6 +8,12 @@
 #include "aten/plans.h"
 
 namespace dl::core {
+
+// How far torch lets values be drawn to 0.
+inline bool is_shrinkage(c10::ScalarType type, const at::Scalar& bound) {
+  return bound.toDouble() >= 0 && bound.toDouble() <= largest_of(type);
+}
+
 namespace composed {
 
 Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale);

@@ -1,5 +1,9 @@
 // Plans of indexing, concatenation, and operators that write in place.
+#include <ATen/Dispatch_v2.h>
+#include <c10/util/overflows.h>
+
 #include <algorithm>
+#include <type_traits>
 
 #include "aten/plan_checks.h"
 
@@ -19,6 +23,22 @@ bool writable(const Tensor& self) {
 }
 
 }  // namespace
+
+bool holds(c10::ScalarType type, const at::Scalar& value) {
+  if (c10::isComplexType(type) || value.isComplex()) return false;
+  if (value.type() == at::kUInt64) return type == at::kUInt64;
+  bool fits = type == at::kBool;
+  const auto check = [&]<typename T>(T) {
+    fits = value.isFloatingPoint() ? !c10::overflows<T, double>(value.toDouble())
+                                   : !c10::overflows<T, int64_t>(value.toLong());
+  };
+  AT_DISPATCH_V2(type, "holds", AT_WRAP([&] {
+                   if constexpr (!std::is_same_v<scalar_t, bool>) check(scalar_t{});
+                 }),
+                 AT_EXPAND(AT_ALL_TYPES), at::kHalf, at::kBFloat16, at::kBool, at::kUInt16,
+                 at::kUInt32, at::kUInt64);
+  return fits;
+}
 
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse) {
   if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2)
@@ -139,7 +159,7 @@ bool written(DirectPlan& plan, const Tensor& self) {
 }
 
 bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
-  if (c10::isComplexType(self.scalar_type()) || value.isComplex()) return false;
+  if (!alike(self) || !holds(self.scalar_type(), value)) return false;
   // The contract's numbers end with int64; torch has this type for those above.
   if (value.type() == at::kUInt64) return false;
   // A whole number that every integer type holds is the same in any of them; torch's own message

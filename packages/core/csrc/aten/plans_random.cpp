@@ -79,12 +79,8 @@ bool drawn_like_both(DirectPlan& plan, const Tensor& first, const Tensor& second
 }
 
 bool uniform(DirectPlan& plan, const Tensor& self, double from, double to) {
-  // The width of the range has to be a number of the dtype, or torch refuses.
-  double most = std::numeric_limits<double>::max();
-  if (self.scalar_type() == at::kFloat) most = std::numeric_limits<float>::max();
-  if (self.scalar_type() == at::kHalf) most = std::numeric_limits<c10::Half>::max();
-  if (self.scalar_type() == at::kBFloat16) most = std::numeric_limits<c10::BFloat16>::max();
-  return from >= -most && to <= most && from <= to && to - from <= most &&
+  const double most = largest_of(self.scalar_type());
+  return from >= -most && from <= to && to <= most && to - from <= most &&
          random_floating(plan, self);
 }
 

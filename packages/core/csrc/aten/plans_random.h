@@ -8,7 +8,7 @@ namespace dl::core::plans {
 // Outputs like an operand, or like two that broadcast, all floating.
 bool drawn_like(DirectPlan& plan, const Tensor& model);
 bool drawn_like_both(DirectPlan& plan, const Tensor& first, const Tensor& second);
-// Bounds that torch accepts.
+// A range that the dtype holds, its width too.
 bool uniform(DirectPlan& plan, const Tensor& self, double from, double to);
 bool chances(DirectPlan& plan, const Tensor& self, const Tensor& p);
 // Bounds that the dtype holds exactly.

@@ -23,8 +23,8 @@ bool set_dim(DirectPlan& plan, const Tensor& self, int64_t dim) {
 bool apart(const Tensor& written, const Tensor& read) { return !written.is_alias_of(read); }
 
 bool fits(const Tensor& self, const at::Scalar& value) {
-  if (c10::isComplexType(self.scalar_type()) || value.isComplex()) return false;
-  return c10::isFloatingType(self.scalar_type()) || value.isIntegral(true);
+  return holds(self.scalar_type(), value) &&
+         (c10::isFloatingType(self.scalar_type()) || value.isIntegral(true));
 }
 
 bool indexed(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index) {

@@ -1,5 +1,6 @@
 // Random permutations: the only random operator whose out= form has no functional counterpart with
 // the same arguments.
+#include "aten/resize_output.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -49,6 +50,11 @@ bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) 
 }
 
 at::Tensor& randperm_out(int64_t n, OptionalGenerator generator, at::Tensor& out) {
+  // Nothing is drawn: torch takes any generator.
+  if (n == 0) {
+    at::native::resize_output(out, {0});
+    return out;
+  }
   if (run_native(n, generator, out)) return out;
   static const auto op = find_operator("aten::randperm", "generator_out");
   return TypedFallback<at::Tensor&(int64_t, OptionalGenerator, at::Tensor&)>::call(op, n, generator,
@@ -58,7 +64,7 @@ at::Tensor& randperm_out(int64_t n, OptionalGenerator generator, at::Tensor& out
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("randperm.generator_out", TORCH_FN(randperm_out));
+  DL_KERNEL("randperm.generator_out", randperm_out);
 }
 
 }  // namespace dl::core

@@ -3,11 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/ResizeCommon.h>
 #include <ATen/ops/_lazy_clone_native.h>
 #include <ATen/ops/set_native.h>
 #include <torch/library.h>
 
 #include "aten/composed.h"
+#include "aten/deterministic.h"
 #include "memory/allocator.h"
 #include "memory/sharing.h"
 #include "runtime/device.h"
@@ -25,8 +27,10 @@ const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
   if (numel > 0) {
     const size_t bytes = (impl->storage_offset() + numel) * impl->itemsize();
     const c10::Storage& storage = impl->unsafe_storage();
+    const auto before = static_cast<int64_t>(storage.nbytes());
     if (bytes > storage.nbytes())
       at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+    if (C10_UNLIKELY(fills_new_memory())) at::native::fill_resize_deterministic_(self, before);
   }
   impl->set_sizes_contiguous(sizes);
   if (format && *format != at::MemoryFormat::Preserve) impl->empty_tensor_restride(*format);

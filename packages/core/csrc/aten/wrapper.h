@@ -10,6 +10,7 @@
 #include "aten/elementwise.h"
 #include "aten/fallback_typed.h"
 #include "aten/generator_handle.h"
+#include "aten/kernel.h"
 #include "aten/plans.h"
 
 namespace dl::core {

@@ -22,6 +22,7 @@ struct Device {
   bool host_accessible = false;
   bool synchronous = false;
   bool any_host_pointer = false;
+  bool reference = false;  // a CPU, not an accelerator
 
   dl_function_t function(Op op) const { return vendor->function(op); }
   dl_device_properties_t properties() const;

@@ -61,7 +61,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     const auto properties = device(device_or_current(target.index())).properties();
     // A vendor that does not tell may have any; so says a capability that nobody has set.
     if (properties.dtype_mask != 0)
-      capability.capability_data.capability_bits = scalar_type_mask(properties.dtype_mask);
+      capability.capability_data.capability_bits = supported_types(properties.dtype_mask);
     return capability;
   }
 

@@ -15,9 +15,8 @@ namespace {
 
 using IndexList = c10::List<std::optional<at::Tensor>>;
 
-bool is_mask(const at::Tensor& index) {
-  return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
-}
+// Masks of bytes are deprecated: torch's own kernel says so.
+bool is_mask(const at::Tensor& index) { return index.scalar_type() == at::kBool; }
 
 // The dimensions of `self` that the mask covers from `dim` on.
 bool covers(const at::Tensor& mask, const at::Tensor& self, int64_t dim) {
@@ -130,8 +129,8 @@ at::Tensor& index_put(at::Tensor& self, const IndexList& indices, const at::Tens
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("index.Tensor", TORCH_FN(index_tensor));
-  library.impl("_index_put_impl_", TORCH_FN(index_put));
+  DL_KERNEL("index.Tensor", index_tensor);
+  DL_KERNEL("_index_put_impl_", index_put);
   DL_COMPOSED("index.Tensor_out", index_out);
 }
 

@@ -185,7 +185,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> overrideable_backward
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_scaled_dot_product_flash_attention_for_cpu", TORCH_FN(flash_attention));
+  DL_KERNEL("_scaled_dot_product_flash_attention_for_cpu", flash_attention);
   library.impl("_scaled_dot_product_flash_attention_for_cpu_backward",
                TORCH_FN(flash_attention_backward));
   DL_COMPOSED("_scaled_dot_product_fused_attention_overrideable", overrideable);

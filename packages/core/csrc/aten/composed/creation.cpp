@@ -46,6 +46,8 @@ std::optional<int64_t> arange_count(const Scalar& start, const Scalar& end, cons
     if (__builtin_sub_overflow(end.toLong(), start.toLong(), &span)) return std::nullopt;
     count = static_cast<double>((span + n - sign) / n);
   }
+  // In whole numbers a step below one is none.
+  if (c10::isIntegralType(type, false) && std::trunc(width) == 0) return std::nullopt;
   if (count < 0 || count >= 9e18) return std::nullopt;
   return static_cast<int64_t>(count);
 }
@@ -141,8 +143,8 @@ Tensor& eye_m_out(int64_t n, int64_t m, Tensor& out) { return eye_of(n, m, out);
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("arange.start_out", TORCH_FN(arange_out));
-  library.impl("linspace.out", TORCH_FN(linspace_out));
+  DL_KERNEL("arange.start_out", arange_out);
+  DL_KERNEL("linspace.out", linspace_out);
   DL_COMPOSED("range.out", range_out);
   DL_COMPOSED("logspace.out", logspace_out);
   DL_COMPOSED("eye.out", eye_out);

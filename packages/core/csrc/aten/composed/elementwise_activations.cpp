@@ -55,8 +55,9 @@ Tensor shrink_backward(const Tensor& grad, const Tensor& x, const Scalar& bound)
   return grad.masked_fill(x.lt(-bound).logical_or_(x.gt(bound)).logical_not_(), 0);
 }
 Tensor softshrink(const Tensor& x, const Scalar& bound) {
-  TORCH_CHECK(bound.toDouble() >= 0, "lambda must be greater or equal to 0, but found to be ",
-              bound.toDouble(), ".");
+  TORCH_CHECK(is_shrinkage(x.scalar_type(), bound), "lambda must be in range [0, ",
+              largest_of(x.scalar_type()), "] for input dtype ", x.scalar_type(), ", but found ",
+              bound.toDouble());
   const Tensor inside = x.ge(-bound).logical_and_(x.le(bound));
   return at::where(x.gt(bound), x.sub(bound), x.add(bound)).masked_fill_(inside, 0);
 }

@@ -86,6 +86,28 @@ using Xlogy = Binary<xlogy, Promotion::floating, "xlogy", "Tensor", "OutTensor">
 using Heaviside = Binary<heaviside, Promotion::same, "heaviside">;
 using LogicalXor = Binary<logical_xor, Promotion::comparison, "logical_xor">;
 
+// Torch promotes for all but this one.
+void check_heaviside(const Tensor& self, const Tensor& values) {
+  TORCH_CHECK(!self.is_complex() && !values.is_complex(),
+              "heaviside is not yet implemented for complex tensors.");
+  TORCH_CHECK(self.dtype() == values.dtype(),
+              "heaviside is not yet implemented for tensors with different dtypes.");
+}
+Tensor heaviside_of(const Tensor& self, const Tensor& values) {
+  check_heaviside(self, values);
+  return Heaviside::functional(self, values);
+}
+Tensor& heaviside_out(const Tensor& self, const Tensor& values, Tensor& out) {
+  check_heaviside(self, values);
+  TORCH_CHECK(out.dtype() == self.dtype(),
+              "heaviside is not yet implemented for tensors with different dtypes.");
+  return Heaviside::out(self, values, out);
+}
+Tensor& heaviside_inplace(Tensor& self, const Tensor& values) {
+  check_heaviside(self, values);
+  return Heaviside::inplace(self, values);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -109,9 +131,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("xlogy.Tensor", Xlogy::functional);
   DL_COMPOSED("xlogy.OutTensor", Xlogy::out);
   DL_COMPOSED("xlogy_.Tensor", Xlogy::inplace);
-  DL_COMPOSED("heaviside", Heaviside::functional);
-  DL_COMPOSED("heaviside.out", Heaviside::out);
-  DL_COMPOSED("heaviside_", Heaviside::inplace);
+  DL_COMPOSED("heaviside", heaviside_of);
+  DL_COMPOSED("heaviside.out", heaviside_out);
+  DL_COMPOSED("heaviside_", heaviside_inplace);
   DL_COMPOSED("logical_xor", LogicalXor::functional);
   DL_COMPOSED("logical_xor.out", LogicalXor::out);
   DL_COMPOSED("logical_xor_", LogicalXor::inplace);

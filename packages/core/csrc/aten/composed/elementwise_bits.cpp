@@ -21,8 +21,15 @@ Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
 
 Tensor power_of_two(const Tensor& exponent) { return at::pow(wrapped(2), exponent); }
 
+void check_shift(const char* name, const Tensor& a) {
+  TORCH_CHECK_NOT_IMPLEMENTED(c10::isIntegralType(a.scalar_type(), false), "[dl] \"", name,
+                              "\" not implemented for '", a.scalar_type(),
+                              "': only integers have bits to shift; multiply or divide by a power ",
+                              "of two instead.");
+}
+
 Tensor left_shift(const Tensor& a, const Tensor& b) {
-  if (a.is_floating_point()) return a.mul(power_of_two(b));
+  check_shift("lshift", a);
   const int64_t bits = 8 * a.element_size();
   const Tensor beyond = b.lt(0).logical_or_(b.ge(bits));
   return a.mul(power_of_two(b.clamp(0, bits - 1))).masked_fill_(beyond, 0);
@@ -30,7 +37,7 @@ Tensor left_shift(const Tensor& a, const Tensor& b) {
 
 // Beyond the width only the sign is left.
 Tensor right_shift(const Tensor& a, const Tensor& b) {
-  if (a.is_floating_point()) return a.div(power_of_two(b));
+  check_shift("rshift", a);
   const int64_t largest = 8 * a.element_size() - (a.scalar_type() == at::kByte ? 1 : 2);
   const Tensor beyond = b.lt(0).logical_or_(b.gt(largest));
   const Tensor inside = at::div(a, power_of_two(b.clamp(0, largest)), "floor");

@@ -60,14 +60,6 @@ Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor trunc_of(const Tensor& x);
 
-// Text as a template argument.
-template <size_t N>
-struct Text {
-  char value[N];
-  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
-  constexpr Text(const char (&text)[N]) { std::copy_n(text, N, value); }
-};
-
 // The operators `name`.`overload`, `name`.`out_overload` and `name`_.`overload`.
 template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
           typename Body = decltype(body)>

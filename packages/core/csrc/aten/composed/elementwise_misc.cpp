@@ -131,7 +131,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("isin.Tensor_Scalar_out", isin_number_out);
   DL_COMPOSED("isin.Scalar_Tensor", number_isin);
   DL_COMPOSED("isin.Scalar_Tensor_out", number_isin_out);
-  library.impl("equal", TORCH_FN(equal));
+  DL_KERNEL("equal", equal);
   DL_COMPOSED("is_set_to", is_set_to);
   DL_COMPOSED("_add_relu.Tensor", add_relu);
   DL_COMPOSED("_add_relu.out", add_relu_out);

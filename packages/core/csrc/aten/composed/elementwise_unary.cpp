@@ -145,6 +145,23 @@ using Trunc = Unary<trunc_of, Promotion::same, "trunc">;
 using Frac = Unary<frac, Promotion::same, "frac">;
 using Round = Unary<round, Promotion::same, "round">;
 using RoundDecimals = Unary<round_decimals, Promotion::same, "round", "decimals", "decimals_out">;
+
+void check_truth(const char* name, const Tensor& out) {
+  TORCH_CHECK(out.scalar_type() == at::kBool, name, " does not support non-boolean outputs.");
+}
+Tensor& isposinf_out(const Tensor& self, Tensor& out) {
+  check_truth("isposinf", out);
+  return IsPosInf::out(self, out);
+}
+Tensor& isneginf_out(const Tensor& self, Tensor& out) {
+  check_truth("isneginf", out);
+  return IsNegInf::out(self, out);
+}
+Tensor& signbit_out(const Tensor& self, Tensor& out) {
+  check_truth("signbit", out);
+  return Signbit::out(self, out);
+}
+
 using Exp2 = Unary<exp2, Promotion::floating, "exp2">;
 using Sinc = Unary<sinc, Promotion::floating, "sinc">;
 using Erfc = Unary<erfc, Promotion::floating, "erfc">;
@@ -157,12 +174,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("logical_not.out", LogicalNot::out);
   DL_COMPOSED("logical_not_", LogicalNot::inplace);
   DL_COMPOSED("isposinf", IsPosInf::functional);
-  DL_COMPOSED("isposinf.out", IsPosInf::out);
+  DL_COMPOSED("isposinf.out", isposinf_out);
   DL_COMPOSED("isneginf", IsNegInf::functional);
-  DL_COMPOSED("isneginf.out", IsNegInf::out);
+  DL_COMPOSED("isneginf.out", isneginf_out);
   DL_COMPOSED("isnan", isnan);
   DL_COMPOSED("signbit", Signbit::functional);
-  DL_COMPOSED("signbit.out", Signbit::out);
+  DL_COMPOSED("signbit.out", signbit_out);
   DL_COMPOSED("trunc", Trunc::functional);
   DL_COMPOSED("trunc.out", Trunc::out);
   DL_COMPOSED("trunc_", Trunc::inplace);

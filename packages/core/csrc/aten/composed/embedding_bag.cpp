@@ -121,6 +121,7 @@ Tensor dense_backward(const Tensor& grad, const Tensor& given_indices, const Ten
   const Tensor indices = given_indices.to(at::kLong);
   Tensor result = at::zeros({num_weights, grad.size(1)}, grad.options());
   if (mode == kMax) {
+    if (wants_fixed_order(grad)) alert_open_order("_embedding_bag_backward with mode='max'");
     const Tensor counted = grad.masked_fill(sizes.eq(0).unsqueeze(1), 0);
     return result.scatter_add_(0, winners.to(at::kLong), counted);
   }

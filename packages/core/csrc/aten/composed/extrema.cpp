@@ -41,9 +41,9 @@ at::Tensor amin(const at::Tensor& self, at::IntArrayRef dims, bool keepdim) {
 }
 
 at::Tensor& amin_out(const at::Tensor& self, at::IntArrayRef dims, bool keepdim, at::Tensor& out) {
-  TORCH_CHECK(out.scalar_type() == self.scalar_type(), "amin: the input is ", self.scalar_type(),
-              " and out is ", out.scalar_type(),
-              "; Expected the dtype for input and out to match.");
+  TORCH_CHECK(out.scalar_type() == self.scalar_type(),
+              "Expected the dtype for input and out to match, but got ", self.scalar_type(),
+              " for input's dtype and ", out.scalar_type(), " for out's dtype.");
   return write_to(out, core::amin(self, dims, keepdim), "amin");
 }
 
@@ -61,9 +61,10 @@ Pair aminmax(const at::Tensor& self, std::optional<int64_t> dim, bool keepdim) {
 
 std::tuple<at::Tensor&, at::Tensor&> aminmax_out(const at::Tensor& self, std::optional<int64_t> dim,
                                                  bool keepdim, at::Tensor& min, at::Tensor& max) {
-  TORCH_CHECK(min.scalar_type() == self.scalar_type() && max.scalar_type() == self.scalar_type(),
-              "aminmax: Expected out tensors to have dtype ", self.scalar_type(), ", but got ",
-              min.scalar_type(), " and ", max.scalar_type(), ".");
+  for (const at::Tensor* out : {&min, &max}) {
+    TORCH_CHECK(out->dtype() == self.dtype(), "Expected out tensor to have dtype ", self.dtype(),
+                ", but got ", out->dtype(), " instead");
+  }
   const Pair found = core::aminmax(self, dim, keepdim);
   write_to(min, std::get<0>(found), "aminmax");
   write_to(max, std::get<1>(found), "aminmax");

@@ -52,6 +52,7 @@ at::Tensor bincount(const at::Tensor& self, const OptionalTensor& weights, int64
                                           weights->device() == self.device()));
   if (!takes || at::min(self).item<int64_t>() < 0)
     return on_cpu<decltype(bincount)>("aten::bincount", "", self, weights, minlength);
+  if (given(weights) && wants_fixed_order(self)) alert_open_order("bincount");
   const int64_t bins = std::max(at::max(self).item<int64_t>() + 1, minlength);
   const at::Tensor sums = tally(self.to(at::kLong), weights, bins);
   if (!given(weights)) return sums.to(at::kLong);
@@ -71,20 +72,24 @@ bool bounds_of(const at::Tensor& self, double& low, double& high) {
   return std::isfinite(low) && std::isfinite(high) && low < high;
 }
 
+// Of integers too, as with CUDA; torch's CPU has no kernel for them.
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
                  const at::Scalar& max) {
   double low = 0, high = 0;
-  const bool takes = self.is_floating_point() && bins > 0 && !min.isComplex() && !max.isComplex();
+  const bool counts = self.is_floating_point() || at::isIntegralType(self.scalar_type(), false);
+  const bool takes = counts && bins > 0 && !min.isComplex() && !max.isComplex();
   if (takes) {
     low = min.toDouble();
     high = max.toDouble();
   }
   if (!takes || !bounds_of(self, low, high))
     return on_cpu<decltype(histc)>("aten::histc", "", self, bins, min, max);
-  const at::Tensor inside = at::logical_and(at::ge(self, low), at::le(self, high));
+  // Integers are exact in double up to 2^53, and so far apart beyond that bins are wider.
+  const at::Tensor values = self.is_floating_point() ? self : self.to(at::kDouble);
+  const at::Tensor inside = at::logical_and(at::ge(values, low), at::le(values, high));
   // Elements outside, NaN among them, are sent to the first bin with no weight.
   const at::Tensor shifted =
-      at::where(inside, at::sub(self, low), at::scalar_tensor(0, self.options()));
+      at::where(inside, at::sub(values, low), at::scalar_tensor(0, values.options()));
   const at::Tensor bin =
       at::clamp(at::div(at::mul(shifted, bins), high - low).to(at::kLong), 0, bins - 1);
   return tally(bin, inside, bins).to(self.scalar_type());
@@ -158,6 +163,18 @@ Pair histogram_even(const at::Tensor& self, int64_t bins, Range range, const Opt
   return counted(self, edges, weight, density);
 }
 
+// As torch: what is given holds the dtype of the data.
+void check_histogram(const at::Tensor& self, const at::Tensor& hist, const at::Tensor& edges) {
+  TORCH_CHECK(hist.dtype() == self.dtype(),
+              "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
+              "input ",
+              self.dtype(), " and hist ", hist.dtype());
+  TORCH_CHECK(edges.dtype() == self.dtype(),
+              "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but "
+              "got input ",
+              self.dtype(), " and bin_edges ", edges.dtype());
+}
+
 References write_histogram(const Pair& made, at::Tensor& hist, at::Tensor& edges) {
   write_to(hist, std::get<0>(made), "histogram");
   write_to(edges, std::get<1>(made), "histogram");
@@ -167,12 +184,14 @@ References write_histogram(const Pair& made, at::Tensor& hist, at::Tensor& edges
 References histogram_out(const at::Tensor& self, const at::Tensor& bins,
                          const OptionalTensor& weight, bool density, at::Tensor& hist,
                          at::Tensor& edges) {
+  check_histogram(self, hist, edges);
   return write_histogram(core::histogram(self, bins, weight, density), hist, edges);
 }
 
 References histogram_even_out(const at::Tensor& self, int64_t bins, Range range,
                               const OptionalTensor& weight, bool density, at::Tensor& hist,
                               at::Tensor& edges) {
+  check_histogram(self, hist, edges);
   return write_histogram(histogram_even(self, bins, range, weight, density), hist, edges);
 }
 

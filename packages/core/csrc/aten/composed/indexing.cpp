@@ -1,4 +1,5 @@
 // Picking and putting elements by their number or a mask, from advanced indexing.
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cumsum.h>
 #include <ATen/ops/full.h>
@@ -64,6 +65,8 @@ Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accum
   at::assert_no_internal_overlap(self);
   at::assert_no_overlap(self, index);
   at::assert_no_overlap(self, source);
+  // Open where an index repeats; sums of a CPU reference are not.
+  if (!accumulate || wants_fixed_order(self)) at::globalContext().alertNotDeterministic("put_");
   if (index.numel() == 0) return self;
   return write_flat(self, [&](Tensor& flat) {
     flat.index_put_(Indices({index.reshape({-1})}), source.reshape({-1}), accumulate);
@@ -121,8 +124,6 @@ Tensor& nonzero_static_out(const Tensor& self, int64_t size, int64_t fill_value,
 Tensor& fill_from(Tensor& self, const Tensor& value) {
   TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
               value.dim(), " dimensions.");
-  // A copy, for `value` may be a part of `self`.
-  if (self.is_alias_of(value)) return self.copy_(value.clone());
   return self.copy_(value);
 }
 

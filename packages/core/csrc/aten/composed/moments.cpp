@@ -63,7 +63,9 @@ Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correc
 
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
-  if (!is_real(self))
+  // Of numbers that may be none, a sum in whole numbers is not defined.
+  const bool whole = dtype && c10::isIntegralType(*dtype, true);
+  if (!is_real(self) || (whole && self.is_floating_point()))
     return on_cpu<decltype(nansum)>("aten::nansum", "", self, dims, keepdim, dtype);
   if (!self.is_floating_point()) return at::sum(self, dims, keepdim, dtype);
   const at::Tensor zero = at::scalar_tensor(0, self.options());
@@ -72,6 +74,7 @@ at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool kee
 
 at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                        std::optional<at::ScalarType> dtype, at::Tensor& out) {
+  TORCH_CHECK(!dtype || *dtype == out.scalar_type(), "Provided dtype must match dtype of result");
   return write_to(out, core::nansum(self, dims, keepdim, dtype ? *dtype : out.scalar_type()),
                   "nansum");
 }

@@ -108,11 +108,13 @@ References median_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Ten
 
 References median_dim_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
                           at::Tensor& indices) {
+  if (wants_fixed_order(self)) alert_open_order("median with indices");
   return median_out(self, dim, keepdim, values, indices, "aten::median", median_along);
 }
 
 References nanmedian_dim_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Tensor& values,
                              at::Tensor& indices) {
+  if (wants_fixed_order(self)) alert_open_order("nanmedian with indices");
   return median_out(self, dim, keepdim, values, indices, "aten::nanmedian", nanmedian_along);
 }
 

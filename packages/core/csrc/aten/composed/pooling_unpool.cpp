@@ -1,4 +1,5 @@
 // The inverse of pooling with maxima: values go back to where they were taken.
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
@@ -26,6 +27,9 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
     if (size < 1) return {};
     shape.push_back(size);
   }
+  // Open where two maxima go to one place, on every device.
+  at::globalContext().alertNotDeterministic(
+      c10::str("max_unpooling", spatial, "d_forward_out"));
   const at::Tensor flat = at::zeros(shape, self.options()).flatten(-spatial);
   return at::scatter(flat, -1, indices.flatten(-spatial), self.flatten(-spatial)).view(shape);
 }

@@ -144,11 +144,16 @@ Tensor memory_for_outer(const Tensor& self, const Tensor& vec1, const Tensor& ve
   return config.build().output();
 }
 
+// Numbers that are no bools, which torch refuses with their reasons.
+bool scales(const Scalar& beta, const Scalar& alpha) {
+  return !beta.isBoolean() && !alpha.isBoolean() && !alpha.equal(0);
+}
+
 // Not with an alpha of 0: an infinite number times it is no number here, while matrix products
 // leave their operands alone.
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
-  if (is_outer_product(self, vec1, vec2) && !alpha.equal(0)) {
+  if (is_outer_product(self, vec1, vec2) && scales(beta, alpha)) {
     Tensor out = memory_for_outer(self, vec1, vec2);
     return at::addmm_out(out, self, vec1.unsqueeze(1), vec2.unsqueeze(0), beta, alpha);
   }
@@ -158,7 +163,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
 
 Tensor& addr_out(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
                  const Scalar& alpha, Tensor& out) {
-  if (is_outer_product(self, vec1, vec2) && !alpha.equal(0) && is_target(out, self))
+  if (is_outer_product(self, vec1, vec2) && scales(beta, alpha) && is_target(out, self))
     return at::addmm_out(out, self, vec1.unsqueeze(1), vec2.unsqueeze(0), beta, alpha);
   static const auto op = find_operator("aten::addr", "out");
   return TypedFallback<decltype(addr_out)>::call(op, self, vec1, vec2, beta, alpha, out);
@@ -166,7 +171,7 @@ Tensor& addr_out(const Tensor& self, const Tensor& vec1, const Tensor& vec2, con
 
 Tensor& addr_(Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
               const Scalar& alpha) {
-  if (is_outer_product(self, vec1, vec2) && !alpha.equal(0) &&
+  if (is_outer_product(self, vec1, vec2) && scales(beta, alpha) &&
       self.sizes() == at::IntArrayRef({vec1.size(0), vec2.size(0)}))
     return addr_out(self, vec1, vec2, beta, alpha, self);
   static const auto op = find_operator("aten::addr_", "");

@@ -137,6 +137,10 @@ Tensor& scatter_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Te
                                  bool)>::call(op, self, dim, index, src, reduce, include_self);
   };
   if (!reducible(self, dim, index, src, reduce)) return leave();
+  if (wants_fixed_order(self)) {
+    if (reduce != "prod") return leave();
+    alert_open_order("scatter_reduce_.two with reduce='prod'");
+  }
   if (reduce != "mean") {
     const Tensor before = include_self ? Tensor() : self.clone();
     if (!include_self) self.scatter_(dim, index, neutral(self, reduce));
@@ -178,7 +182,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("scatter_add.out", scatter_add_out);
   DL_COMPOSED("scatter_reduce.two", scatter_reduce);
   DL_COMPOSED("scatter_reduce.two_out", scatter_reduce_out);
-  library.impl("scatter_reduce_.two", TORCH_FN(scatter_reduce_));
+  DL_KERNEL("scatter_reduce_.two", scatter_reduce_);
 }
 
 }  // namespace dl::core

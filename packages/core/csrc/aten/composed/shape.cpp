@@ -84,7 +84,7 @@ Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("flip", TORCH_FN(flip));
+  DL_KERNEL("flip", flip);
   DL_COMPOSED("narrow_copy", narrow_copy);
   DL_COMPOSED("narrow_copy.out", narrow_copy_out);
   DL_COMPOSED("tril_indices", tril_indices);

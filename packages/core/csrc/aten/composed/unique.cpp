@@ -72,7 +72,9 @@ at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
 Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_inverse,
                   bool return_counts) {
   Triple result;
-  if (self.dim() > 0 && self.numel() > 0) {
+  // Where NaN stands among sorted slices is torch's secret.
+  const bool ordered = !self.is_floating_point() || !at::any(at::ne(self, self)).item<bool>();
+  if (self.dim() > 0 && self.numel() > 0 && ordered) {
     const int64_t along = at::maybe_wrap_dim(dim, self.dim());
     if (distinct(self, along, sorted, return_inverse, return_counts, result)) {
       std::get<0>(result) = slice_by_slice(std::get<0>(result), along);

@@ -3,7 +3,25 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/neg.h>
 
+#include "aten/overlap.h"
+
 namespace dl::core {
+namespace {
+
+// Whether what belongs to one parameter is not in memory of its own.
+bool share_memory(size_t i, at::TensorList params, std::initializer_list<at::TensorList> others) {
+  if (overlap::repeats(params[i])) return true;
+  for (auto one = others.begin(); one != others.end(); ++one) {
+    if (one->size() <= i || one->data() == params.data()) continue;
+    if (overlap::repeats((*one)[i]) || overlap::meets(params[i], (*one)[i])) return true;
+    for (auto other = others.begin(); other != one; ++other) {
+      if (overlap::meets((*one)[i], (*other)[i])) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> others) {
   for (const at::TensorList& other : others) {
@@ -12,6 +30,7 @@ bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> ot
   for (size_t i = 0; i < params.size(); ++i) {
     const at::Tensor& param = params[i];
     if (!param.is_floating_point() || param.device() != params[0].device()) return false;
+    if (share_memory(i, params, others)) return false;
     for (const at::TensorList& other : others) {
       if (other[i].device() != param.device() || other[i].dtype() != param.dtype() ||
           other[i].sizes() != param.sizes() || other[i].layout() != at::kStrided) {

@@ -12,7 +12,7 @@ namespace dl::core {
 using OptionalTensor = std::optional<at::Tensor>;
 
 // Whether the lists are as long as the parameters, and tensors at one position agree in device,
-// dtype, which is floating, and shape.
+// dtype, which is floating, and shape, and share no memory.
 bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> others);
 // As many step counters as parameters, one element each, beside the parameters.
 bool steps_match(at::TensorList params, at::TensorList steps);

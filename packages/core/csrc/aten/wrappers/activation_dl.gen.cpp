@@ -461,7 +461,7 @@ bool softshrink_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, dlopSoftshrink);
   if (function == nullptr) return false;
-  if (!(lambd.toDouble() >= 0)) return false;
+  if (!(is_shrinkage(self.scalar_type(), lambd))) return false;
   if (!plan.unary(given, self, Promotion::same)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   NativeCall call(softshrink_site, plan.device());
@@ -528,36 +528,36 @@ at::Tensor & softshrink_backward_grad_input(const at::Tensor & grad_output, cons
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("elu", elu);
-  DL_COMPOSED("elu.out", elu_out);
-  DL_COMPOSED("elu_", elu_);
-  DL_COMPOSED("elu_backward", elu_backward);
-  DL_COMPOSED("elu_backward.grad_input", elu_backward_grad_input);
-  DL_COMPOSED("softplus", softplus);
-  DL_COMPOSED("softplus.out", softplus_out);
-  DL_COMPOSED("softplus_backward", softplus_backward);
-  DL_COMPOSED("softplus_backward.grad_input", softplus_backward_grad_input);
-  DL_COMPOSED("mish", mish);
-  DL_COMPOSED("mish.out", mish_out);
-  DL_COMPOSED("mish_", mish_);
-  DL_COMPOSED("mish_backward", mish_backward);
-  DL_COMPOSED("hardsigmoid", hardsigmoid);
-  DL_COMPOSED("hardsigmoid.out", hardsigmoid_out);
-  DL_COMPOSED("hardsigmoid_", hardsigmoid_);
-  DL_COMPOSED("hardsigmoid_backward", hardsigmoid_backward);
-  DL_COMPOSED("hardsigmoid_backward.grad_input", hardsigmoid_backward_grad_input);
-  DL_COMPOSED("log_sigmoid_forward", log_sigmoid_forward);
-  DL_COMPOSED("log_sigmoid_forward.output", log_sigmoid_forward_output);
-  DL_COMPOSED("log_sigmoid_backward", log_sigmoid_backward);
-  DL_COMPOSED("log_sigmoid_backward.grad_input", log_sigmoid_backward_grad_input);
-  DL_COMPOSED("hardshrink", hardshrink);
-  DL_COMPOSED("hardshrink.out", hardshrink_out);
-  DL_COMPOSED("hardshrink_backward", hardshrink_backward);
-  DL_COMPOSED("hardshrink_backward.grad_input", hardshrink_backward_grad_input);
-  DL_COMPOSED("softshrink", softshrink);
-  DL_COMPOSED("softshrink.out", softshrink_out);
-  DL_COMPOSED("softshrink_backward", softshrink_backward);
-  DL_COMPOSED("softshrink_backward.grad_input", softshrink_backward_grad_input);
+  DL_KERNEL_COMPOSED("elu", elu);
+  DL_KERNEL_COMPOSED_OVER("elu.out", elu_out, 1);
+  DL_KERNEL_COMPOSED_OVER("elu_", elu_, 1);
+  DL_KERNEL_COMPOSED("elu_backward", elu_backward);
+  DL_KERNEL_COMPOSED_OVER("elu_backward.grad_input", elu_backward_grad_input, 1);
+  DL_KERNEL_COMPOSED("softplus", softplus);
+  DL_KERNEL_COMPOSED_OVER("softplus.out", softplus_out, 1);
+  DL_KERNEL_COMPOSED("softplus_backward", softplus_backward);
+  DL_KERNEL_COMPOSED_OVER("softplus_backward.grad_input", softplus_backward_grad_input, 1);
+  DL_KERNEL_COMPOSED("mish", mish);
+  DL_KERNEL_COMPOSED_OVER("mish.out", mish_out, 1);
+  DL_KERNEL_COMPOSED_OVER("mish_", mish_, 1);
+  DL_KERNEL_COMPOSED("mish_backward", mish_backward);
+  DL_KERNEL_COMPOSED("hardsigmoid", hardsigmoid);
+  DL_KERNEL_COMPOSED_OVER("hardsigmoid.out", hardsigmoid_out, 1);
+  DL_KERNEL_COMPOSED_OVER("hardsigmoid_", hardsigmoid_, 1);
+  DL_KERNEL_COMPOSED("hardsigmoid_backward", hardsigmoid_backward);
+  DL_KERNEL_COMPOSED_OVER("hardsigmoid_backward.grad_input", hardsigmoid_backward_grad_input, 1);
+  DL_KERNEL_COMPOSED("log_sigmoid_forward", log_sigmoid_forward);
+  DL_KERNEL_COMPOSED("log_sigmoid_forward.output", log_sigmoid_forward_output);
+  DL_KERNEL_COMPOSED("log_sigmoid_backward", log_sigmoid_backward);
+  DL_KERNEL_COMPOSED_OVER("log_sigmoid_backward.grad_input", log_sigmoid_backward_grad_input, 1);
+  DL_KERNEL_COMPOSED("hardshrink", hardshrink);
+  DL_KERNEL_COMPOSED_OVER("hardshrink.out", hardshrink_out, 1);
+  DL_KERNEL_COMPOSED("hardshrink_backward", hardshrink_backward);
+  DL_KERNEL_COMPOSED_OVER("hardshrink_backward.grad_input", hardshrink_backward_grad_input, 1);
+  DL_KERNEL_COMPOSED("softshrink", softshrink);
+  DL_KERNEL_COMPOSED_OVER("softshrink.out", softshrink_out, 1);
+  DL_KERNEL_COMPOSED("softshrink_backward", softshrink_backward);
+  DL_KERNEL_COMPOSED_OVER("softshrink_backward.grad_input", softshrink_backward_grad_input, 1);
 }
 
 }  // namespace dl::core

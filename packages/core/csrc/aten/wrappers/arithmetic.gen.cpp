@@ -64,6 +64,7 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiSub);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiSubScalar);
   if (function == nullptr) return false;
+  if (!(self.scalar_type() != at::kBool && other.scalar_type() != at::kBool)) return false;
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!(alpha_fits(plan.common_type(), alpha))) return false;
   NativeCall call(sub_Tensor_site, plan.device());
@@ -543,40 +544,40 @@ at::Tensor & atan2_(at::Tensor & self, const at::Tensor & other) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("add.Tensor", TORCH_FN(add_Tensor));
-  library.impl("add.out", TORCH_FN(add_out));
-  library.impl("add_.Tensor", TORCH_FN(add__Tensor));
-  library.impl("sub.Tensor", TORCH_FN(sub_Tensor));
-  library.impl("sub.out", TORCH_FN(sub_out));
-  library.impl("sub_.Tensor", TORCH_FN(sub__Tensor));
-  library.impl("mul.Tensor", TORCH_FN(mul_Tensor));
-  library.impl("mul.out", TORCH_FN(mul_out));
-  library.impl("mul_.Tensor", TORCH_FN(mul__Tensor));
-  library.impl("div.Tensor", TORCH_FN(div_Tensor));
-  library.impl("div.out", TORCH_FN(div_out));
-  library.impl("div_.Tensor", TORCH_FN(div__Tensor));
-  library.impl("maximum", TORCH_FN(maximum));
-  library.impl("maximum.out", TORCH_FN(maximum_out));
-  library.impl("minimum", TORCH_FN(minimum));
-  library.impl("minimum.out", TORCH_FN(minimum_out));
-  library.impl("pow.Tensor_Tensor", TORCH_FN(pow_Tensor_Tensor));
-  library.impl("pow.Tensor_Tensor_out", TORCH_FN(pow_Tensor_Tensor_out));
-  library.impl("pow_.Tensor", TORCH_FN(pow__Tensor));
-  library.impl("pow.Tensor_Scalar", TORCH_FN(pow_Tensor_Scalar));
-  library.impl("pow.Tensor_Scalar_out", TORCH_FN(pow_Tensor_Scalar_out));
-  library.impl("pow_.Scalar", TORCH_FN(pow__Scalar));
-  library.impl("div.Tensor_mode", TORCH_FN(div_Tensor_mode));
-  library.impl("div.out_mode", TORCH_FN(div_out_mode));
-  library.impl("div_.Tensor_mode", TORCH_FN(div__Tensor_mode));
-  library.impl("floor_divide", TORCH_FN(floor_divide));
-  library.impl("floor_divide.out", TORCH_FN(floor_divide_out));
-  library.impl("floor_divide_.Tensor", TORCH_FN(floor_divide__Tensor));
-  library.impl("remainder.Tensor", TORCH_FN(remainder_Tensor));
-  library.impl("remainder.Tensor_out", TORCH_FN(remainder_Tensor_out));
-  library.impl("remainder_.Tensor", TORCH_FN(remainder__Tensor));
-  DL_COMPOSED("atan2", atan2);
-  DL_COMPOSED("atan2.out", atan2_out);
-  DL_COMPOSED("atan2_", atan2_);
+  DL_KERNEL("add.Tensor", add_Tensor);
+  DL_KERNEL_OVER("add.out", add_out, 3);
+  DL_KERNEL_OVER("add_.Tensor", add__Tensor, 3);
+  DL_KERNEL("sub.Tensor", sub_Tensor);
+  DL_KERNEL_OVER("sub.out", sub_out, 3);
+  DL_KERNEL_OVER("sub_.Tensor", sub__Tensor, 3);
+  DL_KERNEL("mul.Tensor", mul_Tensor);
+  DL_KERNEL_OVER("mul.out", mul_out, 3);
+  DL_KERNEL_OVER("mul_.Tensor", mul__Tensor, 3);
+  DL_KERNEL("div.Tensor", div_Tensor);
+  DL_KERNEL_OVER("div.out", div_out, 3);
+  DL_KERNEL_OVER("div_.Tensor", div__Tensor, 3);
+  DL_KERNEL("maximum", maximum);
+  DL_KERNEL_OVER("maximum.out", maximum_out, 3);
+  DL_KERNEL("minimum", minimum);
+  DL_KERNEL_OVER("minimum.out", minimum_out, 3);
+  DL_KERNEL("pow.Tensor_Tensor", pow_Tensor_Tensor);
+  DL_KERNEL_OVER("pow.Tensor_Tensor_out", pow_Tensor_Tensor_out, 3);
+  DL_KERNEL_OVER("pow_.Tensor", pow__Tensor, 3);
+  DL_KERNEL("pow.Tensor_Scalar", pow_Tensor_Scalar);
+  DL_KERNEL_OVER("pow.Tensor_Scalar_out", pow_Tensor_Scalar_out, 1);
+  DL_KERNEL_OVER("pow_.Scalar", pow__Scalar, 1);
+  DL_KERNEL("div.Tensor_mode", div_Tensor_mode);
+  DL_KERNEL_OVER("div.out_mode", div_out_mode, 3);
+  DL_KERNEL_OVER("div_.Tensor_mode", div__Tensor_mode, 3);
+  DL_KERNEL("floor_divide", floor_divide);
+  DL_KERNEL_OVER("floor_divide.out", floor_divide_out, 3);
+  DL_KERNEL_OVER("floor_divide_.Tensor", floor_divide__Tensor, 3);
+  DL_KERNEL("remainder.Tensor", remainder_Tensor);
+  DL_KERNEL_OVER("remainder.Tensor_out", remainder_Tensor_out, 3);
+  DL_KERNEL_OVER("remainder_.Tensor", remainder__Tensor, 3);
+  DL_KERNEL_COMPOSED("atan2", atan2);
+  DL_KERNEL_COMPOSED_OVER("atan2.out", atan2_out, 3);
+  DL_KERNEL_COMPOSED_OVER("atan2_", atan2_, 3);
 }
 
 }  // namespace dl::core

@@ -535,42 +535,42 @@ at::Tensor & ge__Scalar(at::Tensor & self, const at::Scalar & other) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("eq.Tensor", TORCH_FN(eq_Tensor));
-  library.impl("eq.Tensor_out", TORCH_FN(eq_Tensor_out));
-  library.impl("eq_.Tensor", TORCH_FN(eq__Tensor));
-  library.impl("ne.Tensor", TORCH_FN(ne_Tensor));
-  library.impl("ne.Tensor_out", TORCH_FN(ne_Tensor_out));
-  library.impl("ne_.Tensor", TORCH_FN(ne__Tensor));
-  library.impl("lt.Tensor", TORCH_FN(lt_Tensor));
-  library.impl("lt.Tensor_out", TORCH_FN(lt_Tensor_out));
-  library.impl("lt_.Tensor", TORCH_FN(lt__Tensor));
-  library.impl("le.Tensor", TORCH_FN(le_Tensor));
-  library.impl("le.Tensor_out", TORCH_FN(le_Tensor_out));
-  library.impl("le_.Tensor", TORCH_FN(le__Tensor));
-  library.impl("gt.Tensor", TORCH_FN(gt_Tensor));
-  library.impl("gt.Tensor_out", TORCH_FN(gt_Tensor_out));
-  library.impl("gt_.Tensor", TORCH_FN(gt__Tensor));
-  library.impl("ge.Tensor", TORCH_FN(ge_Tensor));
-  library.impl("ge.Tensor_out", TORCH_FN(ge_Tensor_out));
-  library.impl("ge_.Tensor", TORCH_FN(ge__Tensor));
-  library.impl("eq.Scalar", TORCH_FN(eq_Scalar));
-  library.impl("eq.Scalar_out", TORCH_FN(eq_Scalar_out));
-  library.impl("eq_.Scalar", TORCH_FN(eq__Scalar));
-  library.impl("ne.Scalar", TORCH_FN(ne_Scalar));
-  library.impl("ne.Scalar_out", TORCH_FN(ne_Scalar_out));
-  library.impl("ne_.Scalar", TORCH_FN(ne__Scalar));
-  library.impl("lt.Scalar", TORCH_FN(lt_Scalar));
-  library.impl("lt.Scalar_out", TORCH_FN(lt_Scalar_out));
-  library.impl("lt_.Scalar", TORCH_FN(lt__Scalar));
-  library.impl("le.Scalar", TORCH_FN(le_Scalar));
-  library.impl("le.Scalar_out", TORCH_FN(le_Scalar_out));
-  library.impl("le_.Scalar", TORCH_FN(le__Scalar));
-  library.impl("gt.Scalar", TORCH_FN(gt_Scalar));
-  library.impl("gt.Scalar_out", TORCH_FN(gt_Scalar_out));
-  library.impl("gt_.Scalar", TORCH_FN(gt__Scalar));
-  library.impl("ge.Scalar", TORCH_FN(ge_Scalar));
-  library.impl("ge.Scalar_out", TORCH_FN(ge_Scalar_out));
-  library.impl("ge_.Scalar", TORCH_FN(ge__Scalar));
+  DL_KERNEL("eq.Tensor", eq_Tensor);
+  DL_KERNEL_OVER("eq.Tensor_out", eq_Tensor_out, 3);
+  DL_KERNEL_OVER("eq_.Tensor", eq__Tensor, 3);
+  DL_KERNEL("ne.Tensor", ne_Tensor);
+  DL_KERNEL_OVER("ne.Tensor_out", ne_Tensor_out, 3);
+  DL_KERNEL_OVER("ne_.Tensor", ne__Tensor, 3);
+  DL_KERNEL("lt.Tensor", lt_Tensor);
+  DL_KERNEL_OVER("lt.Tensor_out", lt_Tensor_out, 3);
+  DL_KERNEL_OVER("lt_.Tensor", lt__Tensor, 3);
+  DL_KERNEL("le.Tensor", le_Tensor);
+  DL_KERNEL_OVER("le.Tensor_out", le_Tensor_out, 3);
+  DL_KERNEL_OVER("le_.Tensor", le__Tensor, 3);
+  DL_KERNEL("gt.Tensor", gt_Tensor);
+  DL_KERNEL_OVER("gt.Tensor_out", gt_Tensor_out, 3);
+  DL_KERNEL_OVER("gt_.Tensor", gt__Tensor, 3);
+  DL_KERNEL("ge.Tensor", ge_Tensor);
+  DL_KERNEL_OVER("ge.Tensor_out", ge_Tensor_out, 3);
+  DL_KERNEL_OVER("ge_.Tensor", ge__Tensor, 3);
+  DL_KERNEL("eq.Scalar", eq_Scalar);
+  DL_KERNEL_OVER("eq.Scalar_out", eq_Scalar_out, 1);
+  DL_KERNEL_OVER("eq_.Scalar", eq__Scalar, 1);
+  DL_KERNEL("ne.Scalar", ne_Scalar);
+  DL_KERNEL_OVER("ne.Scalar_out", ne_Scalar_out, 1);
+  DL_KERNEL_OVER("ne_.Scalar", ne__Scalar, 1);
+  DL_KERNEL("lt.Scalar", lt_Scalar);
+  DL_KERNEL_OVER("lt.Scalar_out", lt_Scalar_out, 1);
+  DL_KERNEL_OVER("lt_.Scalar", lt__Scalar, 1);
+  DL_KERNEL("le.Scalar", le_Scalar);
+  DL_KERNEL_OVER("le.Scalar_out", le_Scalar_out, 1);
+  DL_KERNEL_OVER("le_.Scalar", le__Scalar, 1);
+  DL_KERNEL("gt.Scalar", gt_Scalar);
+  DL_KERNEL_OVER("gt.Scalar_out", gt_Scalar_out, 1);
+  DL_KERNEL_OVER("gt_.Scalar", gt__Scalar, 1);
+  DL_KERNEL("ge.Scalar", ge_Scalar);
+  DL_KERNEL_OVER("ge.Scalar_out", ge_Scalar_out, 1);
+  DL_KERNEL_OVER("ge_.Scalar", ge__Scalar, 1);
 }
 
 }  // namespace dl::core

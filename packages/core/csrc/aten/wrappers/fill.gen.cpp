@@ -54,8 +54,8 @@ at::Tensor & zero_(at::Tensor & self) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("fill_.Scalar", TORCH_FN(fill__Scalar));
-  library.impl("zero_", TORCH_FN(zero_));
+  DL_KERNEL("fill_.Scalar", fill__Scalar);
+  DL_KERNEL("zero_", zero_);
 }
 
 }  // namespace dl::core

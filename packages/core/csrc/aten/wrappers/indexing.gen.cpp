@@ -313,23 +313,23 @@ at::Tensor & masked_fill__Scalar(at::Tensor & self, const at::Tensor & mask, con
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("embedding", TORCH_FN(embedding));
-  library.impl("embedding.out", TORCH_FN(embedding_out));
-  library.impl("embedding_dense_backward", TORCH_FN(embedding_dense_backward));
-  library.impl("embedding_dense_backward.out", TORCH_FN(embedding_dense_backward_out));
-  library.impl("index_select", TORCH_FN(index_select));
-  library.impl("index_select.out", TORCH_FN(index_select_out));
-  library.impl("gather", TORCH_FN(gather));
-  library.impl("gather.out", TORCH_FN(gather_out));
-  library.impl("cat", TORCH_FN(cat));
-  library.impl("cat.out", TORCH_FN(cat_out));
-  library.impl("nonzero", TORCH_FN(nonzero));
-  library.impl("masked_select", TORCH_FN(masked_select));
-  library.impl("tril", TORCH_FN(tril));
-  library.impl("tril.out", TORCH_FN(tril_out));
-  library.impl("triu", TORCH_FN(triu));
-  library.impl("triu.out", TORCH_FN(triu_out));
-  library.impl("masked_fill_.Scalar", TORCH_FN(masked_fill__Scalar));
+  DL_KERNEL("embedding", embedding);
+  DL_KERNEL("embedding.out", embedding_out);
+  DL_KERNEL("embedding_dense_backward", embedding_dense_backward);
+  DL_KERNEL("embedding_dense_backward.out", embedding_dense_backward_out);
+  DL_KERNEL("index_select", index_select);
+  DL_KERNEL("index_select.out", index_select_out);
+  DL_KERNEL("gather", gather);
+  DL_KERNEL("gather.out", gather_out);
+  DL_KERNEL("cat", cat);
+  DL_KERNEL("cat.out", cat_out);
+  DL_KERNEL("nonzero", nonzero);
+  DL_KERNEL("masked_select", masked_select);
+  DL_KERNEL("tril", tril);
+  DL_KERNEL_OVER("tril.out", tril_out, 1);
+  DL_KERNEL("triu", triu);
+  DL_KERNEL_OVER("triu.out", triu_out, 1);
+  DL_KERNEL("masked_fill_.Scalar", masked_fill__Scalar);
 }
 
 }  // namespace dl::core

@@ -226,21 +226,21 @@ at::Tensor & logical_or_(at::Tensor & self, const at::Tensor & other) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("bitwise_and.Tensor", TORCH_FN(bitwise_and_Tensor));
-  library.impl("bitwise_and.Tensor_out", TORCH_FN(bitwise_and_Tensor_out));
-  library.impl("bitwise_and_.Tensor", TORCH_FN(bitwise_and__Tensor));
-  library.impl("bitwise_or.Tensor", TORCH_FN(bitwise_or_Tensor));
-  library.impl("bitwise_or.Tensor_out", TORCH_FN(bitwise_or_Tensor_out));
-  library.impl("bitwise_or_.Tensor", TORCH_FN(bitwise_or__Tensor));
-  library.impl("bitwise_not", TORCH_FN(bitwise_not));
-  library.impl("bitwise_not.out", TORCH_FN(bitwise_not_out));
-  library.impl("bitwise_not_", TORCH_FN(bitwise_not_));
-  library.impl("logical_and", TORCH_FN(logical_and));
-  library.impl("logical_and.out", TORCH_FN(logical_and_out));
-  library.impl("logical_and_", TORCH_FN(logical_and_));
-  library.impl("logical_or", TORCH_FN(logical_or));
-  library.impl("logical_or.out", TORCH_FN(logical_or_out));
-  library.impl("logical_or_", TORCH_FN(logical_or_));
+  DL_KERNEL("bitwise_and.Tensor", bitwise_and_Tensor);
+  DL_KERNEL_OVER("bitwise_and.Tensor_out", bitwise_and_Tensor_out, 3);
+  DL_KERNEL_OVER("bitwise_and_.Tensor", bitwise_and__Tensor, 3);
+  DL_KERNEL("bitwise_or.Tensor", bitwise_or_Tensor);
+  DL_KERNEL_OVER("bitwise_or.Tensor_out", bitwise_or_Tensor_out, 3);
+  DL_KERNEL_OVER("bitwise_or_.Tensor", bitwise_or__Tensor, 3);
+  DL_KERNEL("bitwise_not", bitwise_not);
+  DL_KERNEL_OVER("bitwise_not.out", bitwise_not_out, 1);
+  DL_KERNEL_OVER("bitwise_not_", bitwise_not_, 1);
+  DL_KERNEL("logical_and", logical_and);
+  DL_KERNEL_OVER("logical_and.out", logical_and_out, 3);
+  DL_KERNEL_OVER("logical_and_", logical_and_, 3);
+  DL_KERNEL("logical_or", logical_or);
+  DL_KERNEL_OVER("logical_or.out", logical_or_out, 3);
+  DL_KERNEL_OVER("logical_or_", logical_or_, 3);
 }
 
 }  // namespace dl::core

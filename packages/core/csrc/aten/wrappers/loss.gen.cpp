@@ -342,26 +342,26 @@ at::Tensor & binary_cross_entropy_backward_grad_input(const at::Tensor & grad_ou
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("nll_loss_forward", TORCH_FN(nll_loss_forward));
-  library.impl("nll_loss_forward.output", TORCH_FN(nll_loss_forward_output));
-  library.impl("nll_loss_backward", TORCH_FN(nll_loss_backward));
-  library.impl("nll_loss_backward.grad_input", TORCH_FN(nll_loss_backward_grad_input));
-  library.impl("nll_loss2d_forward", TORCH_FN(nll_loss2d_forward));
-  library.impl("nll_loss2d_forward.output", TORCH_FN(nll_loss2d_forward_output));
-  library.impl("nll_loss2d_backward", TORCH_FN(nll_loss2d_backward));
-  library.impl("nll_loss2d_backward.grad_input", TORCH_FN(nll_loss2d_backward_grad_input));
-  library.impl("mse_loss", TORCH_FN(mse_loss));
-  library.impl("mse_loss.out", TORCH_FN(mse_loss_out));
-  library.impl("mse_loss_backward", TORCH_FN(mse_loss_backward));
-  library.impl("mse_loss_backward.grad_input", TORCH_FN(mse_loss_backward_grad_input));
-  library.impl("smooth_l1_loss", TORCH_FN(smooth_l1_loss));
-  library.impl("smooth_l1_loss.out", TORCH_FN(smooth_l1_loss_out));
-  library.impl("smooth_l1_loss_backward", TORCH_FN(smooth_l1_loss_backward));
-  library.impl("smooth_l1_loss_backward.grad_input", TORCH_FN(smooth_l1_loss_backward_grad_input));
-  library.impl("binary_cross_entropy", TORCH_FN(binary_cross_entropy));
-  library.impl("binary_cross_entropy.out", TORCH_FN(binary_cross_entropy_out));
-  library.impl("binary_cross_entropy_backward", TORCH_FN(binary_cross_entropy_backward));
-  library.impl("binary_cross_entropy_backward.grad_input", TORCH_FN(binary_cross_entropy_backward_grad_input));
+  DL_KERNEL("nll_loss_forward", nll_loss_forward);
+  DL_KERNEL("nll_loss_forward.output", nll_loss_forward_output);
+  DL_KERNEL("nll_loss_backward", nll_loss_backward);
+  DL_KERNEL("nll_loss_backward.grad_input", nll_loss_backward_grad_input);
+  DL_KERNEL("nll_loss2d_forward", nll_loss2d_forward);
+  DL_KERNEL("nll_loss2d_forward.output", nll_loss2d_forward_output);
+  DL_KERNEL("nll_loss2d_backward", nll_loss2d_backward);
+  DL_KERNEL("nll_loss2d_backward.grad_input", nll_loss2d_backward_grad_input);
+  DL_KERNEL("mse_loss", mse_loss);
+  DL_KERNEL("mse_loss.out", mse_loss_out);
+  DL_KERNEL("mse_loss_backward", mse_loss_backward);
+  DL_KERNEL("mse_loss_backward.grad_input", mse_loss_backward_grad_input);
+  DL_KERNEL("smooth_l1_loss", smooth_l1_loss);
+  DL_KERNEL("smooth_l1_loss.out", smooth_l1_loss_out);
+  DL_KERNEL("smooth_l1_loss_backward", smooth_l1_loss_backward);
+  DL_KERNEL("smooth_l1_loss_backward.grad_input", smooth_l1_loss_backward_grad_input);
+  DL_KERNEL("binary_cross_entropy", binary_cross_entropy);
+  DL_KERNEL("binary_cross_entropy.out", binary_cross_entropy_out);
+  DL_KERNEL("binary_cross_entropy_backward", binary_cross_entropy_backward);
+  DL_KERNEL("binary_cross_entropy_backward.grad_input", binary_cross_entropy_backward_grad_input);
 }
 
 }  // namespace dl::core

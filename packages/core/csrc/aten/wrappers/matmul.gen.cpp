@@ -141,14 +141,14 @@ at::Tensor & baddbmm_out(const at::Tensor & self, const at::Tensor & batch1, con
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("mm", TORCH_FN(mm));
-  library.impl("mm.out", TORCH_FN(mm_out));
-  library.impl("bmm", TORCH_FN(bmm));
-  library.impl("bmm.out", TORCH_FN(bmm_out));
-  library.impl("addmm", TORCH_FN(addmm));
-  library.impl("addmm.out", TORCH_FN(addmm_out));
-  library.impl("baddbmm", TORCH_FN(baddbmm));
-  library.impl("baddbmm.out", TORCH_FN(baddbmm_out));
+  DL_KERNEL("mm", mm);
+  DL_KERNEL("mm.out", mm_out);
+  DL_KERNEL("bmm", bmm);
+  DL_KERNEL("bmm.out", bmm_out);
+  DL_KERNEL("addmm", addmm);
+  DL_KERNEL_OVER("addmm.out", addmm_out, 1);
+  DL_KERNEL("baddbmm", baddbmm);
+  DL_KERNEL_OVER("baddbmm.out", baddbmm_out, 1);
 }
 
 }  // namespace dl::core

@@ -343,24 +343,24 @@ bool _fused_rms_norm_backward_native(DirectPlan& plan, GivenOutputs given, const
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("native_layer_norm", TORCH_FN(native_layer_norm));
-  library.impl("native_layer_norm.out", TORCH_FN(native_layer_norm_out));
-  library.impl("native_layer_norm_backward", TORCH_FN(native_layer_norm_backward));
-  library.impl("native_layer_norm_backward.out", TORCH_FN(native_layer_norm_backward_out));
-  library.impl("native_batch_norm", TORCH_FN(native_batch_norm));
-  library.impl("native_batch_norm.out", TORCH_FN(native_batch_norm_out));
-  library.impl("native_batch_norm_backward", TORCH_FN(native_batch_norm_backward));
-  library.impl("native_batch_norm_backward.out", TORCH_FN(native_batch_norm_backward_out));
-  library.impl("_native_batch_norm_legit", TORCH_FN(_native_batch_norm_legit));
-  library.impl("_native_batch_norm_legit.out", TORCH_FN(_native_batch_norm_legit_out));
-  library.impl("_native_batch_norm_legit.no_stats", TORCH_FN(_native_batch_norm_legit_no_stats));
-  library.impl("_native_batch_norm_legit.no_stats_out", TORCH_FN(_native_batch_norm_legit_no_stats_out));
-  library.impl("native_group_norm", TORCH_FN(native_group_norm));
-  library.impl("native_group_norm.out", TORCH_FN(native_group_norm_out));
-  library.impl("native_group_norm_backward", TORCH_FN(native_group_norm_backward));
-  library.impl("native_group_norm_backward.out", TORCH_FN(native_group_norm_backward_out));
-  library.impl("_fused_rms_norm", TORCH_FN(_fused_rms_norm));
-  DL_COMPOSED("_fused_rms_norm_backward", _fused_rms_norm_backward);
+  DL_KERNEL("native_layer_norm", native_layer_norm);
+  DL_KERNEL("native_layer_norm.out", native_layer_norm_out);
+  DL_KERNEL("native_layer_norm_backward", native_layer_norm_backward);
+  DL_KERNEL("native_layer_norm_backward.out", native_layer_norm_backward_out);
+  DL_KERNEL("native_batch_norm", native_batch_norm);
+  DL_KERNEL("native_batch_norm.out", native_batch_norm_out);
+  DL_KERNEL("native_batch_norm_backward", native_batch_norm_backward);
+  DL_KERNEL("native_batch_norm_backward.out", native_batch_norm_backward_out);
+  DL_KERNEL("_native_batch_norm_legit", _native_batch_norm_legit);
+  DL_KERNEL("_native_batch_norm_legit.out", _native_batch_norm_legit_out);
+  DL_KERNEL("_native_batch_norm_legit.no_stats", _native_batch_norm_legit_no_stats);
+  DL_KERNEL("_native_batch_norm_legit.no_stats_out", _native_batch_norm_legit_no_stats_out);
+  DL_KERNEL("native_group_norm", native_group_norm);
+  DL_KERNEL("native_group_norm.out", native_group_norm_out);
+  DL_KERNEL("native_group_norm_backward", native_group_norm_backward);
+  DL_KERNEL("native_group_norm_backward.out", native_group_norm_backward_out);
+  DL_KERNEL("_fused_rms_norm", _fused_rms_norm);
+  DL_KERNEL_COMPOSED("_fused_rms_norm_backward", _fused_rms_norm_backward);
 }
 
 }  // namespace dl::core

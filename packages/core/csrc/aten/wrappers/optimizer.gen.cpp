@@ -32,7 +32,7 @@ at::Tensor & _amp_update_scale_(at::Tensor & self, at::Tensor & growth_tracker, 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_amp_update_scale_", TORCH_FN(_amp_update_scale_));
+  DL_KERNEL("_amp_update_scale_", _amp_update_scale_);
 }
 
 }  // namespace dl::core

@@ -239,20 +239,20 @@ at::Tensor & constant_pad_nd_out(const at::Tensor & self, at::IntArrayRef pad, c
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("reflection_pad1d", TORCH_FN(reflection_pad1d));
-  library.impl("reflection_pad1d.out", TORCH_FN(reflection_pad1d_out));
-  library.impl("reflection_pad2d", TORCH_FN(reflection_pad2d));
-  library.impl("reflection_pad2d.out", TORCH_FN(reflection_pad2d_out));
-  library.impl("reflection_pad3d", TORCH_FN(reflection_pad3d));
-  library.impl("reflection_pad3d.out", TORCH_FN(reflection_pad3d_out));
-  library.impl("replication_pad1d", TORCH_FN(replication_pad1d));
-  library.impl("replication_pad1d.out", TORCH_FN(replication_pad1d_out));
-  library.impl("replication_pad2d", TORCH_FN(replication_pad2d));
-  library.impl("replication_pad2d.out", TORCH_FN(replication_pad2d_out));
-  library.impl("replication_pad3d", TORCH_FN(replication_pad3d));
-  library.impl("replication_pad3d.out", TORCH_FN(replication_pad3d_out));
-  library.impl("constant_pad_nd", TORCH_FN(constant_pad_nd));
-  library.impl("constant_pad_nd.out", TORCH_FN(constant_pad_nd_out));
+  DL_KERNEL("reflection_pad1d", reflection_pad1d);
+  DL_KERNEL("reflection_pad1d.out", reflection_pad1d_out);
+  DL_KERNEL("reflection_pad2d", reflection_pad2d);
+  DL_KERNEL("reflection_pad2d.out", reflection_pad2d_out);
+  DL_KERNEL("reflection_pad3d", reflection_pad3d);
+  DL_KERNEL("reflection_pad3d.out", reflection_pad3d_out);
+  DL_KERNEL("replication_pad1d", replication_pad1d);
+  DL_KERNEL("replication_pad1d.out", replication_pad1d_out);
+  DL_KERNEL("replication_pad2d", replication_pad2d);
+  DL_KERNEL("replication_pad2d.out", replication_pad2d_out);
+  DL_KERNEL("replication_pad3d", replication_pad3d);
+  DL_KERNEL("replication_pad3d.out", replication_pad3d_out);
+  DL_KERNEL("constant_pad_nd", constant_pad_nd);
+  DL_KERNEL("constant_pad_nd.out", constant_pad_nd_out);
 }
 
 }  // namespace dl::core

@@ -349,23 +349,23 @@ at::Tensor & multinomial_out(const at::Tensor & self, int64_t num_samples, bool 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("uniform_", TORCH_FN(uniform_));
-  library.impl("normal_", TORCH_FN(normal_));
-  library.impl("bernoulli_.float", TORCH_FN(bernoulli__float));
-  library.impl("bernoulli_.Tensor", TORCH_FN(bernoulli__Tensor));
-  library.impl("bernoulli", TORCH_FN(bernoulli));
-  library.impl("bernoulli.out", TORCH_FN(bernoulli_out));
-  library.impl("normal.Tensor_float", TORCH_FN(normal_Tensor_float));
-  library.impl("normal.Tensor_float_out", TORCH_FN(normal_Tensor_float_out));
-  library.impl("normal.float_Tensor", TORCH_FN(normal_float_Tensor));
-  library.impl("normal.float_Tensor_out", TORCH_FN(normal_float_Tensor_out));
-  library.impl("normal.Tensor_Tensor", TORCH_FN(normal_Tensor_Tensor));
-  library.impl("normal.Tensor_Tensor_out", TORCH_FN(normal_Tensor_Tensor_out));
-  library.impl("random_", TORCH_FN(random_));
-  library.impl("random_.to", TORCH_FN(random__to));
-  library.impl("random_.from", TORCH_FN(random__from));
-  library.impl("multinomial", TORCH_FN(multinomial));
-  library.impl("multinomial.out", TORCH_FN(multinomial_out));
+  DL_KERNEL("uniform_", uniform_);
+  DL_KERNEL("normal_", normal_);
+  DL_KERNEL("bernoulli_.float", bernoulli__float);
+  DL_KERNEL("bernoulli_.Tensor", bernoulli__Tensor);
+  DL_KERNEL("bernoulli", bernoulli);
+  DL_KERNEL("bernoulli.out", bernoulli_out);
+  DL_KERNEL("normal.Tensor_float", normal_Tensor_float);
+  DL_KERNEL("normal.Tensor_float_out", normal_Tensor_float_out);
+  DL_KERNEL("normal.float_Tensor", normal_float_Tensor);
+  DL_KERNEL("normal.float_Tensor_out", normal_float_Tensor_out);
+  DL_KERNEL("normal.Tensor_Tensor", normal_Tensor_Tensor);
+  DL_KERNEL("normal.Tensor_Tensor_out", normal_Tensor_Tensor_out);
+  DL_KERNEL("random_", random_);
+  DL_KERNEL("random_.to", random__to);
+  DL_KERNEL("random_.from", random__from);
+  DL_KERNEL("multinomial", multinomial);
+  DL_KERNEL("multinomial.out", multinomial_out);
 }
 
 }  // namespace dl::core

@@ -208,18 +208,18 @@ at::Tensor & col2im_out(const at::Tensor & self, at::IntArrayRef output_size, at
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("roll", TORCH_FN(roll));
-  library.impl("roll.out", TORCH_FN(roll_out));
-  library.impl("stack", TORCH_FN(stack));
-  library.impl("stack.out", TORCH_FN(stack_out));
-  library.impl("_stack", TORCH_FN(_stack));
-  library.impl("_stack.out", TORCH_FN(_stack_out));
-  library.impl("unfold_backward", TORCH_FN(unfold_backward));
-  library.impl("unfold_backward.out", TORCH_FN(unfold_backward_out));
-  library.impl("im2col", TORCH_FN(im2col));
-  library.impl("im2col.out", TORCH_FN(im2col_out));
-  library.impl("col2im", TORCH_FN(col2im));
-  library.impl("col2im.out", TORCH_FN(col2im_out));
+  DL_KERNEL("roll", roll);
+  DL_KERNEL("roll.out", roll_out);
+  DL_KERNEL("stack", stack);
+  DL_KERNEL("stack.out", stack_out);
+  DL_KERNEL("_stack", _stack);
+  DL_KERNEL("_stack.out", _stack_out);
+  DL_KERNEL("unfold_backward", unfold_backward);
+  DL_KERNEL("unfold_backward.out", unfold_backward_out);
+  DL_KERNEL("im2col", im2col);
+  DL_KERNEL("im2col.out", im2col_out);
+  DL_KERNEL("col2im", col2im);
+  DL_KERNEL("col2im.out", col2im_out);
 }
 
 }  // namespace dl::core

@@ -220,15 +220,15 @@ at::Tensor & embedding_renorm_(at::Tensor & self, const at::Tensor & indices, do
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("scatter_.src", TORCH_FN(scatter__src));
-  library.impl("scatter_.reduce", TORCH_FN(scatter__reduce));
-  library.impl("scatter_.value", TORCH_FN(scatter__value));
-  library.impl("scatter_.value_reduce", TORCH_FN(scatter__value_reduce));
-  library.impl("scatter_add_", TORCH_FN(scatter_add_));
-  library.impl("index_fill_.int_Scalar", TORCH_FN(index_fill__int_Scalar));
-  library.impl("index_fill_.int_Tensor", TORCH_FN(index_fill__int_Tensor));
-  library.impl("masked_fill_.Tensor", TORCH_FN(masked_fill__Tensor));
-  library.impl("embedding_renorm_", TORCH_FN(embedding_renorm_));
+  DL_KERNEL("scatter_.src", scatter__src);
+  DL_KERNEL("scatter_.reduce", scatter__reduce);
+  DL_KERNEL("scatter_.value", scatter__value);
+  DL_KERNEL("scatter_.value_reduce", scatter__value_reduce);
+  DL_KERNEL("scatter_add_", scatter_add_);
+  DL_KERNEL("index_fill_.int_Scalar", index_fill__int_Scalar);
+  DL_KERNEL("index_fill_.int_Tensor", index_fill__int_Tensor);
+  DL_KERNEL("masked_fill_.Tensor", masked_fill__Tensor);
+  DL_KERNEL("embedding_renorm_", embedding_renorm_);
 }
 
 }  // namespace dl::core

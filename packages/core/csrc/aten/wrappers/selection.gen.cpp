@@ -98,6 +98,7 @@ bool lerp_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLerpTensor);
   if (function == nullptr) return false;
+  if (!(self.dtype() == end.dtype() && self.dtype() == weight.dtype())) return false;
   if (!plan.ternary(given, self, end, weight)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   NativeCall call(lerp_Tensor_site, plan.device());
@@ -140,6 +141,7 @@ bool lerp_Scalar_native(ElementwisePlan& plan, const at::Tensor& given, const at
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLerpScalar);
   if (function == nullptr) return false;
+  if (!(self.dtype() == end.dtype())) return false;
   if (!plan.binary(given, self, end, Promotion::same)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   if (plan.other_is_scalar()) return false;
@@ -435,35 +437,35 @@ at::Tensor & clamp_max__Tensor(at::Tensor & self, const at::Tensor & max) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("addcmul", TORCH_FN(addcmul));
-  library.impl("addcmul.out", TORCH_FN(addcmul_out));
-  library.impl("addcmul_", TORCH_FN(addcmul_));
-  library.impl("addcdiv", TORCH_FN(addcdiv));
-  library.impl("addcdiv.out", TORCH_FN(addcdiv_out));
-  library.impl("addcdiv_", TORCH_FN(addcdiv_));
-  library.impl("lerp.Tensor", TORCH_FN(lerp_Tensor));
-  library.impl("lerp.Tensor_out", TORCH_FN(lerp_Tensor_out));
-  library.impl("lerp_.Tensor", TORCH_FN(lerp__Tensor));
-  library.impl("lerp.Scalar", TORCH_FN(lerp_Scalar));
-  library.impl("lerp.Scalar_out", TORCH_FN(lerp_Scalar_out));
-  library.impl("lerp_.Scalar", TORCH_FN(lerp__Scalar));
-  library.impl("clamp", TORCH_FN(clamp));
-  library.impl("clamp.out", TORCH_FN(clamp_out));
-  library.impl("clamp_", TORCH_FN(clamp_));
-  library.impl("clamp_min", TORCH_FN(clamp_min));
-  library.impl("clamp_min.out", TORCH_FN(clamp_min_out));
-  library.impl("clamp_min_", TORCH_FN(clamp_min_));
-  library.impl("clamp_max", TORCH_FN(clamp_max));
-  library.impl("clamp_max.out", TORCH_FN(clamp_max_out));
-  library.impl("clamp_max_", TORCH_FN(clamp_max_));
-  library.impl("where.self", TORCH_FN(where_self));
-  library.impl("where.self_out", TORCH_FN(where_self_out));
-  library.impl("clamp_min.Tensor", TORCH_FN(clamp_min_Tensor));
-  library.impl("clamp_min.Tensor_out", TORCH_FN(clamp_min_Tensor_out));
-  library.impl("clamp_min_.Tensor", TORCH_FN(clamp_min__Tensor));
-  library.impl("clamp_max.Tensor", TORCH_FN(clamp_max_Tensor));
-  library.impl("clamp_max.Tensor_out", TORCH_FN(clamp_max_Tensor_out));
-  library.impl("clamp_max_.Tensor", TORCH_FN(clamp_max__Tensor));
+  DL_KERNEL("addcmul", addcmul);
+  DL_KERNEL_OVER("addcmul.out", addcmul_out, 7);
+  DL_KERNEL_OVER("addcmul_", addcmul_, 7);
+  DL_KERNEL("addcdiv", addcdiv);
+  DL_KERNEL_OVER("addcdiv.out", addcdiv_out, 7);
+  DL_KERNEL_OVER("addcdiv_", addcdiv_, 7);
+  DL_KERNEL("lerp.Tensor", lerp_Tensor);
+  DL_KERNEL_OVER("lerp.Tensor_out", lerp_Tensor_out, 7);
+  DL_KERNEL_OVER("lerp_.Tensor", lerp__Tensor, 7);
+  DL_KERNEL("lerp.Scalar", lerp_Scalar);
+  DL_KERNEL_OVER("lerp.Scalar_out", lerp_Scalar_out, 3);
+  DL_KERNEL_OVER("lerp_.Scalar", lerp__Scalar, 3);
+  DL_KERNEL("clamp", clamp);
+  DL_KERNEL_OVER("clamp.out", clamp_out, 1);
+  DL_KERNEL_OVER("clamp_", clamp_, 1);
+  DL_KERNEL("clamp_min", clamp_min);
+  DL_KERNEL_OVER("clamp_min.out", clamp_min_out, 1);
+  DL_KERNEL_OVER("clamp_min_", clamp_min_, 1);
+  DL_KERNEL("clamp_max", clamp_max);
+  DL_KERNEL_OVER("clamp_max.out", clamp_max_out, 1);
+  DL_KERNEL_OVER("clamp_max_", clamp_max_, 1);
+  DL_KERNEL("where.self", where_self);
+  DL_KERNEL_OVER("where.self_out", where_self_out, 6);
+  DL_KERNEL("clamp_min.Tensor", clamp_min_Tensor);
+  DL_KERNEL_OVER("clamp_min.Tensor_out", clamp_min_Tensor_out, 3);
+  DL_KERNEL_OVER("clamp_min_.Tensor", clamp_min__Tensor, 3);
+  DL_KERNEL("clamp_max.Tensor", clamp_max_Tensor);
+  DL_KERNEL_OVER("clamp_max.Tensor_out", clamp_max_Tensor_out, 3);
+  DL_KERNEL_OVER("clamp_max_.Tensor", clamp_max__Tensor, 3);
 }
 
 }  // namespace dl::core

@@ -139,14 +139,14 @@ at::Tensor & _log_softmax_backward_data_out(const at::Tensor & grad_output, cons
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_softmax", TORCH_FN(_softmax));
-  library.impl("_softmax.out", TORCH_FN(_softmax_out));
-  library.impl("_log_softmax", TORCH_FN(_log_softmax));
-  library.impl("_log_softmax.out", TORCH_FN(_log_softmax_out));
-  library.impl("_softmax_backward_data", TORCH_FN(_softmax_backward_data));
-  library.impl("_softmax_backward_data.out", TORCH_FN(_softmax_backward_data_out));
-  library.impl("_log_softmax_backward_data", TORCH_FN(_log_softmax_backward_data));
-  library.impl("_log_softmax_backward_data.out", TORCH_FN(_log_softmax_backward_data_out));
+  DL_KERNEL("_softmax", _softmax);
+  DL_KERNEL_OVER("_softmax.out", _softmax_out, 1);
+  DL_KERNEL("_log_softmax", _log_softmax);
+  DL_KERNEL_OVER("_log_softmax.out", _log_softmax_out, 1);
+  DL_KERNEL("_softmax_backward_data", _softmax_backward_data);
+  DL_KERNEL_OVER("_softmax_backward_data.out", _softmax_backward_data_out, 1);
+  DL_KERNEL("_log_softmax_backward_data", _log_softmax_backward_data);
+  DL_KERNEL_OVER("_log_softmax_backward_data.out", _log_softmax_backward_data_out, 1);
 }
 
 }  // namespace dl::core

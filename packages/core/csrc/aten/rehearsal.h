@@ -1,0 +1,19 @@
+// A call of torch's CPU kernel for what it says of the arguments, not for its results.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <exception>
+
+#include "aten/host_arguments.h"
+
+namespace dl::core {
+
+// Calls it with tensors that share memory, and have strides, as the arguments do; `twins` says what
+// is in them: `copy` or `blank`. Nothing that the caller sees changes, random generators included.
+// Returns what the kernel raised, or NULL.
+std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arguments,
+                            Twins twins);
+
+}  // namespace dl::core

@@ -1,0 +1,252 @@
+"""torch.use_deterministic_algorithms(True): new memory is filled, and what has no deterministic
+implementation alerts. The lists are those of torch's documentation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.complex64,
+    torch.float8_e4m3fn,
+    torch.uint8,
+    torch.int32,
+    torch.int64,
+    torch.uint64,
+    torch.bool,
+]
+
+
+@pytest.fixture(autouse=True)
+def _setting() -> Iterator[None]:
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+
+
+@contextmanager
+def deterministic(*, warn_only: bool = False) -> Iterator[None]:
+    torch.use_deterministic_algorithms(True, warn_only=warn_only)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+Make = Callable[[torch.dtype, str], torch.Tensor]
+
+NEW: dict[str, Make] = {
+    "empty": lambda dtype, device: torch.empty(3, 5, dtype=dtype, device=device),
+    "empty out=": lambda dtype, device: torch.empty(
+        7, out=torch.zeros(0, dtype=dtype, device=device)
+    ),
+    "empty_strided": lambda dtype, device: torch.empty_strided(
+        (3, 2), (1, 4), dtype=dtype, device=device
+    ),
+    "empty_permuted": lambda dtype, device: torch.empty_permuted(
+        (2, 3), (1, 0), dtype=dtype, device=device
+    ),
+    "empty_like": lambda dtype, device: torch.empty_like(
+        torch.zeros(3, 5, dtype=dtype, device=device)
+    ),
+    "new_empty": lambda dtype, device: torch.zeros(1, dtype=dtype, device=device).new_empty(4, 2),
+    "new_empty_strided": lambda dtype, device: torch.zeros(
+        1, dtype=dtype, device=device
+    ).new_empty_strided((2, 2), (1, 3)),
+    "Tensor": lambda dtype, device: torch.zeros(1, dtype=dtype, device=device).new(4),
+    "resize_": lambda dtype, device: torch.zeros(2, dtype=dtype, device=device).resize_(6),
+    "resize_as_": lambda dtype, device: torch.zeros(2, dtype=dtype, device=device).resize_as_(
+        torch.zeros(3, 3, dtype=dtype, device=device)
+    ),
+    "resize_ of a view": lambda dtype, device: torch.zeros(4, dtype=dtype, device=device)[
+        2:
+    ].resize_(6),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", NEW)
+def test_new_memory_is_filled_as_torch_does(name: str, dtype: torch.dtype) -> None:
+    with deterministic():
+        want, got = NEW[name](dtype, "cpu"), NEW[name](dtype, "dl").cpu()
+    assert got.dtype is want.dtype and got.stride() == want.stride()
+    assert [str(x) for x in got.flatten().tolist()] == [str(x) for x in want.flatten().tolist()]
+
+
+def test_filling_can_be_switched_off() -> None:
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.full((1000,), 5.0, device="dl")
+    with deterministic():
+        assert not torch.empty(1000, device="dl").isnan().any()
+
+
+def _images(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0)).to("dl").requires_grad_()
+
+
+def _backward(forward: Callable[[torch.Tensor], torch.Tensor], *shape: int) -> Callable[[], None]:
+    """The gradient alone: the forward pass runs before the setting."""
+
+    def prepare() -> Callable[[], object]:
+        x = _images(*shape)
+        result = forward(x)
+        return lambda: torch.autograd.grad(result.sum(), x)
+
+    return prepare  # type: ignore[return-value]
+
+
+def _call(call: Callable[[], object]) -> Callable[[], Callable[[], object]]:
+    return lambda: call
+
+
+def _unpool(dims: int) -> Callable[[], object]:
+    pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[dims - 1]
+    unpool = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)[dims - 1]
+    x, indices = pool(torch.randn(1, 1, *[4] * dims, device="dl"), 2, return_indices=True)
+    return lambda: unpool(x, indices, 2)
+
+
+def _grid(dims: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    grid = torch.zeros(1, *[2] * dims, dims, device="dl")
+    return lambda x: F.grid_sample(x, grid, align_corners=False)
+
+
+def _numbers() -> torch.Tensor:
+    return torch.tensor([3.0, 1.0, 2.0, 5.0], device="dl")
+
+
+def _places() -> torch.Tensor:
+    return torch.tensor([0, 1, 1, 2], device="dl")
+
+
+ALWAYS = {
+    "max_unpool1d": lambda: _unpool(1),
+    "max_unpool2d": lambda: _unpool(2),
+    "max_unpool3d": lambda: _unpool(3),
+    "put_ without accumulating": _call(lambda: _numbers().put_(_places(), _numbers())),
+}
+"""On every device, the CPU among them."""
+
+ON_ACCELERATORS = {
+    "avg_pool3d": _backward(lambda x: F.avg_pool3d(x, 2), 1, 1, 4, 4, 4),
+    "adaptive_avg_pool2d": _backward(lambda x: F.adaptive_avg_pool2d(x, 2), 1, 1, 4, 4),
+    "adaptive_avg_pool3d": _backward(lambda x: F.adaptive_avg_pool3d(x, 2), 1, 1, 4, 4, 4),
+    "adaptive_max_pool2d": _backward(lambda x: F.adaptive_max_pool2d(x, 2), 1, 1, 4, 4),
+    "fractional_max_pool2d": _backward(
+        lambda x: F.fractional_max_pool2d(x, 2, output_size=2), 1, 1, 5, 5
+    ),
+    "fractional_max_pool3d": _backward(
+        lambda x: F.fractional_max_pool3d(x, 2, output_size=2), 1, 1, 5, 5, 5
+    ),
+    "interpolate linear": _backward(
+        lambda x: F.interpolate(x, 6, mode="linear"), 1, 1, 4
+    ),
+    "interpolate bilinear": _backward(
+        lambda x: F.interpolate(x, 6, mode="bilinear"), 1, 1, 4, 4
+    ),
+    "interpolate bicubic": _backward(lambda x: F.interpolate(x, 6, mode="bicubic"), 1, 1, 4, 4),
+    "interpolate trilinear": _backward(
+        lambda x: F.interpolate(x, 6, mode="trilinear"), 1, 1, 4, 4, 4
+    ),
+    "reflection_pad1d": _backward(lambda x: F.pad(x, (1, 1), "reflect"), 1, 1, 4),
+    "reflection_pad2d": _backward(lambda x: F.pad(x, (1, 1, 1, 1), "reflect"), 1, 1, 4, 4),
+    "reflection_pad3d": _backward(lambda x: F.pad(x, (1,) * 6, "reflect"), 1, 1, 4, 4, 4),
+    "nll_loss of images": _call(
+        lambda: F.nll_loss(
+            torch.zeros(1, 3, 2, 2, device="dl"), torch.zeros(1, 2, 2, dtype=torch.long).to("dl")
+        )
+    ),
+    "embedding_bag of maxima": _backward(
+        lambda x: F.embedding_bag(_places().view(2, 2), x, mode="max"), 4, 3
+    ),
+    "put_ accumulating": _call(lambda: _numbers().put_(_places(), _numbers(), accumulate=True)),
+    "histc": _call(lambda: torch.histc(_numbers(), 4)),
+    "bincount with weights": _call(lambda: torch.bincount(_places(), _numbers())),
+    "median with indices": _call(lambda: torch.median(_numbers(), 0)),
+    "grid_sample 2d": _backward(_grid(2), 1, 1, 4, 4),
+    "grid_sample 3d": _backward(_grid(3), 1, 1, 4, 4, 4),
+    "cumsum": _call(lambda: torch.cumsum(_numbers(), 0)),
+    "scatter_reduce of products": _call(
+        lambda: _numbers().scatter_reduce(0, _places(), _numbers(), "prod")
+    ),
+}
+"""Where the order in which a device adds is open."""
+
+NEVER = {
+    "ctc_loss, which the CPU computes": _backward(
+        lambda x: F.ctc_loss(
+            x.log_softmax(-1), torch.ones(1, 2, dtype=torch.long).to("dl"), [4], [2]
+        ),
+        4,
+        1,
+        3,
+    ),
+    "cumsum of integers": _call(lambda: torch.cumsum(_places(), 0)),
+    "median without indices": _call(lambda: torch.median(_numbers())),
+    "bincount without weights": _call(lambda: torch.bincount(_places())),
+    "scatter_reduce of sums": _call(
+        lambda: _numbers().scatter_reduce(0, _places(), _numbers(), "sum")
+    ),
+    "scatter_add": _call(lambda: _numbers().scatter_add(0, _places(), _numbers())),
+    "scatter": _call(lambda: _numbers().scatter(0, _places(), _numbers())),
+    "index_add": _call(lambda: _numbers().index_add(0, _places(), _numbers())),
+    "index_copy": _call(lambda: _numbers().index_copy(0, _places(), _numbers())),
+    "index_put": _call(lambda: _numbers().index_put((_places(),), _numbers())),
+    "index_put accumulating": _call(
+        lambda: _numbers().index_put((_places(),), _numbers(), accumulate=True)
+    ),
+    "conv2d": _backward(lambda x: F.conv2d(x, x), 1, 1, 4, 4),
+    "max_pool3d": _backward(lambda x: F.max_pool3d(x, 2), 1, 1, 4, 4, 4),
+    "replication_pad2d": _backward(lambda x: F.pad(x, (1, 1, 1, 1), "replicate"), 1, 1, 4, 4),
+    "gather": _backward(lambda x: x.gather(0, _places()), 4),
+    "index_select": _backward(lambda x: x.index_select(0, _places()), 4),
+    "repeat_interleave": _backward(lambda x: x.repeat_interleave(_places()), 4),
+    "getitem": _backward(lambda x: x[_places()], 4),
+}
+
+EVERY = {**ALWAYS, **ON_ACCELERATORS, **NEVER}
+
+
+def alerts(name: str, vendor: str) -> bool:
+    return name in ALWAYS or (name in ON_ACCELERATORS and vendor != "cpu")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
+    vendor = str(torch.dl.get_device_properties(0).vendor)
+    call = EVERY[name]()
+    expected = call()
+    with deterministic():
+        if alerts(name, vendor):
+            with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+                call()
+        else:
+            torch.testing.assert_close(call(), expected)
+    with deterministic(warn_only=True), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.testing.assert_close(call(), expected)
+    said = [str(each.message) for each in told if "deterministic" in str(each.message)]
+    assert bool(said) == alerts(name, vendor), said
+
+
+@pytest.mark.vendor("async")
+@pytest.mark.parametrize("name", ["scatter_add", "index_put accumulating", "index_add"])
+def test_open_sums_are_the_cpus_where_they_have_to_be_fixed(name: str) -> None:
+    """The asynchronous vendor counts as an accelerator: nothing says in which order it adds."""
+    call = EVERY[name]()
+    torch.dl.reset_fallback_stats()
+    call()
+    assert not torch.dl.fallback_stats()
+    with deterministic():
+        call()
+    assert torch.dl.fallback_stats()

@@ -1,0 +1,122 @@
+"""Every operator that writes to an argument, with that argument's memory shared in every way.
+
+Where torch's CPU refuses, dl does; where it computes, dl's result is that of the call whose tensors
+lie apart. The list of exceptions is strict, and each has its cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from opinfo.derived_calls import operator
+from opinfo.recording import recordings
+
+from .overlap import Bound, Outcome, Shared, apart, calls, equal, outcome, ways_of_sharing
+
+# Many operators of torch warn of others that are to replace them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+EXCEPTIONS = Path(__file__).with_name("overlap_exceptions.txt")
+
+REFUSAL = "unsupported operation"
+
+NO_CALL = ("set_", "resize_", "_resize_", "rename_")
+"""They change which memory a tensor has, not what is in it."""
+
+
+def overloads() -> list[str]:
+    """All that write, by schema."""
+    found = []
+    for name in sorted(torch._C._dispatch_get_all_op_names()):
+        if not name.startswith("aten::") or name.startswith(tuple(f"aten::{x}" for x in NO_CALL)):
+            continue
+        overload = name.removeprefix("aten::")
+        try:
+            schema = operator(overload)._schema
+        except AttributeError:  # those of TorchScript
+            continue
+        if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
+            found.append(overload)
+    return found
+
+
+def problems(overload: str) -> Iterator[str]:
+    for bound in calls(overload):
+        alone = outcome(overload, bound, "dl")
+        if alone.error is not None or outcome(overload, bound, "cpu").error is not None:
+            continue
+        for shared in ways_of_sharing(overload, bound):
+            problem = problem_of(overload, shared)
+            if problem is not None:
+                yield f"{shared}: {problem}"
+
+
+def problem_of(overload: str, shared: Shared) -> str | None:
+    got = outcome(overload, shared.bound, "dl")
+    if has_kernel(overload) and not shared.has_right_result:
+        # Torch's CPU often computes all the same, and at times writes beside the memory it is given.
+        return None if _is_refusal(got) else f"{_told(got)}, want a refusal"
+    cpu = outcome(overload, shared.bound, "cpu")
+    if cpu.error is not None:
+        same = got.error is not None and isinstance(got.error, type(cpu.error))
+        return None if same else f"{_told(got)}, the CPU raises {cpu.error}"
+    if got.error is not None:
+        return f"{_told(got)}, the CPU computes"
+    want = outcome(overload, apart(shared.bound), "dl")
+    assert want.error is None
+    if equal(got, want):
+        return None
+    # What torch's own code makes of other operators, and what goes through a list one after the
+    # other, has the result that the CPU has.
+    as_cpu = shared.among_lists or not has_kernel(overload)
+    return None if as_cpu and equal(got, cpu) else "the result is wrong"
+
+
+def has_kernel(overload: str) -> bool:
+    """Whether dl computes it; else torch does by other operators, whose calls are guarded."""
+    name = f"aten::{overload}"
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    composed = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
+    return has(name, "PrivateUse1") or not any(has(name, key) for key in composed)
+
+
+def _is_refusal(got: Outcome) -> bool:
+    return isinstance(got.error, RuntimeError) and REFUSAL in str(got.error)
+
+
+def _told(got: Outcome) -> str:
+    if got.error is None:
+        return "computes"
+    return f"raises {type(got.error).__name__}: {str(got.error).splitlines()[0]}"
+
+
+def exceptions() -> dict[tuple[str, str], str]:
+    """Lines ``overload | what shares memory and how | cause``."""
+    found: dict[tuple[str, str], str] = {}
+    for line in EXCEPTIONS.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            overload, way, cause = (part.strip() for part in line.split("|"))
+            assert cause and (overload, way) not in found, line
+            found[overload, way] = cause
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _calls() -> Iterator[None]:
+    """What operators are called with takes a while to find out, before a test's time starts."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    recordings()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("overload", overloads())
+def test_shared_memory_is_refused_or_right(overload: str) -> None:
+    found = list(problems(overload))
+    assert not found, "\n".join(found[:8])
