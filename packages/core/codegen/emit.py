@@ -222,13 +222,17 @@ def wrapper(entry: Entry, form: Form) -> str:
     forced = f"{entry.functional.cpp_name}_site.disabled.load(std::memory_order_relaxed)"
     if entry.composed:
         call = f"composed::{entry.composed}::{form.kind.name}({', '.join(arguments)})"
-        otherwise = f"  if (!{forced}) return {call};\n"
+        otherwise = (
+            f"  if (!{forced}) {{\n    count_call(&ThreadCounts::composed);\n"
+            f"    return {call};\n  }}\n"
+        )
     if entry.otherwise:
         fits = f"fits_result({outputs[0]}, made)" if outputs else "made.defined()"
         taken = f"write_result(made, {outputs[0]})" if outputs else "made"
         otherwise = (
             f"  if (!{forced}) {{\n    const at::Tensor made = plans::{entry.otherwise};\n"
-            f"    if ({fits}) return {taken};\n  }}\n"
+            f"    if ({fits}) {{\n      count_call(&ThreadCounts::composed);\n"
+            f"      return {taken};\n    }}\n  }}\n"
         )
     base, _, overload = form.overload.partition(".")
     plan = "ElementwisePlan" if elementwise else "DirectPlan"

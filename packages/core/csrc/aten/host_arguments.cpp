@@ -96,7 +96,7 @@ void HostArguments::mark_written(Twin& twin) {
   twin.written = true;
   auto* original = twin.original.unsafeGetStorageImpl();
   // What is staged is copied back, which is a write like any other.
-  if (C10_LIKELY(!original->has_materializer()) || staged_) return;
+  if (C10_LIKELY(!original->has_materializer()) || kind_ != Twins::alias) return;
   void* data = original->mutable_data();
   wait_for(device_);
   if (!twin.host) return;

@@ -25,7 +25,10 @@ at::Tensor elu(const at::Tensor & self, const at::Scalar & alpha, const at::Scal
   if (C10_LIKELY(elu_native(plan, at::Tensor(), self, alpha, scale, input_scale))) {
     return plan.finish();
   }
-  if (!elu_site.disabled.load(std::memory_order_relaxed)) return composed::Elu::functional(self, alpha, scale, input_scale);
+  if (!elu_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Elu::functional(self, alpha, scale, input_scale);
+  }
   static const auto op = find_operator("aten::elu", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &, const at::Scalar &, const at::Scalar &)>::call(op, self, alpha, scale, input_scale);
 }
@@ -35,7 +38,10 @@ at::Tensor & elu_out(const at::Tensor & self, const at::Scalar & alpha, const at
   if (C10_LIKELY(elu_native(plan, out, self, alpha, scale, input_scale))) {
     plan.finish(); return out;
   }
-  if (!elu_site.disabled.load(std::memory_order_relaxed)) return composed::Elu::out(self, alpha, scale, input_scale, out);
+  if (!elu_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Elu::out(self, alpha, scale, input_scale, out);
+  }
   static const auto op = find_operator("aten::elu", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, self, alpha, scale, input_scale, out);
 }
@@ -45,7 +51,10 @@ at::Tensor & elu_(at::Tensor & self, const at::Scalar & alpha, const at::Scalar 
   if (C10_LIKELY(elu_native(plan, self, self, alpha, scale, input_scale))) {
     plan.finish(); return self;
   }
-  if (!elu_site.disabled.load(std::memory_order_relaxed)) return composed::Elu::inplace(self, alpha, scale, input_scale);
+  if (!elu_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Elu::inplace(self, alpha, scale, input_scale);
+  }
   static const auto op = find_operator("aten::elu_", "");
   return TypedFallback<at::Tensor &(at::Tensor &, const at::Scalar &, const at::Scalar &, const at::Scalar &)>::call(op, self, alpha, scale, input_scale);
 }
@@ -72,7 +81,10 @@ at::Tensor elu_backward(const at::Tensor & grad_output, const at::Scalar & alpha
   if (C10_LIKELY(elu_backward_native(plan, at::Tensor(), grad_output, alpha, scale, input_scale, is_result, self_or_result))) {
     return plan.finish();
   }
-  if (!elu_backward_site.disabled.load(std::memory_order_relaxed)) return composed::EluBackward::functional(grad_output, alpha, scale, input_scale, is_result, self_or_result);
+  if (!elu_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::EluBackward::functional(grad_output, alpha, scale, input_scale, is_result, self_or_result);
+  }
   static const auto op = find_operator("aten::elu_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &, const at::Scalar &, const at::Scalar &, bool, const at::Tensor &)>::call(op, grad_output, alpha, scale, input_scale, is_result, self_or_result);
 }
@@ -82,7 +94,10 @@ at::Tensor & elu_backward_grad_input(const at::Tensor & grad_output, const at::S
   if (C10_LIKELY(elu_backward_native(plan, grad_input, grad_output, alpha, scale, input_scale, is_result, self_or_result))) {
     plan.finish(); return grad_input;
   }
-  if (!elu_backward_site.disabled.load(std::memory_order_relaxed)) return composed::EluBackward::out(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input);
+  if (!elu_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::EluBackward::out(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input);
+  }
   static const auto op = find_operator("aten::elu_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, const at::Scalar &, const at::Scalar &, bool, const at::Tensor &, at::Tensor &)>::call(op, grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input);
 }
@@ -107,7 +122,10 @@ at::Tensor softplus(const at::Tensor & self, const at::Scalar & beta, const at::
   if (C10_LIKELY(softplus_native(plan, at::Tensor(), self, beta, threshold))) {
     return plan.finish();
   }
-  if (!softplus_site.disabled.load(std::memory_order_relaxed)) return composed::Softplus::functional(self, beta, threshold);
+  if (!softplus_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Softplus::functional(self, beta, threshold);
+  }
   static const auto op = find_operator("aten::softplus", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, self, beta, threshold);
 }
@@ -117,7 +135,10 @@ at::Tensor & softplus_out(const at::Tensor & self, const at::Scalar & beta, cons
   if (C10_LIKELY(softplus_native(plan, out, self, beta, threshold))) {
     plan.finish(); return out;
   }
-  if (!softplus_site.disabled.load(std::memory_order_relaxed)) return composed::Softplus::out(self, beta, threshold, out);
+  if (!softplus_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Softplus::out(self, beta, threshold, out);
+  }
   static const auto op = find_operator("aten::softplus", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, self, beta, threshold, out);
 }
@@ -143,7 +164,10 @@ at::Tensor softplus_backward(const at::Tensor & grad_output, const at::Tensor & 
   if (C10_LIKELY(softplus_backward_native(plan, at::Tensor(), grad_output, self, beta, threshold))) {
     return plan.finish();
   }
-  if (!softplus_backward_site.disabled.load(std::memory_order_relaxed)) return composed::SoftplusBackward::functional(grad_output, self, beta, threshold);
+  if (!softplus_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::SoftplusBackward::functional(grad_output, self, beta, threshold);
+  }
   static const auto op = find_operator("aten::softplus_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &)>::call(op, grad_output, self, beta, threshold);
 }
@@ -153,7 +177,10 @@ at::Tensor & softplus_backward_grad_input(const at::Tensor & grad_output, const 
   if (C10_LIKELY(softplus_backward_native(plan, grad_input, grad_output, self, beta, threshold))) {
     plan.finish(); return grad_input;
   }
-  if (!softplus_backward_site.disabled.load(std::memory_order_relaxed)) return composed::SoftplusBackward::out(grad_output, self, beta, threshold, grad_input);
+  if (!softplus_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::SoftplusBackward::out(grad_output, self, beta, threshold, grad_input);
+  }
   static const auto op = find_operator("aten::softplus_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>::call(op, grad_output, self, beta, threshold, grad_input);
 }
@@ -178,7 +205,10 @@ at::Tensor mish(const at::Tensor & self) {
   if (C10_LIKELY(mish_native(plan, at::Tensor(), self))) {
     return plan.finish();
   }
-  if (!mish_site.disabled.load(std::memory_order_relaxed)) return composed::Mish::functional(self);
+  if (!mish_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Mish::functional(self);
+  }
   static const auto op = find_operator("aten::mish", "");
   return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
 }
@@ -188,7 +218,10 @@ at::Tensor & mish_out(const at::Tensor & self, at::Tensor & out) {
   if (C10_LIKELY(mish_native(plan, out, self))) {
     plan.finish(); return out;
   }
-  if (!mish_site.disabled.load(std::memory_order_relaxed)) return composed::Mish::out(self, out);
+  if (!mish_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Mish::out(self, out);
+  }
   static const auto op = find_operator("aten::mish", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
 }
@@ -198,7 +231,10 @@ at::Tensor & mish_(at::Tensor & self) {
   if (C10_LIKELY(mish_native(plan, self, self))) {
     plan.finish(); return self;
   }
-  if (!mish_site.disabled.load(std::memory_order_relaxed)) return composed::Mish::inplace(self);
+  if (!mish_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Mish::inplace(self);
+  }
   static const auto op = find_operator("aten::mish_", "");
   return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
 }
@@ -224,7 +260,10 @@ at::Tensor mish_backward(const at::Tensor & grad_output, const at::Tensor & self
   if (C10_LIKELY(mish_backward_native(plan, at::Tensor(), grad_output, self))) {
     return plan.finish();
   }
-  if (!mish_backward_site.disabled.load(std::memory_order_relaxed)) return composed::MishBackward::functional(grad_output, self);
+  if (!mish_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::MishBackward::functional(grad_output, self);
+  }
   static const auto op = find_operator("aten::mish_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, grad_output, self);
 }
@@ -249,7 +288,10 @@ at::Tensor hardsigmoid(const at::Tensor & self) {
   if (C10_LIKELY(hardsigmoid_native(plan, at::Tensor(), self))) {
     return plan.finish();
   }
-  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) return composed::Hardsigmoid::functional(self);
+  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Hardsigmoid::functional(self);
+  }
   static const auto op = find_operator("aten::hardsigmoid", "");
   return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
 }
@@ -259,7 +301,10 @@ at::Tensor & hardsigmoid_out(const at::Tensor & self, at::Tensor & out) {
   if (C10_LIKELY(hardsigmoid_native(plan, out, self))) {
     plan.finish(); return out;
   }
-  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) return composed::Hardsigmoid::out(self, out);
+  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Hardsigmoid::out(self, out);
+  }
   static const auto op = find_operator("aten::hardsigmoid", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
 }
@@ -269,7 +314,10 @@ at::Tensor & hardsigmoid_(at::Tensor & self) {
   if (C10_LIKELY(hardsigmoid_native(plan, self, self))) {
     plan.finish(); return self;
   }
-  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) return composed::Hardsigmoid::inplace(self);
+  if (!hardsigmoid_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Hardsigmoid::inplace(self);
+  }
   static const auto op = find_operator("aten::hardsigmoid_", "");
   return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
 }
@@ -295,7 +343,10 @@ at::Tensor hardsigmoid_backward(const at::Tensor & grad_output, const at::Tensor
   if (C10_LIKELY(hardsigmoid_backward_native(plan, at::Tensor(), grad_output, self))) {
     return plan.finish();
   }
-  if (!hardsigmoid_backward_site.disabled.load(std::memory_order_relaxed)) return composed::HardsigmoidBackward::functional(grad_output, self);
+  if (!hardsigmoid_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::HardsigmoidBackward::functional(grad_output, self);
+  }
   static const auto op = find_operator("aten::hardsigmoid_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, grad_output, self);
 }
@@ -305,7 +356,10 @@ at::Tensor & hardsigmoid_backward_grad_input(const at::Tensor & grad_output, con
   if (C10_LIKELY(hardsigmoid_backward_native(plan, grad_input, grad_output, self))) {
     plan.finish(); return grad_input;
   }
-  if (!hardsigmoid_backward_site.disabled.load(std::memory_order_relaxed)) return composed::HardsigmoidBackward::out(grad_output, self, grad_input);
+  if (!hardsigmoid_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::HardsigmoidBackward::out(grad_output, self, grad_input);
+  }
   static const auto op = find_operator("aten::hardsigmoid_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, grad_output, self, grad_input);
 }
@@ -331,7 +385,10 @@ bool log_sigmoid_forward_native(DirectPlan& plan, GivenOutputs given, const at::
   if (C10_LIKELY(log_sigmoid_forward_native(plan, {}, self))) {
     return ::std::tuple<at::Tensor,at::Tensor>(plan.take(0), plan.take(1));
   }
-  if (!log_sigmoid_forward_site.disabled.load(std::memory_order_relaxed)) return composed::LogSigmoid::functional(self);
+  if (!log_sigmoid_forward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::LogSigmoid::functional(self);
+  }
   static const auto op = find_operator("aten::log_sigmoid_forward", "");
   return TypedFallback<::std::tuple<at::Tensor,at::Tensor>(const at::Tensor &)>::call(op, self);
 }
@@ -341,7 +398,10 @@ bool log_sigmoid_forward_native(DirectPlan& plan, GivenOutputs given, const at::
   if (C10_LIKELY(log_sigmoid_forward_native(plan, {&output, &buffer}, self))) {
     return ::std::tuple<at::Tensor &,at::Tensor &>(output, buffer);
   }
-  if (!log_sigmoid_forward_site.disabled.load(std::memory_order_relaxed)) return composed::LogSigmoid::out(self, output, buffer);
+  if (!log_sigmoid_forward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::LogSigmoid::out(self, output, buffer);
+  }
   static const auto op = find_operator("aten::log_sigmoid_forward", "output");
   return TypedFallback<::std::tuple<at::Tensor &,at::Tensor &>(const at::Tensor &, at::Tensor &, at::Tensor &)>::call(op, self, output, buffer);
 }
@@ -367,7 +427,10 @@ at::Tensor log_sigmoid_backward(const at::Tensor & grad_output, const at::Tensor
   if (C10_LIKELY(log_sigmoid_backward_native(plan, at::Tensor(), grad_output, self, buffer))) {
     return plan.finish();
   }
-  if (!log_sigmoid_backward_site.disabled.load(std::memory_order_relaxed)) return composed::LogSigmoidBackward::functional(grad_output, self, buffer);
+  if (!log_sigmoid_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::LogSigmoidBackward::functional(grad_output, self, buffer);
+  }
   static const auto op = find_operator("aten::log_sigmoid_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Tensor &)>::call(op, grad_output, self, buffer);
 }
@@ -377,7 +440,10 @@ at::Tensor & log_sigmoid_backward_grad_input(const at::Tensor & grad_output, con
   if (C10_LIKELY(log_sigmoid_backward_native(plan, grad_input, grad_output, self, buffer))) {
     plan.finish(); return grad_input;
   }
-  if (!log_sigmoid_backward_site.disabled.load(std::memory_order_relaxed)) return composed::LogSigmoidBackward::out(grad_output, self, buffer, grad_input);
+  if (!log_sigmoid_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::LogSigmoidBackward::out(grad_output, self, buffer, grad_input);
+  }
   static const auto op = find_operator("aten::log_sigmoid_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, grad_output, self, buffer, grad_input);
 }
@@ -402,7 +468,10 @@ at::Tensor hardshrink(const at::Tensor & self, const at::Scalar & lambd) {
   if (C10_LIKELY(hardshrink_native(plan, at::Tensor(), self, lambd))) {
     return plan.finish();
   }
-  if (!hardshrink_site.disabled.load(std::memory_order_relaxed)) return composed::Hardshrink::functional(self, lambd);
+  if (!hardshrink_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Hardshrink::functional(self, lambd);
+  }
   static const auto op = find_operator("aten::hardshrink", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &)>::call(op, self, lambd);
 }
@@ -412,7 +481,10 @@ at::Tensor & hardshrink_out(const at::Tensor & self, const at::Scalar & lambd, a
   if (C10_LIKELY(hardshrink_native(plan, out, self, lambd))) {
     plan.finish(); return out;
   }
-  if (!hardshrink_site.disabled.load(std::memory_order_relaxed)) return composed::Hardshrink::out(self, lambd, out);
+  if (!hardshrink_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Hardshrink::out(self, lambd, out);
+  }
   static const auto op = find_operator("aten::hardshrink", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, at::Tensor &)>::call(op, self, lambd, out);
 }
@@ -438,7 +510,10 @@ at::Tensor hardshrink_backward(const at::Tensor & grad_out, const at::Tensor & s
   if (C10_LIKELY(hardshrink_backward_native(plan, at::Tensor(), grad_out, self, lambd))) {
     return plan.finish();
   }
-  if (!hardshrink_backward_site.disabled.load(std::memory_order_relaxed)) return composed::HardshrinkBackward::functional(grad_out, self, lambd);
+  if (!hardshrink_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::HardshrinkBackward::functional(grad_out, self, lambd);
+  }
   static const auto op = find_operator("aten::hardshrink_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Scalar &)>::call(op, grad_out, self, lambd);
 }
@@ -448,7 +523,10 @@ at::Tensor & hardshrink_backward_grad_input(const at::Tensor & grad_out, const a
   if (C10_LIKELY(hardshrink_backward_native(plan, grad_input, grad_out, self, lambd))) {
     plan.finish(); return grad_input;
   }
-  if (!hardshrink_backward_site.disabled.load(std::memory_order_relaxed)) return composed::HardshrinkBackward::out(grad_out, self, lambd, grad_input);
+  if (!hardshrink_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::HardshrinkBackward::out(grad_out, self, lambd, grad_input);
+  }
   static const auto op = find_operator("aten::hardshrink_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Scalar &, at::Tensor &)>::call(op, grad_out, self, lambd, grad_input);
 }
@@ -474,7 +552,10 @@ at::Tensor softshrink(const at::Tensor & self, const at::Scalar & lambd) {
   if (C10_LIKELY(softshrink_native(plan, at::Tensor(), self, lambd))) {
     return plan.finish();
   }
-  if (!softshrink_site.disabled.load(std::memory_order_relaxed)) return composed::Softshrink::functional(self, lambd);
+  if (!softshrink_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Softshrink::functional(self, lambd);
+  }
   static const auto op = find_operator("aten::softshrink", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Scalar &)>::call(op, self, lambd);
 }
@@ -484,7 +565,10 @@ at::Tensor & softshrink_out(const at::Tensor & self, const at::Scalar & lambd, a
   if (C10_LIKELY(softshrink_native(plan, out, self, lambd))) {
     plan.finish(); return out;
   }
-  if (!softshrink_site.disabled.load(std::memory_order_relaxed)) return composed::Softshrink::out(self, lambd, out);
+  if (!softshrink_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Softshrink::out(self, lambd, out);
+  }
   static const auto op = find_operator("aten::softshrink", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Scalar &, at::Tensor &)>::call(op, self, lambd, out);
 }
@@ -510,7 +594,10 @@ at::Tensor softshrink_backward(const at::Tensor & grad_output, const at::Tensor 
   if (C10_LIKELY(softshrink_backward_native(plan, at::Tensor(), grad_output, self, lambd))) {
     return plan.finish();
   }
-  if (!softshrink_backward_site.disabled.load(std::memory_order_relaxed)) return composed::SoftshrinkBackward::functional(grad_output, self, lambd);
+  if (!softshrink_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::SoftshrinkBackward::functional(grad_output, self, lambd);
+  }
   static const auto op = find_operator("aten::softshrink_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &, const at::Scalar &)>::call(op, grad_output, self, lambd);
 }
@@ -520,7 +607,10 @@ at::Tensor & softshrink_backward_grad_input(const at::Tensor & grad_output, cons
   if (C10_LIKELY(softshrink_backward_native(plan, grad_input, grad_output, self, lambd))) {
     plan.finish(); return grad_input;
   }
-  if (!softshrink_backward_site.disabled.load(std::memory_order_relaxed)) return composed::SoftshrinkBackward::out(grad_output, self, lambd, grad_input);
+  if (!softshrink_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::SoftshrinkBackward::out(grad_output, self, lambd, grad_input);
+  }
   static const auto op = find_operator("aten::softshrink_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Scalar &, at::Tensor &)>::call(op, grad_output, self, lambd, grad_input);
 }

@@ -516,7 +516,10 @@ at::Tensor atan2(const at::Tensor & self, const at::Tensor & other) {
   if (C10_LIKELY(atan2_native(plan, at::Tensor(), self, other))) {
     return plan.finish();
   }
-  if (!atan2_site.disabled.load(std::memory_order_relaxed)) return composed::Atan2::functional(self, other);
+  if (!atan2_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Atan2::functional(self, other);
+  }
   static const auto op = find_operator("aten::atan2", "");
   return TypedFallback<at::Tensor(const at::Tensor &, const at::Tensor &)>::call(op, self, other);
 }
@@ -526,7 +529,10 @@ at::Tensor & atan2_out(const at::Tensor & self, const at::Tensor & other, at::Te
   if (C10_LIKELY(atan2_native(plan, out, self, other))) {
     plan.finish(); return out;
   }
-  if (!atan2_site.disabled.load(std::memory_order_relaxed)) return composed::Atan2::out(self, other, out);
+  if (!atan2_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Atan2::out(self, other, out);
+  }
   static const auto op = find_operator("aten::atan2", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>::call(op, self, other, out);
 }
@@ -536,7 +542,10 @@ at::Tensor & atan2_(at::Tensor & self, const at::Tensor & other) {
   if (C10_LIKELY(atan2_native(plan, self, self, other))) {
     plan.finish(); return self;
   }
-  if (!atan2_site.disabled.load(std::memory_order_relaxed)) return composed::Atan2::inplace(self, other);
+  if (!atan2_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::Atan2::inplace(self, other);
+  }
   static const auto op = find_operator("aten::atan2_", "");
   return TypedFallback<at::Tensor &(at::Tensor &, const at::Tensor &)>::call(op, self, other);
 }

@@ -335,7 +335,10 @@ bool _fused_rms_norm_backward_native(DirectPlan& plan, GivenOutputs given, const
   if (C10_LIKELY(_fused_rms_norm_backward_native(plan, {}, grad_out, input, normalized_shape, rstd, weight, output_mask))) {
     return ::std::tuple<at::Tensor,at::Tensor>(plan.take(0), plan.take(1));
   }
-  if (!_fused_rms_norm_backward_site.disabled.load(std::memory_order_relaxed)) return composed::RmsNormBackward::functional(grad_out, input, normalized_shape, rstd, weight, output_mask);
+  if (!_fused_rms_norm_backward_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::RmsNormBackward::functional(grad_out, input, normalized_shape, rstd, weight, output_mask);
+  }
   static const auto op = find_operator("aten::_fused_rms_norm_backward", "");
   return TypedFallback<::std::tuple<at::Tensor,at::Tensor>(const at::Tensor &, const at::Tensor &, at::IntArrayRef, const at::Tensor &, const ::std::optional<at::Tensor> &, ::std::array<bool,2>)>::call(op, grad_out, input, normalized_shape, rstd, weight, output_mask);
 }

@@ -27,7 +27,10 @@ at::Tensor upsample_nearest1d(const at::Tensor & self, at::IntArrayRef output_si
   }
   if (!upsample_nearest1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest1d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>)>::call(op, self, output_size, scales);
@@ -40,7 +43,10 @@ at::Tensor & upsample_nearest1d_out(const at::Tensor & self, at::IntArrayRef out
   }
   if (!upsample_nearest1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest1d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales, out);
@@ -68,7 +74,10 @@ at::Tensor upsample_nearest1d_backward(const at::Tensor & grad_output, at::IntAr
   }
   if (!upsample_nearest1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest1d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales);
@@ -81,7 +90,10 @@ at::Tensor & upsample_nearest1d_backward_grad_input(const at::Tensor & grad_outp
   }
   if (!upsample_nearest1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest1d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales, grad_input);
@@ -109,7 +121,10 @@ at::Tensor upsample_nearest2d(const at::Tensor & self, at::IntArrayRef output_si
   }
   if (!upsample_nearest2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest2d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, scales_h, scales_w);
@@ -122,7 +137,10 @@ at::Tensor & upsample_nearest2d_out(const at::Tensor & self, at::IntArrayRef out
   }
   if (!upsample_nearest2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest2d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales_h, scales_w, out);
@@ -150,7 +168,10 @@ at::Tensor upsample_nearest2d_backward(const at::Tensor & grad_output, at::IntAr
   }
   if (!upsample_nearest2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest2d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales_h, scales_w);
@@ -163,7 +184,10 @@ at::Tensor & upsample_nearest2d_backward_grad_input(const at::Tensor & grad_outp
   }
   if (!upsample_nearest2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest2d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales_h, scales_w, grad_input);
@@ -191,7 +215,10 @@ at::Tensor upsample_nearest3d(const at::Tensor & self, at::IntArrayRef output_si
   }
   if (!upsample_nearest3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest3d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, scales_d, scales_h, scales_w);
@@ -204,7 +231,10 @@ at::Tensor & upsample_nearest3d_out(const at::Tensor & self, at::IntArrayRef out
   }
   if (!upsample_nearest3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_d, scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest3d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales_d, scales_h, scales_w, out);
@@ -232,7 +262,10 @@ at::Tensor upsample_nearest3d_backward(const at::Tensor & grad_output, at::IntAr
   }
   if (!upsample_nearest3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest3d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales_d, scales_h, scales_w);
@@ -245,7 +278,10 @@ at::Tensor & upsample_nearest3d_backward_grad_input(const at::Tensor & grad_outp
   }
   if (!upsample_nearest3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_nearest3d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input);
@@ -273,7 +309,10 @@ at::Tensor _upsample_nearest_exact1d(const at::Tensor & self, at::IntArrayRef ou
   }
   if (!_upsample_nearest_exact1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact1d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>)>::call(op, self, output_size, scales);
@@ -286,7 +325,10 @@ at::Tensor & _upsample_nearest_exact1d_out(const at::Tensor & self, at::IntArray
   }
   if (!_upsample_nearest_exact1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact1d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales, out);
@@ -314,7 +356,10 @@ at::Tensor _upsample_nearest_exact1d_backward(const at::Tensor & grad_output, at
   }
   if (!_upsample_nearest_exact1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact1d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales);
@@ -327,7 +372,10 @@ at::Tensor & _upsample_nearest_exact1d_backward_grad_input(const at::Tensor & gr
   }
   if (!_upsample_nearest_exact1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact1d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales, grad_input);
@@ -355,7 +403,10 @@ at::Tensor _upsample_nearest_exact2d(const at::Tensor & self, at::IntArrayRef ou
   }
   if (!_upsample_nearest_exact2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact2d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, scales_h, scales_w);
@@ -368,7 +419,10 @@ at::Tensor & _upsample_nearest_exact2d_out(const at::Tensor & self, at::IntArray
   }
   if (!_upsample_nearest_exact2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact2d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales_h, scales_w, out);
@@ -396,7 +450,10 @@ at::Tensor _upsample_nearest_exact2d_backward(const at::Tensor & grad_output, at
   }
   if (!_upsample_nearest_exact2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact2d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales_h, scales_w);
@@ -409,7 +466,10 @@ at::Tensor & _upsample_nearest_exact2d_backward_grad_input(const at::Tensor & gr
   }
   if (!_upsample_nearest_exact2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact2d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales_h, scales_w, grad_input);
@@ -437,7 +497,10 @@ at::Tensor _upsample_nearest_exact3d(const at::Tensor & self, at::IntArrayRef ou
   }
   if (!_upsample_nearest_exact3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact3d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, scales_d, scales_h, scales_w);
@@ -450,7 +513,10 @@ at::Tensor & _upsample_nearest_exact3d_out(const at::Tensor & self, at::IntArray
   }
   if (!_upsample_nearest_exact3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_d, scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact3d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, scales_d, scales_h, scales_w, out);
@@ -478,7 +544,10 @@ at::Tensor _upsample_nearest_exact3d_backward(const at::Tensor & grad_output, at
   }
   if (!_upsample_nearest_exact3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact3d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, scales_d, scales_h, scales_w);
@@ -491,7 +560,10 @@ at::Tensor & _upsample_nearest_exact3d_backward_grad_input(const at::Tensor & gr
   }
   if (!_upsample_nearest_exact3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::_upsample_nearest_exact3d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input);
@@ -519,7 +591,10 @@ at::Tensor upsample_linear1d(const at::Tensor & self, at::IntArrayRef output_siz
   }
   if (!upsample_linear1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_linear1d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>)>::call(op, self, output_size, align_corners, scales);
@@ -532,7 +607,10 @@ at::Tensor & upsample_linear1d_out(const at::Tensor & self, at::IntArrayRef outp
   }
   if (!upsample_linear1d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_linear1d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, align_corners, scales, out);
@@ -560,7 +638,10 @@ at::Tensor upsample_linear1d_backward(const at::Tensor & grad_output, at::IntArr
   }
   if (!upsample_linear1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_linear1d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, align_corners, scales);
@@ -573,7 +654,10 @@ at::Tensor & upsample_linear1d_backward_grad_input(const at::Tensor & grad_outpu
   }
   if (!upsample_linear1d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_linear1d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, align_corners, scales, grad_input);
@@ -601,7 +685,10 @@ at::Tensor upsample_bilinear2d(const at::Tensor & self, at::IntArrayRef output_s
   }
   if (!upsample_bilinear2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_bilinear2d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, align_corners, scales_h, scales_w);
@@ -614,7 +701,10 @@ at::Tensor & upsample_bilinear2d_out(const at::Tensor & self, at::IntArrayRef ou
   }
   if (!upsample_bilinear2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_bilinear2d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, align_corners, scales_h, scales_w, out);
@@ -642,7 +732,10 @@ at::Tensor upsample_bilinear2d_backward(const at::Tensor & grad_output, at::IntA
   }
   if (!upsample_bilinear2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_bilinear2d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, align_corners, scales_h, scales_w);
@@ -655,7 +748,10 @@ at::Tensor & upsample_bilinear2d_backward_grad_input(const at::Tensor & grad_out
   }
   if (!upsample_bilinear2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_bilinear2d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input);
@@ -683,7 +779,10 @@ at::Tensor upsample_bicubic2d(const at::Tensor & self, at::IntArrayRef output_si
   }
   if (!upsample_bicubic2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::cubic, self, output_size, align_corners, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_bicubic2d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, align_corners, scales_h, scales_w);
@@ -696,7 +795,10 @@ at::Tensor & upsample_bicubic2d_out(const at::Tensor & self, at::IntArrayRef out
   }
   if (!upsample_bicubic2d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::cubic, self, output_size, align_corners, {scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_bicubic2d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, align_corners, scales_h, scales_w, out);
@@ -724,7 +826,10 @@ at::Tensor upsample_bicubic2d_backward(const at::Tensor & grad_output, at::IntAr
   }
   if (!upsample_bicubic2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::cubic, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_bicubic2d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, align_corners, scales_h, scales_w);
@@ -737,7 +842,10 @@ at::Tensor & upsample_bicubic2d_backward_grad_input(const at::Tensor & grad_outp
   }
   if (!upsample_bicubic2d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::cubic, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_bicubic2d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input);
@@ -765,7 +873,10 @@ at::Tensor upsample_trilinear3d(const at::Tensor & self, at::IntArrayRef output_
   }
   if (!upsample_trilinear3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_trilinear3d", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, self, output_size, align_corners, scales_d, scales_h, scales_w);
@@ -778,7 +889,10 @@ at::Tensor & upsample_trilinear3d_out(const at::Tensor & self, at::IntArrayRef o
   }
   if (!upsample_trilinear3d_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_d, scales_h, scales_w});
-    if (fits_result(out, made)) return write_result(made, out);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, out);
+    }
   }
   static const auto op = find_operator("aten::upsample_trilinear3d", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, self, output_size, align_corners, scales_d, scales_h, scales_w, out);
@@ -806,7 +920,10 @@ at::Tensor upsample_trilinear3d_backward(const at::Tensor & grad_output, at::Int
   }
   if (!upsample_trilinear3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_d, scales_h, scales_w});
-    if (made.defined()) return made;
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
   }
   static const auto op = find_operator("aten::upsample_trilinear3d_backward", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>)>::call(op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w);
@@ -819,7 +936,10 @@ at::Tensor & upsample_trilinear3d_backward_grad_input(const at::Tensor & grad_ou
   }
   if (!upsample_trilinear3d_backward_site.disabled.load(std::memory_order_relaxed)) {
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_d, scales_h, scales_w});
-    if (fits_result(grad_input, made)) return write_result(made, grad_input);
+    if (fits_result(grad_input, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_result(made, grad_input);
+    }
   }
   static const auto op = find_operator("aten::upsample_trilinear3d_backward", "grad_input");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>::call(op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input);
