@@ -4,6 +4,7 @@ implementation alerts. The lists are those of torch's documentation.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -209,6 +210,9 @@ NEVER = {
     "scatter_reduce of sums": _call(
         lambda: _numbers().scatter_reduce(0, _places(), _numbers(), "sum")
     ),
+    "scatter_reduce of means": _call(
+        lambda: _numbers().scatter_reduce(0, _places(), _numbers(), "mean")
+    ),
     "scatter_add": _call(lambda: _numbers().scatter_add(0, _places(), _numbers())),
     "scatter": _call(lambda: _numbers().scatter(0, _places(), _numbers())),
     "index_add": _call(lambda: _numbers().index_add(0, _places(), _numbers())),
@@ -217,9 +221,16 @@ NEVER = {
     "index_put accumulating": _call(
         lambda: _numbers().index_put((_places(),), _numbers(), accumulate=True)
     ),
+    "conv1d": _backward(lambda x: functional.conv1d(x, x), 1, 1, 4),
     "conv2d": _backward(lambda x: functional.conv2d(x, x), 1, 1, 4, 4),
+    "conv3d": _backward(lambda x: functional.conv3d(x, x), 1, 1, 4, 4, 4),
+    "conv_transpose1d": _backward(lambda x: functional.conv_transpose1d(x, x), 1, 1, 4),
+    "conv_transpose2d": _backward(lambda x: functional.conv_transpose2d(x, x), 1, 1, 4, 4),
+    "conv_transpose3d": _backward(lambda x: functional.conv_transpose3d(x, x), 1, 1, 4, 4, 4),
     "max_pool3d": _backward(lambda x: functional.max_pool3d(x, 2), 1, 1, 4, 4, 4),
+    "replication_pad1d": _backward(_pad("replicate", 1), 1, 1, 4),
     "replication_pad2d": _backward(_pad("replicate", 2), 1, 1, 4, 4),
+    "replication_pad3d": _backward(_pad("replicate", 3), 1, 1, 4, 4, 4),
     "gather": _backward(lambda x: x.gather(0, _places()), 4),
     "index_select": _backward(lambda x: x.index_select(0, _places()), 4),
     "repeat_interleave": _backward(lambda x: x.repeat_interleave(_places()), 4),
@@ -227,6 +238,9 @@ NEVER = {
 }
 
 EVERY = {**ALWAYS, **ON_ACCELERATORS, **NEVER}
+
+NOT_HERE = {"bmm", "resize_"}
+"""Those of sparse and of quantized tensors, which dl does not have."""
 
 
 def alerts(name: str, vendor: str) -> bool:
@@ -249,6 +263,20 @@ def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
         torch.testing.assert_close(call(), expected)
     said = [str(each.message) for each in told if "deterministic" in str(each.message)]
     assert bool(said) == alerts(name, vendor), said
+
+
+def test_every_operator_of_the_documentation_is_tried() -> None:
+    """A list without one of them would pass."""
+    text = torch.use_deterministic_algorithms.__doc__ or ""
+    listed = re.findall(r"^ *\* :(?:class|func):`torch\.(?:\w+\.)*(\w+)`", text, re.MULTILINE)
+    assert len(listed) > 40
+    tried = {_letters(name) for name in EVERY}
+    for name in set(listed) - NOT_HERE:
+        assert any(each.startswith(_letters(name)) for each in tried), name
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 @pytest.mark.vendor("async")

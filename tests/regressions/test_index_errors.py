@@ -26,7 +26,7 @@ def _assign(x: torch.Tensor, i: torch.Tensor) -> None:
 
 
 def _unpool(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
-    return functional.max_unpool2d(x[:3].view(1, 1, 1, 3), i.view(1, 1, 1, 3) * 99, 2)
+    return functional.max_unpool2d(x[:3].view(1, 1, 1, 3), i.view(1, 1, 1, 3) * 3, 2)
 
 
 CALLS: dict[str, Call] = {
@@ -93,8 +93,6 @@ def test_index_out_of_range_raises_as_on_the_cpu(name: str, index: int) -> None:
 def test_last_index_is_in_range(name: str) -> None:
     """The error is about the index, not about the call."""
     indices = torch.tensor([0, 2, 1])
-    if name == "max_unpool2d":
-        indices = torch.tensor([0, 0, 0])
     want, got = torch.arange(4.0), torch.arange(4.0, device="dl")
     result, other = CALLS[name](want, indices), CALLS[name](got, indices.to("dl"))
     if result is not None:

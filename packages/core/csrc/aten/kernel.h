@@ -74,7 +74,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     try {
       return function(args...);
     } catch (const Refused& error) {
-      if (!Refusal::is_vendors(error)) throw;
+      if (!Refusal::is_of_kernel(error)) throw;
       const Refusal refusal(error);
       return boxed(rewording(), args...);
     }
@@ -82,12 +82,15 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
 
  private:
   static constexpr bool kWrites = (overlap::kWritten<Args> || ...);
-  static constexpr bool kNumbers = (std::is_same_v<std::decay_t<Args>, at::Scalar> || ...);
+  template <typename T>
+  static constexpr bool kNumber =
+      typed::kOneOf<T, at::Scalar, double, std::optional<at::Scalar>, std::optional<double>>;
+  static constexpr bool kNumbers = (kNumber<Args> || ...);
   static constexpr Order kOrder = order_of(name.value);
 
   template <typename T>
   static bool is_beyond_float_number(const T& argument) {
-    if constexpr (std::is_same_v<T, at::Scalar>) {
+    if constexpr (kNumber<T>) {
       return is_beyond_float(argument);
     } else {
       return false;

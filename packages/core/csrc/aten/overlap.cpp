@@ -141,7 +141,7 @@ bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& place
 // Asks torch's CPU kernel, on memory of the same geometry that holds zeros, whether it takes the
 // arguments. What else it may say of zeros means nothing.
 void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
-  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank);
+  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank, true);
   if (said == nullptr) return;
   try {
     std::rethrow_exception(said);

@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kOverflow = "cannot be converted to type";
 
 thread_local const c10::Error* current = nullptr;
-// The last error that a vendor's refusal has become in this thread.
-thread_local std::string last_worded;
+// What the last kernel that refused in this thread has said, in torch's words.
+thread_local std::string last_said;
 
 void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   const c10::Error& refused = *current;
@@ -28,8 +28,9 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
     std::rethrow_exception(said);
   } catch (const c10::NotImplementedError&) {
   } catch (c10::Error& error) {
-    error.add_context(refused.what_without_backtrace());
-    last_worded = error.what_without_backtrace();
+    const std::string before = refused.what_without_backtrace();
+    if (before != error.what_without_backtrace()) error.add_context(before);
+    Refusal::note(error);
     throw;
   }
   throw;
@@ -40,10 +41,12 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
 Refusal::Refusal(const c10::Error& error) : before_(current) { current = &error; }
 Refusal::~Refusal() { current = before_; }
 
-bool Refusal::is_vendors(const c10::Error& error) {
+bool Refusal::is_of_kernel(const c10::Error& error) {
   return dynamic_cast<const VendorError*>(&error) != nullptr ||
-         (!last_worded.empty() && last_worded == error.what_without_backtrace());
+         (!last_said.empty() && last_said == error.what_without_backtrace());
 }
+
+void Refusal::note(const c10::Error& error) { last_said = error.what_without_backtrace(); }
 
 c10::BoxedKernel rewording() { return c10::BoxedKernel::makeFromFunction<&reword>(); }
 

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace dl::core {
@@ -28,8 +29,10 @@ class Refusal {
   Refusal(const Refusal&) = delete;
   Refusal& operator=(const Refusal&) = delete;
 
-  // Whether it is a vendor's, in its own words or in those of an operator inside.
-  static bool is_vendors(const c10::Error& error);
+  // Whether it is a vendor's or a CPU kernel's, in its own words or in those of an operator inside.
+  static bool is_of_kernel(const c10::Error& error);
+  // Says so of a CPU kernel's.
+  static void note(const c10::Error& error);
 
  private:
   const c10::Error* before_;
@@ -41,10 +44,15 @@ c10::BoxedKernel rewording();
 
 // A number that only double precision holds: torch refuses it beside narrower types, where a kernel
 // would take it for an infinity.
+inline bool is_beyond_float(double number) {
+  return std::abs(number) > std::numeric_limits<float>::max() && !std::isinf(number);
+}
 inline bool is_beyond_float(const at::Scalar& number) {
-  if (!number.isFloatingPoint()) return false;
-  const double size = std::abs(number.toDouble());
-  return size > std::numeric_limits<float>::max() && !std::isinf(size);
+  return number.isFloatingPoint() && is_beyond_float(number.toDouble());
+}
+template <typename T>
+bool is_beyond_float(const std::optional<T>& number) {
+  return number && is_beyond_float(*number);
 }
 
 // Throws if torch's CPU refuses a number among the arguments.
