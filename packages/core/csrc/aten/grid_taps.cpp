@@ -75,7 +75,8 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridSpace sp
   const at::Tensor slopes[4] = {far_slope(t + 1), near_slope(t), -near_slope(u), -far_slope(u + 1)};
   std::vector<GridTap> taps;
   for (int64_t k = 0; k < 4; ++k) {
-    const Coordinate place = padded({cell + (k - 1), at.slope}, size, space, padding, align_corners);
+    const Coordinate place =
+        padded({cell + (k - 1), at.slope}, size, space, padding, align_corners);
     taps.push_back(tap_at(place.value, size, weights[k], slopes[k] * at.slope));
   }
   return taps;
@@ -89,7 +90,8 @@ std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridSpace
   const at::Tensor value =
       align_corners ? (places + 1) * half : ((places + 1) * static_cast<double>(size) - 1) / 2;
   const Coordinate at{value, at::ones_like(places) * half};
-  if (mode == GridInterpolation::bicubic) return cubic_taps(at, size, space, padding, align_corners);
+  if (mode == GridInterpolation::bicubic)
+    return cubic_taps(at, size, space, padding, align_corners);
   const Coordinate place = padded(at, size, space, padding, align_corners);
   if (mode == GridInterpolation::nearest) {
     return {tap_at(at::round(place.value), size, {}, {})};

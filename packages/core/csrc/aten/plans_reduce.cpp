@@ -120,7 +120,8 @@ bool norm(DirectPlan& plan, const Tensor& self, const std::optional<at::Scalar>&
 }
 
 bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return self.scalar_type() != at::kBool && reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
+  return self.scalar_type() != at::kBool &&
+         reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
 }
 
 bool extremum_along(DirectPlan& plan, const Tensor& self, int64_t dim, bool keepdim) {

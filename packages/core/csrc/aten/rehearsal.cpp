@@ -17,8 +17,8 @@ class Silence : public c10::WarningHandler {
 
 }  // namespace
 
-std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arguments,
-                            Twins twins, bool whole_storages) {
+std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arguments, Twins twins,
+                            bool whole_storages) {
   const OperatorInfo& info = operator_info(op);
   const size_t count = arguments.size();
   int device = current_device();

@@ -66,8 +66,7 @@ Tensor trunc_of(const Tensor& x);
 inline bool takes(std::string_view name, std::string_view overload, c10::ScalarType type) {
   constexpr std::string_view of_integers[] = {"gcd", "lcm"};
   constexpr std::string_view of_floats[] = {
-      "_prelu_kernel", "elu",  "glu",      "hardshrink",
-      "hardsigmoid",   "mish", "softplus", "softshrink",
+      "_prelu_kernel", "elu", "glu", "hardshrink", "hardsigmoid", "mish", "softplus", "softshrink",
   };
   const auto is_among = [name](const auto& names) {
     for (const std::string_view each : names) {
