@@ -121,7 +121,9 @@ def test_a_device_that_is_not_described_has_the_vendors_name(
         (0, trial.name, 0),
         (1, trial.name, 0),
     ]
-    legacy = build("legacy.c", "-DFIXTURE_NUMBER=4", "-DFIXTURE_WEAK=0")
+    legacy = build(
+        "legacy.c", "-DFIXTURE_NUMBER=4", "-DFIXTURE_WEAK=0", legacy=True, exports=("diopi*",)
+    )
     (device,) = try_library(legacy, legacy=True).devices
     assert device.name == "legacy4"
 
