@@ -26,7 +26,7 @@ class Declared(NamedTuple):
 
 
 def declared(path: Sequence[str]) -> Iterator[Declared]:
-    """Those of the wheels in the folders of ``path``; the first of two wheels of one name counts."""
+    """Those of the wheels in the folders of ``path``; the first of two equal names counts."""
     seen = set()
     for distribution in importlib.metadata.distributions(path=list(path)):
         try:
