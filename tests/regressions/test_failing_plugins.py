@@ -66,6 +66,7 @@ FAILURES = {
     "nonsense": (vendor("'libvendor.so'"), "dl_vendor returned 'libvendor.so'"),
     "unshown": (vendor("Unshown()"), "Odd: no text"),
     "priority": (described(priority="'high'"), "priority='high', which must be an integer"),
+    "enormous": (described(priority="10**5000"), "a priority beyond 1000000"),
     "boolean": (described(priority="True"), "priority=True, which must be an integer"),
     "accelerator": (described(accelerator="'no'"), "accelerator='no', which must be True or"),
     "library": (described(library="7"), "library=7, which must be a path"),

@@ -13,6 +13,7 @@ from dl_core.errors import PluginError, UntrustedError
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LONGEST = 200
+_MOST_PRIORITY = 1_000_000
 
 _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "name": ((str,), "a string"),
@@ -37,9 +38,11 @@ def checked(answer: object) -> VendorDescriptor:
     fields = {field: _field(answer, field) for field in _FIELDS}
     if not _NAME.fullmatch(fields["name"]):
         raise PluginError(
-            f"dl_vendor returned the name {_shown(fields['name'])}; allowed are up to 64 lower case "
-            "letters, digits, '-' and '_', of which the first is a letter"
+            f"dl_vendor returned the name {_shown(fields['name'])}; allowed are up to 64 lower "
+            "case letters, digits, '-' and '_', of which the first is a letter"
         )
+    if not -_MOST_PRIORITY <= fields["priority"] <= _MOST_PRIORITY:
+        raise PluginError(f"dl_vendor returned a priority beyond {_MOST_PRIORITY}")
     present = answer.present
     if present is not None and not callable(present):
         raise PluginError(f"dl_vendor returned present={_shown(present)}, which cannot be called")
