@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
-
 from opinfo.derived_calls import HOST_ARGUMENTS, calls_of, operator
 from opinfo.recording import Bound
 from opinfo.relocate import Relocation
 from opinfo.sweep import tensors_of
+from torch.utils._pytree import tree_map
 
 SEED = 3
 CALLS = 2

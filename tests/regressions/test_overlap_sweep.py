@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-
 from opinfo.derived_calls import operator, packet_of
 from opinfo.recording import recordings
 
-from .overlap import Bound, Outcome, Shared, apart, calls, equal, outcome, ways_of_sharing
+from .overlap import Outcome, Shared, apart, calls, equal, outcome, ways_of_sharing
 
 # Many operators of torch warn of others that are to replace them.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -33,7 +32,14 @@ UNSAFE = ("_convert_indices_from_",)
 AT_ONCE = ("_fused_",)
 """They work on several tensors of a list at once: what one leaves for another is open."""
 
-REPEATS_TOLERATED = ("fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "_index_put_impl_")
+REPEATS_TOLERATED = (
+    "fill_",
+    "zero_",
+    "masked_fill_",
+    "index_fill_",
+    "index_put_",
+    "_index_put_impl_",
+)
 """They write to expanded tensors as well; torch warns where the result may depend on the order."""
 
 

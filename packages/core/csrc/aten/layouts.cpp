@@ -17,8 +17,8 @@ constexpr char kQuantized[] =
 
 template <auto& words>
 void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(),
-                              " takes and makes no ", words);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(), " takes and makes no ",
+                              words);
 }
 
 template <auto& words>

@@ -34,9 +34,8 @@ bool is_covered(const Site& site, const AdamStep& step) {
   const auto match = [&step](std::initializer_list<TensorList> others) {
     return lists_match(step.params, others) && steps_match(step.params, others, step.state_steps);
   };
-  return step.amsgrad
-             ? match({step.grads, step.exp_avgs, step.exp_avg_sqs, step.max_exp_avg_sqs})
-             : match({step.grads, step.exp_avgs, step.exp_avg_sqs});
+  return step.amsgrad ? match({step.grads, step.exp_avgs, step.exp_avg_sqs, step.max_exp_avg_sqs})
+                      : match({step.grads, step.exp_avgs, step.exp_avg_sqs});
 }
 
 bool run_native(Site& site, const AdamStep& step) {
