@@ -26,7 +26,7 @@ NO_CALL = ("set_", "resize_", "_resize_", "as_strided_", "rename_")
 OPEN_VALUES = ("empty", "new_empty", "_ctc_loss", "_to_sparse")
 """What they write is not all set, or not in memory of a place each."""
 
-UNSAFE = ("_convert_indices_from_",)
+UNSAFE = ("_convert_indices_from_", "_fused_adagrad_.tensor_lr")
 """Torch's CPU takes what it has just written for its input, and so writes beside its memory."""
 
 AT_ONCE = ("_fused_",)

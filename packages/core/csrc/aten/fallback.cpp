@@ -15,6 +15,7 @@
 #include "aten/host_arguments.h"
 #include "aten/operator_info.h"
 #include "aten/overlap.h"
+#include "aten/refusal.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -185,6 +186,9 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
     } catch (const c10::NotImplementedError& error) {
       refuse_unsupported(info.name, index, host.describe(), error);
+    } catch (const c10::Error& error) {
+      Refusal::note(error);
+      throw;
     }
   }
   host.finish();
