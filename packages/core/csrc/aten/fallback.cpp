@@ -134,11 +134,12 @@ void refuse_unsupported(const std::string& overload, int index, const std::strin
   const std::string said = error.what_without_backtrace();
   // What came from an operator inside this one says it all.
   if (said.rfind("[dl]", 0) == 0) throw error;
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, "[dl] aten::", overload, " cannot run on dl:", index, " (vendor ",
-      device(index).vendor->name(), ") for ", arguments, ": neither the vendor nor torch's CPU, ",
-      "which computes what the vendor lacks, has a kernel for it; convert to a dtype that has one, ",
-      "such as x.float(). Torch's CPU says: ", said);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] aten::", overload, " cannot run on dl:", index,
+                              " (vendor ", device(index).vendor->name(), ") for ", arguments,
+                              ": neither the vendor nor torch's CPU, ",
+                              "which computes what the vendor lacks, has a kernel for it; convert "
+                              "to a dtype that has one, ",
+                              "such as x.float(). Torch's CPU says: ", said);
 }
 
 FallbackOperator find_operator(const char* overload) {
@@ -153,7 +154,8 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   OperatorInfo& info = operator_info(op);
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
-  if (info.mutates && overlap::are_entangled(info, *stack, begin, count) &&
+  // Others' operators see shared memory as it is: only they know what to make of it.
+  if (info.mutates && info.is_torchs && overlap::are_entangled(info, *stack, begin, count) &&
       !overlap::is_permitted(op)) {
     overlap::disentangle(op, c10::DispatchKeySet(), stack);
     return;

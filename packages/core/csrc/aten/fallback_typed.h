@@ -54,7 +54,8 @@ template <typename Return, typename... Args>
 inline constexpr bool kSupported =
     IsResult<Return>::value && ((kTensor<Args> || kOptionalTensor<Args> || kPlain<Args>) && ...);
 
-// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in common.
+// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in
+// common.
 class CommonDevice {
  public:
   template <bool written, typename T>

@@ -88,8 +88,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
   [[gnu::noinline, gnu::cold]] static Return boxed(const c10::BoxedKernel& way,
                                                    std::remove_reference_t<Args>&... args) {
     return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
-        way, find_operator(name.value).handle, c10::DispatchKeySet(),
-        static_cast<Args>(args)...);
+        way, find_operator(name.value).handle, c10::DispatchKeySet(), static_cast<Args>(args)...);
   }
 
   template <size_t... Position>
@@ -106,9 +105,8 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     } else {
       const at::Tensor& written = std::get<target>(all);
       return overlap::repeats(written) ||
-             ((Position != target &&
-               overlap::entangles<(coinciding >> Position & 1) != 0>(written,
-                                                                     std::get<Position>(all))) ||
+             ((Position != target && overlap::entangles<(coinciding >> Position & 1) != 0>(
+                                         written, std::get<Position>(all))) ||
               ...);
     }
   }
@@ -134,6 +132,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
 // Registers a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
 // that copes with the arguments of these bits being the tensor that it writes to.
 #define DL_KERNEL(name, function) DL_KERNEL_OVER(name, function, 0)
-#define DL_KERNEL_OVER(name, function, coinciding)                                         \
-  library.impl(name, ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor,      \
-                                        coinciding>::pointer())
+#define DL_KERNEL_OVER(name, function, coinciding) \
+  library.impl(                                    \
+      name,                                        \
+      ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor, coinciding>::pointer())

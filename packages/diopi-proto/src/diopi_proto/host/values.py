@@ -173,7 +173,7 @@ def scalar(frame: Frame, name: str, value: Any) -> CData:
         else:
             dtype = "float64" if whole is None else "int64"
     if "float" in dtype:
-        real = _as_number(number) if whole is None else float(whole)
+        real = _as_number(number if whole is None else whole)
         if real is None:
             frame.fail(name, value, expected)
         pointer.fval = real
