@@ -24,7 +24,7 @@ VENDOR = ROOT / "packages/vendor-cpu"
 KERNELS = ROOT / "packages/kernels/include"
 OBJECTS = ROOT / "build/sanitize"
 
-SANITIZERS = "-fsanitize=address,undefined"
+SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
 FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
 # Python frees little at its end; that is no leak of the library's. Tests ask for too much memory.
 ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1"
