@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import subprocess
 import sys
@@ -107,6 +108,65 @@ def test_other_files_are_no_elf_files(tmp_path: Path, content: bytes) -> None:
 def test_truncated_files_are_errors_not_garbage(plain: Path, keep: int) -> None:
     plain.write_bytes(plain.read_bytes()[:keep])
     with pytest.raises(ElfError, match=r"libplain\.so"):
+        read_elf(plain)
+
+
+@pytest.mark.parametrize(
+    ("offset", "form"),
+    [(32, "<Q"), (40, "<Q"), (54, "<H"), (56, "<H"), (58, "<H"), (60, "<H")],
+    ids=["e_phoff", "e_shoff", "e_phentsize", "e_phnum", "e_shentsize", "e_shnum"],
+)
+@pytest.mark.parametrize("value", [0, 1, -1, 1 << 62, 1 << 63], ids=hex)
+def test_impossible_fields_of_the_header_are_errors(
+    plain: Path, offset: int, form: str, value: int
+) -> None:
+    content = bytearray(plain.read_bytes())
+    struct.pack_into(form, content, offset, value & ((1 << 8 * struct.calcsize(form)) - 1))
+    plain.write_bytes(content)
+    try:
+        assert "visible" in read_elf(plain).exported or value in (0, 1)
+    except ElfError as error:
+        assert "libplain.so" in str(error)  # noqa: PT017 - some values make a good file
+
+
+def test_damaged_bytes_are_errors_of_their_own_kind(plain: Path) -> None:
+    original = plain.read_bytes()
+    choose = random.Random(3)
+    failed = 0
+    for _ in range(400):
+        content = bytearray(original)
+        for _ in range(choose.randrange(1, 9)):
+            # Headers and the dynamic part lie at the start and the end.
+            at = choose.randrange(1200) if choose.random() < 0.7 else choose.randrange(len(content))
+            content[at] = choose.choice((0, 1, 0x7F, 0x80, 0xFF, choose.randrange(256)))
+        plain.write_bytes(content)
+        try:
+            read_elf(plain)
+        except ElfError:
+            failed += 1
+    assert 60 < failed < 400
+
+
+def test_names_without_an_end_take_no_time_and_no_memory(plain: Path) -> None:
+    """A million symbols may share one name of a megabyte."""
+    count, length = 1 << 20, 1 << 20
+    header, entry = 64 + 2 * 56, 24
+    names = header + 16 * 5
+    symbols = names + length + 1
+    content = bytearray(symbols + count * entry)
+    content[:64] = plain.read_bytes()[:64]
+    struct.pack_into("<QQ", content, 32, 64, symbols - 64)
+    struct.pack_into("<HHHH", content, 54, 56, 2, 64, 1)
+    struct.pack_into("<IIQQQQQQ", content, 64, 1, 5, 0, 0, 0, len(content), len(content), 4096)
+    struct.pack_into("<IIQQQQQQ", content, 120, 2, 4, header, header, header, 80, 80, 8)
+    struct.pack_into("<10Q", content, header, 5, names, 6, symbols, 10, length + 1, 0, 0, 0, 0)
+    content[names : names + length] = b"x" * length
+    # The section that tells how many symbols there are.
+    struct.pack_into("<I", content, symbols - 64 + 4, 11)
+    struct.pack_into("<Q", content, symbols - 64 + 32, count * entry)
+    struct.pack_into("<Q", content, symbols - 64 + 56, entry)
+    plain.write_bytes(content)
+    with pytest.raises(ElfError, match="names do not end"):
         read_elf(plain)
 
 

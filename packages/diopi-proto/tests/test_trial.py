@@ -20,6 +20,8 @@ from diopi_proto.trial.result import read_report
 
 Compile = Callable[..., Path]
 Behaves = Callable[..., Path]
+FIXTURE = Path(__file__).parent / "fixtures" / "operators.inc"
+OPERATORS = FIXTURE.read_text().count("DL_OPERATOR(ops, ")
 
 
 @pytest.fixture
@@ -42,14 +44,14 @@ def test_a_good_library_is_described(build: Compile) -> None:
     assert trial.ok and trial.problem == ""
     assert (trial.name, trial.version, trial.device_count) == ("fixture", "1.2.3", 2)
     assert [device.name for device in trial.devices] == ["fixture 0", "fixture 1"]
-    assert trial.bound == 17 and trial.mismatched == []
+    assert trial.bound == OPERATORS and trial.mismatched == []
     assert str(build("vendor.cpp")) in trial.files
     trial.check()
 
 
 def test_operators_of_another_signature_are_told(build: Compile) -> None:
     trial = tried(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1"))
-    assert trial.mismatched == ["diopiFill"] and trial.bound == 16
+    assert trial.mismatched == ["diopiFill"] and trial.bound == OPERATORS - 1
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,21 @@ def test_a_broken_interface_is_told_as_such(behaves: Behaves) -> None:
 def test_many_devices_are_counted_and_the_first_ones_described(behaves: Behaves) -> None:
     trial = tried(behaves(AT_COUNT="*count = 1000"))
     assert trial.ok and trial.device_count == 1000 and len(trial.devices) == 64
+
+
+def test_a_device_that_is_not_described_has_the_vendors_name(
+    behaves: Behaves, build: Compile
+) -> None:
+    trial = tried(behaves(AT_TABLE="table.device_properties = NULL", AT_COUNT="*count = 2"))
+    assert [(d.index, d.name, d.total_memory) for d in trial.devices] == [
+        (0, trial.name, 0),
+        (1, trial.name, 0),
+    ]
+    legacy = build(
+        "legacy.c", "-DFIXTURE_NUMBER=4", "-DFIXTURE_WEAK=0", legacy=True, exports=("diopi*",)
+    )
+    (device,) = try_library(legacy, legacy=True).devices
+    assert device.name == "legacy4"
 
 
 def test_a_daemon_is_not_waited_for_and_does_not_stay(behaves: Behaves, tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   OperatorInfo& info = operator_info(op);
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
-  if (info.mutates && overlap::are_entangled(info, *stack, begin, count) &&
+  // Others' operators see shared memory as it is: only they know what to make of it.
+  if (info.mutates && info.is_torchs && overlap::are_entangled(info, *stack, begin, count) &&
       !overlap::is_permitted(op)) {
     overlap::disentangle(op, c10::DispatchKeySet(), stack);
     return;

@@ -27,9 +27,13 @@ def autoload() -> None:
     try:
         for problem in _attempt().problems:
             _tell(problem)
-    except Exception as error:  # noqa: BLE001 - an exception from here would break `import torch`
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever leaves here breaks `import torch`
+        from dl_core.errors import said_by
+
         _tell(
-            f"the dl device is off: dl-core failed with {type(error).__name__}: {error}. "
+            f"the dl device is off: dl-core failed with {said_by(error)}. "
             f"`dl doctor` tells more; TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns dl-core off."
         )
 
@@ -70,8 +74,11 @@ def _attempt() -> Outcome:
 def _tell(message: str) -> None:
     import warnings
 
+    from diopi_proto.text import printable
+
+    message = printable(f"dl-core: {message}")
     try:
-        warnings.warn(f"dl-core: {message}", RuntimeWarning, stacklevel=3)
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:
         # Warnings are errors here (python -W error), and an error would break `import torch`.
         import logging

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
+from diopi_proto.text import printable
 from dl_core import __version__, config, first_party
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
+from dl_core.errors import said_by
 from dl_core.manager import PluginManager
+
+_NAME = re.compile(r"[a-z0-9][\w-]*", re.ASCII)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     :returns: the exit code: 0, 1 if something is broken, 2 for wrong arguments.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the terminal cannot show is escaped: the names of devices, our own dashes.
+        sys.stdout.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(prog="dl", description="Accelerators for PyTorch.")
     parser.add_argument("--version", action="version", version=f"dl-core {__version__}")
     subparsers = parser.add_subparsers(metavar="command", required=True)
@@ -39,9 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _complain(f"{owner} wants to add the command {command.name!r}, which is taken.")
             continue
         taken.add(command.name)
-        subparser = subparsers.add_parser(command.name, help=command.help, description=command.help)
-        command.configure(subparser)
+        # argparse takes a percent sign for the beginning of a field.
+        help = command.help.replace("%", "%%")
+        subparser = subparsers.add_parser(command.name, help=help, description=command.help)
         subparser.set_defaults(run=command.run)
+        try:
+            command.configure(subparser)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - one plugin must not stop the others' commands
+            problem = f"{owner} cannot make its command {command.name!r}: {said_by(error)}."
+            _complain(problem)
+            subparser.set_defaults(run=lambda _: 1)
     parsed = parser.parse_args(arguments)
     return int(parsed.run(parsed))
 
@@ -80,17 +98,27 @@ def _of_plugins(manager: PluginManager) -> list[tuple[str, Command]]:
     found = []
     for record, commands in manager.call("dl_cli_commands"):
         for command in commands if isinstance(commands, Sequence) else [commands]:
-            if isinstance(command, Command):
+            if isinstance(command, Command) and _is_whole(command):
                 found.append((record.wheel, command))
             else:
-                _complain(f"{record.wheel} gave {command!r} as a command; it must be a Command.")
+                _complain(f"{record.wheel} gave something else than a Command as a command.")
     for problem in manager.problems:
         _complain(problem)
     return found
 
 
+def _is_whole(command: Command) -> bool:
+    return (
+        isinstance(command.name, str)
+        and _NAME.fullmatch(command.name) is not None
+        and isinstance(command.help, str)
+        and callable(command.configure)
+        and callable(command.run)
+    )
+
+
 def _complain(text: str) -> None:
-    sys.stderr.write(f"dl: {text}\n")
+    sys.stderr.write(printable(f"dl: {text}") + "\n")
 
 
 if __name__ == "__main__":

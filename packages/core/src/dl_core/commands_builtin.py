@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from diopi_proto.text import printable
 from dl_core.commands import Command
 from dl_core.commands_coverage import COVERAGE
 from dl_core.doctor import Report, VendorReport, examine
@@ -16,14 +17,20 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _say(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+def _say(*lines: str) -> None:
+    """Print lines. What strangers have put into one cannot make it two."""
+    for line in lines:
+        sys.stdout.write(printable(line) + "\n")
+
+
+def _say_json(found: object) -> None:
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
     report = examine()
     if arguments.json:
-        _say(json.dumps(report.as_json(), indent=2))
+        _say_json(report.as_json())
     else:
         _show_report(report)
     return 0 if report.healthy else 1
@@ -40,15 +47,15 @@ def _show_report(report: Report) -> None:
     _say(f"{torch}; {compiled}")
     for name, value in report.settings.items():
         _say(f"{name}={value}")
-    _say("\nPlugins")
+    _say("", "Plugins")
     show(
         ("name", "wheel", "status", "import"),
         [(p.name, p.wheel, p.status, f"{p.milliseconds:.1f} ms") for p in report.plugins],
     )
     for vendor in report.vendors:
-        _say()
+        _say("")
         _show_vendor(vendor)
-    _say("\nVisible devices")
+    _say("", "Visible devices")
     if report.visible:
         show(
             ("device", "vendor", "vendor's number", "name"),
@@ -59,10 +66,10 @@ def _show_report(report: Report) -> None:
     for reason in report.reasons:
         _say(f"- {reason}")
     if report.missing:
-        _say("\nNot installed")
+        _say("", "Not installed")
         for text in report.missing:
             _say(f"- {text}")
-    _say(f"\nProblems: {len(report.problems) or 'none'}")
+    _say("", f"Problems: {len(report.problems) or 'none'}")
     for problem in report.problems:
         _say(f"- {problem}")
 
@@ -93,7 +100,7 @@ def _show_vendor(vendor: VendorReport) -> None:
 def _devices(arguments: argparse.Namespace) -> int:
     report = examine()
     if arguments.json:
-        _say(json.dumps(report.as_json()["visible"], indent=2))
+        _say_json(report.as_json()["visible"])
     elif report.visible:
         show(
             ("device", "vendor", "vendor's number", "name"),

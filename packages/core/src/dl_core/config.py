@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 FALLBACK_MODES = ("allow", "warn", "error")
 ALL = "all"
+_LONGEST = 200
+"""Characters of a value that a problem repeats."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
@@ -25,17 +27,18 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
     for name in names:
         if not _NAME.match(name):
-            raise _InvalidError(f"{name!r} is not a name")
+            raise _InvalidError(f"{name[:_LONGEST]!r} is not a name")
     return tuple(dict.fromkeys(names))
 
 
 def _patterns(text: str) -> tuple[str, ...]:
+    from dl_core.patterns import PatternError, Patterns  # few set this, and all start with us
+
     patterns = tuple(part.strip() for part in text.split(",") if part.strip())
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise _InvalidError(f"{pattern!r} is not a regular expression: {error}") from None
+    try:
+        Patterns(patterns)
+    except PatternError as error:
+        raise _InvalidError(str(error)) from None
     return patterns
 
 
@@ -83,7 +86,7 @@ class Variable(NamedTuple):
     alias: Alias | None = None
 
 
-_PATTERNS_ALLOWED = "regular expressions over operator names, separated by commas"
+_PATTERNS_ALLOWED = "simple regular expressions over operator names, separated by commas"
 
 VARIABLES = (
     Variable("DL_VENDORS", "vendors", "vendor names, separated by commas", _names),
@@ -142,5 +145,6 @@ def read(environ: Mapping[str, str]) -> Config:
         try:
             values[variable.field] = parse(text)
         except _InvalidError as error:
-            problems.append(f"{name}={text!r} is ignored: {error}. Allowed: {allowed}.")
+            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            problems.append(f"{name}={shown!r} is ignored: {error}. Allowed: {allowed}.")
     return Config(**values, sources=sources, problems=tuple(problems))

@@ -34,7 +34,8 @@ def without_current_folder(
     named = [part for part in parts if os.path.isabs(part)]
     kept = []
     for position, entry in enumerate(path):
-        if not os.path.isabs(entry):
+        # Python itself passes over what is no text.
+        if not isinstance(entry, str) or not os.path.isabs(entry):
             continue
         if (
             entry == here
@@ -69,6 +70,8 @@ class TrustedPath:
         self.refused: dict[str, str] = {}
         """Parts that dl-core does not go by, each with the reason."""
         for entry in sys.path:
+            if not isinstance(entry, str):
+                continue
             if entry in usual:
                 if (reason := why_untrusted(entry)) is not None:
                     self.refused[entry] = reason

@@ -9,22 +9,21 @@ import functools
 import importlib.metadata
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pluggy
 
 from diopi_proto.descriptor import VendorDescriptor
-from diopi_proto.trust import why_untrusted
 from dl_core import hookspecs
 from dl_core.config import ALL
-from dl_core.errors import PluginError, UntrustedError
+from dl_core.descriptors import checked
+from dl_core.entry_points import Declared, declared
+from dl_core.errors import UntrustedError, said_by
 from dl_core.import_path import TrustedPath
 
 Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
-
-_VENDOR_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 
 @dataclass
@@ -64,34 +63,6 @@ class PluginRecord:
         self.status, self.error, self.cure = status, error, cure
 
 
-def _entry_points(path: Sequence[str]) -> Iterator[importlib.metadata.EntryPoint]:
-    """Those of our group in the folders of ``path``; the first of two wheels of one name counts."""
-    seen = set()
-    for distribution in importlib.metadata.distributions(path=list(path)):
-        # Public, the name needs the e-mail parser; this one is that of the folder.
-        name = getattr(distribution, "_normalized_name", None) or distribution.name
-        if name in seen:
-            continue
-        seen.add(name)
-        # Most wheels have no plugin; reading all that they declare is a good part of a start.
-        if f"[{hookspecs.PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
-            yield from distribution.entry_points.select(group=hookspecs.PROJECT)
-
-
-def _identity(distribution: importlib.metadata.Distribution | None) -> tuple[str, str]:
-    """Name and version. Scans the headers itself: the e-mail parser is slower than the import."""
-    found: dict[str, str] = {}
-    if distribution is not None:
-        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
-        for line in text.splitlines():
-            if not line or len(found) == 2:
-                break
-            key, _, value = line.partition(":")
-            if key in ("Name", "Version"):
-                found[key] = value.strip()
-    return found.get("Name", "unknown"), found.get("Version", "unknown")
-
-
 def _normalized(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
@@ -101,11 +72,6 @@ def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
     push it aside; otherwise the alphabet decides, so that every process decides alike."""
     normalized = _normalized(distribution)
     return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
-
-
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}." if text else f"{type(error).__name__}."
 
 
 class PluginManager:
@@ -128,11 +94,26 @@ class PluginManager:
         """Import and register every plugin of this environment. Call once; never raises."""
         claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
         with self._path as path:
-            for entry in _entry_points(path):
-                record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
-                claims.setdefault(entry.name, []).append((record, entry))
+            for found in declared(path):
+                record = self._record(found)
+                if found.entry is not None:
+                    claims.setdefault(record.name, []).append((record, found.entry))
             self._load_winners(claims)
         self._tell_refused(self._path.refused)
+
+    def _disabled(self, record: PluginRecord) -> bool:
+        return record.name in self._disable or ALL in self._disable
+
+    def _record(self, found: Declared) -> PluginRecord:
+        record = PluginRecord(found.name, found.distribution, found.version, found.value)
+        if found.entry is None and not self._disabled(record):
+            record.mark(
+                "failed",
+                found.error,
+                f"Install it again: `pip install --force-reinstall {found.distribution}`.",
+            )
+            self.records.append(record)
+        return record
 
     def _load_winners(
         self, claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]]
@@ -151,10 +132,9 @@ class PluginManager:
         """Plugins in folders that are not trusted, unless they are installed elsewhere too."""
         known = {(record.distribution, record.name) for record in self.records}
         for folder, reason in refused.items():
-            for entry in _entry_points([folder]):
-                record = PluginRecord(entry.name, *_identity(entry.dist), entry.value)
-                disabled = record.name in self._disable or ALL in self._disable
-                if (record.distribution, record.name) in known or disabled:
+            for found in declared([folder]):
+                record = PluginRecord(found.name, found.distribution, found.version, found.value)
+                if (record.distribution, record.name) in known or self._disabled(record):
                     continue
                 record.mark(
                     "untrusted",
@@ -174,15 +154,18 @@ class PluginManager:
         )
 
     def _load_one(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
-        if record.name in self._disable or ALL in self._disable:
+        if self._disabled(record):
             record.status = "disabled"
             return
         start = time.perf_counter()
         self._guarded(record, lambda: self._register(record, entry))
         record.milliseconds = (time.perf_counter() - start) * 1e3
 
-    def _guarded(self, record: PluginRecord, action: Callable[[], Any]) -> Any:
-        """Run ``action``, which calls into the plugin; on any error mark it and return None."""
+    def _guarded(self, record: PluginRecord, action: Callable[[], Any], doing: str = "") -> Any:
+        """Run ``action``, which calls into the plugin; on any error mark it and return None.
+
+        :param doing: the beginning of the sentence that says what failed.
+        """
         try:
             return action()
         except KeyboardInterrupt:
@@ -190,7 +173,7 @@ class PluginManager:
         except pluggy.PluginValidationError as error:
             record.mark(
                 "failed",
-                f"a hook does not fit this dl-core. {_reason(error)}",
+                f"a hook does not fit this dl-core. {said_by(error)}.",
                 f"Upgrade both: `pip install -U dl-core {record.distribution}`.",
             )
         except UntrustedError as error:
@@ -203,14 +186,14 @@ class PluginManager:
         except ImportError as error:
             record.mark(
                 "failed",
-                f"{record.module} cannot be imported. {_reason(error)}",
+                f"{doing or f'{record.module} cannot be imported.'} {said_by(error)}.",
                 f"Install it again: `pip install --force-reinstall {record.distribution}`; "
                 f"DL_DISABLE={record.name} leaves it out.",
             )
         except BaseException as error:  # noqa: BLE001 - a plugin may raise SystemExit too
             record.mark(
                 "failed",
-                _reason(error),
+                f"{doing} {said_by(error)}.".lstrip(),
                 f"Upgrade it: `pip install -U {record.distribution}`; "
                 f"DL_DISABLE={record.name} leaves it out.",
             )
@@ -259,7 +242,7 @@ class PluginManager:
         """The vendors of all plugins; each name once."""
         claims: dict[str, list[tuple[PluginRecord, VendorDescriptor]]] = {}
         for record, answer in self.call("dl_vendor"):
-            descriptor = self._guarded(record, functools.partial(_checked, answer))
+            descriptor = self._guarded(record, functools.partial(checked, answer))
             if descriptor is not None:
                 claims.setdefault(descriptor.name, []).append((record, descriptor))
         chosen = []
@@ -270,21 +253,14 @@ class PluginManager:
                 self._shadow(loser, ordered[0][0], f"the vendor name {name!r}")
         return chosen
 
+    def present(self, record: PluginRecord, descriptor: VendorDescriptor) -> bool | None:
+        """What a vendor's own check says; one that fails counts as no device. None: it has none."""
+        ask = descriptor.present
+        if ask is None:
+            return None
+        return self._guarded(record, lambda: bool(ask()), "its presence check failed with") or False
+
     @property
     def problems(self) -> list[str]:
         """One paragraph for each plugin that is not well."""
         return [problem for record in self.records if (problem := record.problem) is not None]
-
-
-def _checked(answer: object) -> VendorDescriptor:
-    if not isinstance(answer, VendorDescriptor):
-        raise PluginError(f"dl_vendor returned {answer!r}, not a diopi_proto.VendorDescriptor")
-    if not _VENDOR_NAME.match(answer.name):
-        raise PluginError(
-            f"dl_vendor returned the name {answer.name!r}; allowed are lower case letters, digits, "
-            f"'-' and '_'"
-        )
-    reason = why_untrusted(answer.library)
-    if reason is not None:
-        raise UntrustedError(f"its library {answer.library} is not loaded: {reason}")
-    return answer

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+MOST_DEVICES = 64
+"""As many as can be visible: ``kMaxDevices`` of the compiled part."""
+
 
 class Candidate(NamedTuple):
     """An installed vendor, as the choice sees it."""
@@ -114,13 +117,13 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
     :param counts: devices of each vendor that loaded; a vendor that failed, or that was not asked
         because an earlier one had a device, is missing.
     """
-    devices: list[tuple[str, int]] = []
+    chosen: dict[str, int] = {}
     reasons: list[str] = []
     problems: list[str] = []
     for name in plan.order:
         count = counts.get(name)
-        if plan.first_only and devices:
-            reasons.append(f"{name} stays out because {devices[0][0]} comes before it.")
+        if plan.first_only and chosen:
+            reasons.append(f"{name} stays out because {next(iter(chosen))} comes before it.")
         elif count is None:
             reasons.append(f"{name} could not be loaded.")
         elif count == 0:
@@ -131,6 +134,24 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
                     f"leave it out of DL_VENDORS."
                 )
         else:
-            devices += [(name, index) for index in range(count)]
+            chosen[name] = count
             reasons.append(f"{name} has {count} device{'s' if count > 1 else ''}.")
+    shares = _shares(chosen)
+    problems += [
+        f"{name} has {count} devices, of which only the first {shares[name]} are visible: there is "
+        f"room for {MOST_DEVICES}. Its driver's settings may hide those that are not needed."
+        for name, count in chosen.items()
+        if shares[name] < count
+    ]
+    devices = [(name, index) for name in chosen for index in range(shares[name])]
     return Choice(tuple(devices), tuple(reasons), tuple(problems))
+
+
+def _shares(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many devices of each vendor have room. No vendor takes that of one with fewer."""
+    shares: dict[str, int] = {}
+    left = MOST_DEVICES
+    for position, name in enumerate(sorted(counts, key=lambda name: counts[name])):
+        shares[name] = min(counts[name], left // (len(counts) - position))
+        left -= shares[name]
+    return shares

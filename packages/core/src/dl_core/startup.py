@@ -44,19 +44,8 @@ def prepare(environ: Mapping[str, str], torch: installed.TorchBuild | None) -> P
     candidates = []
     vendors = {}
     records = {}
-    complaints: list[str] = []
     for record, descriptor in manager.vendors():
-        present: bool | None = None
-        if descriptor.present is not None:
-            try:
-                present = bool(descriptor.present())
-            except Exception as error:  # noqa: BLE001 - the vendor's own code
-                complaints.append(
-                    f"vendor {descriptor.name!r} of {record.wheel}: its presence check failed with "
-                    f"{type(error).__name__}: {error}. Upgrade it: "
-                    f"`pip install -U {record.distribution}`."
-                )
-                present = False
+        present = manager.present(record, descriptor)
         vendors[descriptor.name] = descriptor
         records[descriptor.name] = record
         candidates.append(
@@ -66,7 +55,7 @@ def prepare(environ: Mapping[str, str], torch: installed.TorchBuild | None) -> P
         )
     gpu = installed.torch_gpu(torch, environ) if torch is not None else None
     plan = selection.plan(candidates, config.vendors, gpu)
-    problems = [*config.problems, *manager.problems, *complaints, *plan.problems]
+    problems = [*config.problems, *manager.problems, *plan.problems]
     return Preparation(config, manager, vendors, records, candidates, plan, problems)
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from diopi_proto.text import printable
+
+
+def _cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The same; what strangers have put into a cell stays in it."""
+    return [[printable(cell) for cell in row] for row in rows]
+
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Plain columns, two spaces apart."""
+    rows = _cells(rows)
     widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -27,7 +35,7 @@ def show(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             pass
         else:
             pretty = Table(*headers, box=None, pad_edge=False)
-            for row in rows:
+            for row in _cells(rows):
                 pretty.add_row(*(Text(cell) for cell in row))
             Console().print(pretty)
             return

@@ -57,13 +57,12 @@ def test_doctor_finds_nothing_wrong_with_an_empty_installation(wheels: Wheels) -
 def only(monkeypatch: pytest.MonkeyPatch, wheels: Wheels, *names: str) -> None:
     """This process sees these stub wheels as plugins and no other, and no torch."""
     monkeypatch.syspath_prepend(wheels.root)
-    found = [
-        entry
-        for distribution in importlib.metadata.distributions(path=[str(wheels.root)])
-        for entry in distribution.entry_points
-        if distribution.metadata["Name"] in names
-    ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: found)
+
+    def distributions(**_: object) -> list[importlib.metadata.Distribution]:
+        there = importlib.metadata.Distribution.discover(path=[str(wheels.root)])
+        return [found for found in there if found.metadata["Name"] in names]
+
+    monkeypatch.setattr(importlib.metadata, "distributions", distributions)
     monkeypatch.setattr(installed, "torch_build", lambda: None)
     monkeypatch.delenv("DL_DISABLE", raising=False)
 

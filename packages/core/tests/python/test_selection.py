@@ -1,3 +1,6 @@
+from pathlib import Path
+
+from dl_core import selection
 from dl_core.selection import Candidate, plan, settle
 
 CPU = Candidate("cpu", 0, accelerator=False)
@@ -95,3 +98,30 @@ def test_beside_a_gpu_of_torch_only_a_request_turns_dl_on() -> None:
 
 def test_no_vendor_is_said() -> None:
     assert plan([], None, None).reasons == ("No vendor is installed.",)
+
+
+def test_there_are_as_many_places_as_in_the_compiled_part() -> None:
+    header = Path(__file__).parents[2] / "csrc" / "runtime" / "device.h"
+    assert f"kMaxDevices = {selection.MOST_DEVICES};" in header.read_text()
+
+
+def test_a_vendor_with_a_thousand_devices_leaves_room_for_the_others() -> None:
+    counts = {"cpu": 1, "cuda": 1000, "opencl": 30}
+    choice, _ = chosen([CPU, CUDA, OPENCL], counts, requested=("cuda", "cpu", "opencl"))
+    shown = [name for name, _ in choice.devices]
+    assert len(shown) == selection.MOST_DEVICES and shown.count("cpu") == 1
+    assert shown.count("opencl") == 30 and choice.devices[:2] == (("cuda", 0), ("cuda", 1))
+    (problem,) = choice.problems
+    assert "cuda has 1000 devices, of which only the first 33 are visible" in problem
+
+
+def test_vendors_that_are_all_too_big_share_alike() -> None:
+    counts = {"cuda": 1000, "opencl": 64}
+    choice, _ = chosen([CUDA, OPENCL], counts, requested=("cuda", "opencl"))
+    assert [name for name, _ in choice.devices] == ["cuda"] * 32 + ["opencl"] * 32
+    assert len(choice.problems) == 2
+
+
+def test_as_many_devices_as_there_is_room_for_are_no_problem() -> None:
+    choice, _ = chosen([CUDA], {"cuda": selection.MOST_DEVICES})
+    assert len(choice.devices) == selection.MOST_DEVICES and choice.problems == ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 _MACHINES = {
@@ -32,6 +33,8 @@ _SHT_DYNSYM = 11
 _BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "UNIQUE"}
 _KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 6: "TLS", 10: "IFUNC"}
 _HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
+_LONGEST_NAMES = 1 << 26
+"""Characters of all names together; entries may share theirs, so the file's size is no bound."""
 
 
 class ElfError(ValueError):
@@ -119,14 +122,17 @@ def read_elf(path: str | Path) -> ElfFile:
     :raises OSError: the file cannot be read.
     """
     path = Path(path)
-    content = path.read_bytes()
-    identity = _identity(content, path)
+    identity = read_identity(path)
     if identity.bits != 64:
         raise ElfError(f"{path} is an ELF file for {identity}; only 64-bit files can be read")
-    try:
-        return _Reader(content, identity, path).read()
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise ElfError(f"{path} is a damaged ELF file: {error}") from error
+    # Only what is looked at is read: the size of a file is no measure of its content.
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        try:
+            return _Reader(content, identity, path).read()
+        except ElfError:
+            raise
+        except (struct.error, IndexError, ValueError, OverflowError, MemoryError) as error:
+            raise ElfError(f"{path} is a damaged ELF file: {error}") from error
 
 
 def _identity(head: bytes, path: Path) -> ElfIdentity:
@@ -138,11 +144,12 @@ def _identity(head: bytes, path: Path) -> ElfIdentity:
 
 
 class _Reader:
-    def __init__(self, content: bytes, identity: ElfIdentity, path: Path) -> None:
+    def __init__(self, content: mmap, identity: ElfIdentity, path: Path) -> None:
         self._content = content
         self._identity = identity
         self._path = path
         self._order = "<" if identity.little_endian else ">"
+        self._room = _LONGEST_NAMES
         self._segments: list[tuple[int, int, int]] = []  # virtual address, file offset, bytes
 
     def read(self) -> ElfFile:
@@ -154,12 +161,12 @@ class _Reader:
             raise ElfError(f"{self._path} has no dynamic symbol table: it is no shared library")
         strings = self._offset(values[_DT_STRTAB])
         names = self._content[strings : strings + values.get(_DT_STRSZ, 0)]
-        paths = [_text(names, v) for t, v in dynamic if t in (_DT_RPATH, _DT_RUNPATH)]
+        paths = [self._text(names, v) for t, v in dynamic if t in (_DT_RPATH, _DT_RUNPATH)]
         return ElfFile(
             path=self._path,
             identity=self._identity,
-            needed=tuple(_text(names, v) for t, v in dynamic if t == _DT_NEEDED),
-            soname=_text(names, values[_DT_SONAME]) if _DT_SONAME in values else None,
+            needed=tuple(self._text(names, v) for t, v in dynamic if t == _DT_NEEDED),
+            soname=self._text(names, values[_DT_SONAME]) if _DT_SONAME in values else None,
             rpath=tuple(part for path in paths for part in path.split(":")),
             symbols=self._symbols(values, names),
         )
@@ -200,7 +207,7 @@ class _Reader:
             name, info, other, section = self._unpack("IBBH", table + index * 24)
             symbols.append(
                 Symbol(
-                    name=_text(names, name),
+                    name=self._text(names, name),
                     binding=_BINDINGS.get(info >> 4, str(info >> 4)),
                     kind=_KINDS.get(info & 15, str(info & 15)),
                     defined=section != 0,
@@ -235,6 +242,11 @@ class _Reader:
             last += 1
         return last + 1
 
-
-def _text(names: bytes, offset: int) -> str:
-    return names[offset : names.index(0, offset)].decode() if offset < len(names) else ""
+    def _text(self, names: bytes, offset: int) -> str:
+        if offset >= len(names):
+            return ""
+        end = names.index(0, offset)
+        self._room -= end - offset
+        if self._room < 0:
+            raise ElfError(f"{self._path} is a damaged ELF file: its names do not end")
+        return names[offset:end].decode()

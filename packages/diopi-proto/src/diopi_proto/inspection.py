@@ -13,7 +13,7 @@ from .trust import why_untrusted
 from .vendorbuild.rules import ENTRY_SYMBOL
 
 _FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
-_VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d+)")
+_VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d{1,9})", re.ASCII)
 
 
 def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:

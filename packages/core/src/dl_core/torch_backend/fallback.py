@@ -5,12 +5,12 @@ Operators are named by overload, as torch's dispatcher does: ``add.Tensor``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from dl_core import _C
 from dl_core.config import FALLBACK_MODES
+from dl_core.patterns import PatternError, Patterns
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 
 
@@ -113,16 +113,16 @@ def set_fallback_mode(mode: str) -> None:
 def set_force_fallback(patterns: Sequence[str]) -> list[str]:
     """Run operators on the CPU although the vendor has them; returns their names.
 
-    :param patterns: regular expressions; one must match a whole name. They replace those of an
-        earlier call, so that an empty sequence ends it.
-    :raises ValueError: a pattern is no regular expression.
+    :param patterns: regular expressions without back references and looking around; one must match
+        a whole name. They replace those of an earlier call, so that an empty sequence ends it.
+    :raises ValueError: a pattern is no such expression, or matching takes too long.
     """
-    try:
-        compiled = [re.compile(pattern) for pattern in patterns]
-    except re.error as error:
-        raise ValueError(f"[torch.dl.set_force_fallback] {error.pattern!r}: {error}") from None
     native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
-    forced = sorted(name for name in native if any(p.fullmatch(name) for p in compiled))
+    try:
+        found = Patterns(patterns)
+        forced = sorted(name for name in native if found.fullmatch(name))
+    except PatternError as error:
+        raise ValueError(f"[torch.dl.set_force_fallback] {error}") from None
     _C.disable_native(forced)
     return forced
 

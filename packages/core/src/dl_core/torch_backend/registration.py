@@ -87,7 +87,7 @@ def register(
     if choice.devices:
         _C.set_visible_devices([(indices[name], local) for name, local in choice.devices])
         _C.activate()
-        _attach(config)
+        problems += _attach(config)
     return Registration(bool(choice.devices), choice.reasons, problems)
 
 
@@ -119,7 +119,8 @@ def _let_autograd_finish() -> None:
     time.sleep(_AUTOGRAD_GRACE)
 
 
-def _attach(config: Config) -> None:
+def _attach(config: Config) -> list[str]:
+    """Give torch what it needs; returns what of the settings cannot be done."""
     from dl_core.torch_backend import fallback, module, patches
 
     backend_registration.rename_privateuse1_backend(DEVICE)
@@ -131,4 +132,8 @@ def _attach(config: Config) -> None:
     atexit.register(_let_autograd_finish)
     fallback.set_fallback_mode(config.fallback)
     if config.force_fallback:
-        fallback.set_force_fallback(config.force_fallback)
+        try:
+            fallback.set_force_fallback(config.force_fallback)
+        except ValueError as error:
+            return [f"DL_FORCE_FALLBACK is ignored: {error}."]
+    return []

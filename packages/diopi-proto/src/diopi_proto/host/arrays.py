@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dtypes import Array, Dtype, dtype_of, to_storage
-from ..errors import ArgumentError
+from ..errors import ArgumentError, OutOfMemoryError
+from .cabi import constants
 from .instance import ANY_HOST_POINTER, Instance
-from .layout import Shape, check_layout, contiguous_strides, span
+from .layout import Shape, bytes_of, check_layout, contiguous_strides, integers, span
 from .storage import device_storage, host_storage, shared_storage
 from .tensor import Tensor
 
@@ -24,18 +25,29 @@ def empty(
 ) -> Tensor:
     """See :meth:`diopi_proto.Vendor.empty`."""
     kind = _dtype("empty", dtype)
-    sizes = tuple(int(n) for n in shape)
-    steps = contiguous_strides(sizes) if strides is None else tuple(int(n) for n in strides)
     try:
+        sizes = integers(shape)
+        steps = contiguous_strides(sizes) if strides is None else integers(strides)
         check_layout(sizes, steps)
     except ValueError as error:
         raise ArgumentError(f"[empty] {error}", operator="empty", parameter="shape") from error
-    nbytes = span(sizes, steps) * kind.itemsize
-    if device is None:
-        storage = host_storage(instance, nbytes)
-    else:
-        instance.check_device(device, "empty")
-        storage = device_storage(instance, device, nbytes)
+    if device is not None:
+        device = instance.check_device(device, "empty")
+    try:
+        nbytes = bytes_of(sizes, steps, kind.itemsize)
+        if device is None:
+            storage = host_storage(instance, nbytes)
+        else:
+            storage = device_storage(instance, device, nbytes)
+    except OutOfMemoryError:
+        raise
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"[empty] there is not so much memory: {error}",
+            code=constants.DL_OUT_OF_MEMORY,
+            operation="empty",
+            vendor=instance.name,
+        ) from error
     return Tensor(storage, kind, sizes, steps)
 
 

@@ -98,7 +98,12 @@ class Frame:
 
 
 def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, Tensor) else f"{reprlib.repr(value)} ({_kind(value)})"
+    try:
+        return (
+            repr(value) if isinstance(value, Tensor) else f"{reprlib.repr(value)} ({_kind(value)})"
+        )
+    except Exception:  # noqa: BLE001 - an integer of thousands of digits, or a class of its own kind
+        return f"a {type(value).__name__} that cannot be shown"
 
 
 def _kind(value: object) -> str:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import struct
 import threading
 
+from ..errors import ArgumentError
 from .cabi import constants, ffi
 from .structs import CData
 
 _STATE = struct.Struct("<QQ")
 STATE_BYTES = _STATE.size
 _order = itertools.count()
+
+
+def _checked(parameter: str, value: int, bits: int = 64) -> int:
+    if not isinstance(value, bool) and hasattr(type(value), "__index__"):
+        number = operator.index(value)
+        if 0 <= number < 1 << bits:
+            return number
+    raise ArgumentError(
+        f"[Generator] {parameter} is a {type(value).__name__} that is no integer from 0 to "
+        f"2**{bits} - 1",
+        operator="Generator",
+        parameter=parameter,
+    )
 
 
 class Generator:
@@ -34,7 +49,7 @@ class Generator:
         self._prefix.magic = constants.DL_GENERATOR_MAGIC
         self._prefix.version = constants.DL_PREFIX_VERSION
         self._prefix.ops = handle_ops()
-        self._prefix.device_index = device
+        self._prefix.device_index = _checked("device", device, 31)
         self.seed = seed
         self.offset = offset
         self.handle: CData = ffi.cast("diopiGeneratorHandle_t", self._prefix)
@@ -47,7 +62,7 @@ class Generator:
 
     @seed.setter
     def seed(self, value: int) -> None:
-        self._prefix.seed = value
+        self._prefix.seed = _checked("seed", value)
 
     @property
     def offset(self) -> int:
@@ -56,7 +71,7 @@ class Generator:
 
     @offset.setter
     def offset(self, value: int) -> None:
-        self._prefix.offset = value
+        self._prefix.offset = _checked("offset", value)
 
     def __repr__(self) -> str:
         return f"Generator(seed={self.seed}, offset={self.offset})"

@@ -7,6 +7,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from operator import index
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, DiopiError
@@ -60,13 +61,18 @@ class Instance(ABC):
         :raises ArgumentError: there is none.
         """
         count = self.device_count()
-        if not 0 <= device < count:
+        try:
+            number = index(device)
+        except TypeError:
+            number = -1
+        if not 0 <= number < count:
+            shown = device if -1 <= number < 1 << 63 else "of that number"
             raise ArgumentError(
-                f"[{operation}] vendor {self.name} has no device {device}; it has {count}",
+                f"[{operation}] vendor {self.name} has no device {shown}; it has {count}",
                 operator=operation,
                 parameter="device",
             )
-        return device
+        return number
 
     def enqueued(self, device: int, stream: CData, used: Iterable[object]) -> None:
         """Keep what work on a stream uses until somebody waits for the stream."""

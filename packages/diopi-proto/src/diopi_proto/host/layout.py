@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from math import prod
 
 Shape = tuple[int, ...]
+
+_MOST = (1 << 63) - 1
+"""What the interface's integers can hold, and bytes of an address space."""
+
+
+def integers(values: Iterable[object]) -> Shape:
+    """Sizes or strides as they were given.
+
+    :raises ValueError: they are no integers, or do not fit in 64 bits.
+    """
+    try:
+        numbers = tuple(operator.index(value) for value in values)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"sizes and strides are integers, this is a {_kind(values)}") from None
+    if any(not -_MOST <= number <= _MOST for number in numbers):
+        raise ValueError("a size or stride does not fit in 64 bits")
+    return numbers
+
+
+def _kind(values: object) -> str:
+    if isinstance(values, list | tuple):
+        return f"{type(values).__name__} of {', '.join({type(x).__name__ for x in values})}"
+    return type(values).__name__
+
+
+def bytes_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> int:
+    """What a layout takes.
+
+    :raises MemoryError: no address space has so much.
+    """
+    count = span(shape, strides) * itemsize
+    if count > _MOST:
+        raise MemoryError(f"shape {shape} and strides {strides} take {count} bytes")
+    return count
 
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import ArgumentError
 from .cabi import constants
 from .instance import Instance
-from .layout import check_layout, contiguous_strides
+from .layout import check_layout, contiguous_strides, integers
 from .storage import Storage
 from .tensor import Tensor
 
@@ -28,8 +28,8 @@ def csr_of_parts(
             _fail(name, part, f"a tensor of vendor {instance.name} on device {values.device}")
         if part.is_sparse or part.ndim != 1:
             _fail(name, part, "a dense tensor with one dimension")
-    sizes = tuple(shape)
     try:
+        sizes = integers(shape)
         check_layout(sizes, contiguous_strides(sizes))
     except ValueError as error:
         raise ArgumentError(

@@ -54,6 +54,12 @@ class Stream:
         self.device = instance.check_device(device, "stream_create")
         self._table = _table(instance, _STREAM_SLOTS)
         self._pointer: CData = ffi.NULL
+        if not isinstance(priority, int) or not -(1 << 31) <= priority < 1 << 31:
+            raise ArgumentError(
+                f"[stream] priority is a {type(priority).__name__} that is no integer of 32 bits",
+                operator="stream",
+                parameter="priority",
+            )
         if self._table is not None:
             pointer = ffi.new("void**")
             values = (priority, pointer)

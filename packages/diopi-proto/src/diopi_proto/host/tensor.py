@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import Array, Dtype, bfloat16_to_float32, to_storage
 from .cabi import constants, ffi
 from .context import handle_ops
-from .layout import Shape, check_layout, contiguous_strides, is_contiguous, span
+from .layout import Shape, check_layout, contiguous_strides, integers, is_contiguous, span
 from .storage import Storage
 from .structs import CData
 
@@ -141,11 +141,14 @@ class Tensor:
         """Write the elements, after all work that was enqueued on the device; finished on return.
 
         :param array: anything numpy can broadcast to :attr:`shape`; converted to the dtype.
-        :raises ValueError: the shapes do not fit, or the tensor is sparse.
+        :raises ValueError: the shapes or a number do not fit, or the tensor is sparse.
         """
         if self.is_sparse:
             raise ValueError("a sparse CSR tensor has no elements of its own; write to its parts")
-        values = to_storage(np.asarray(array), self.dtype)
+        try:
+            values = to_storage(np.asarray(array), self.dtype)
+        except OverflowError as error:
+            raise ValueError(f"a number does not fit in {self.dtype}: {error}") from error
         storage, instance = self.storage, self.storage.instance
         if storage.device is not None:
             instance.lifetime.check_open()
@@ -165,8 +168,8 @@ class Tensor:
 
         :raises ValueError: it would leave the storage, or a size or stride is negative.
         """
-        shape = tuple(shape)
-        strides = contiguous_strides(shape) if strides is None else tuple(strides)
+        shape, (offset,) = integers(shape), integers([offset])
+        strides = contiguous_strides(shape) if strides is None else integers(strides)
         check_layout(shape, strides, offset)
         needed = (offset + span(shape, strides)) * self.dtype.itemsize
         if needed > self.storage.nbytes:

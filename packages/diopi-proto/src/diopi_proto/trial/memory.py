@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -45,7 +46,9 @@ class Verdict:
     def holds(self) -> bool:
         """It is there, and none of the files has changed since."""
         try:
-            if self._path.stat().st_size > _LARGEST:
+            status = self._path.stat()
+            # Reading a pipe would wait for somebody to write.
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
                 return False
             files = json.loads(self._path.read_text(encoding="utf-8"))["files"]
             return all(file_identity(path) == identity for path, identity in files)
@@ -89,7 +92,7 @@ class LoadingMark:
         """Processes that died in a row."""
         self._descriptor = -1
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             self._descriptor = os.open(self.path, flags, 0o600)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:  # somebody else is loading it, or there are no locks here

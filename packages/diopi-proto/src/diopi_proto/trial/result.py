@@ -12,6 +12,9 @@ from typing import Any
 from ..errors import AbiMismatchError, TrialTimeoutError, VendorLoadError
 from ..schema import load
 
+_MOST_DEVICES = 64
+"""As many as hosts show and trials ask."""
+
 
 @dataclass(frozen=True)
 class TriedDevice:
@@ -50,7 +53,7 @@ class Trial:
     """Names and fingerprints, as the library lists them; a legacy one has those of the contract."""
     device_count: int = 0
     devices: tuple[TriedDevice, ...] = ()
-    """Not more than a host shows."""
+    """Not more than a host shows. One that is not described has the vendor's name."""
     files: tuple[str, ...] = ()
     """Those that its code comes from, and that of what it loaded in turn."""
 
@@ -156,7 +159,7 @@ class _Facts:
     def __init__(self) -> None:
         self.damaged = False
         self._found: dict[str, Any] = {}
-        self._devices: list[TriedDevice] = []
+        self._devices: dict[int, TriedDevice] = {}
 
     def take(self, record: Mapping[str, Any]) -> None:
         try:
@@ -180,16 +183,18 @@ class _Facts:
             found["operators"] = {str(name): int(mark) for name, mark in record["operators"]}
         elif "device" in record:
             device = record["device"]
-            self._devices.append(
-                TriedDevice(
-                    int(device["index"]),
-                    str(device["name"]),
-                    int(device["total_memory"]),
-                    str(device["architecture"]),
-                )
+            index = int(device["index"])
+            name, architecture = str(device["name"]), str(device["architecture"])
+            self._devices[index] = TriedDevice(
+                index, name or self._found["name"], int(device["total_memory"]), architecture
             )
         elif "files" in record:
             found["files"] = tuple(map(str, record["files"]))
 
     def trial(self, path: Path, legacy: bool) -> Trial:
-        return Trial(path, legacy, devices=tuple(self._devices), **self._found)
+        name, count = self._found.get("name", ""), self._found.get("device_count", 0)
+        devices = tuple(
+            self._devices.get(index) or TriedDevice(index, name, 0, "")
+            for index in range(min(count, _MOST_DEVICES))
+        )
+        return Trial(path, legacy, devices=devices, **self._found)

@@ -1,0 +1,66 @@
+"""Whether what a ``dl_vendor`` hook returned is a description that can be gone by."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.text import printable
+from diopi_proto.trust import why_untrusted
+from dl_core.errors import PluginError, UntrustedError
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LONGEST = 200
+_MOST_PRIORITY = 1_000_000
+
+_FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "name": ((str,), "a string"),
+    "library": ((str, Path), "a path"),
+    "version": ((str,), "a string"),
+    "priority": ((int,), "an integer"),
+    "accelerator": ((bool,), "True or False"),
+    "legacy": ((bool,), "True or False"),
+}
+
+
+def checked(answer: object) -> VendorDescriptor:
+    """A copy of the description, in which every field is what it must be.
+
+    :raises PluginError: it is none, or a field is not.
+    :raises UntrustedError: its library lies where others could have put it.
+    """
+    if not isinstance(answer, VendorDescriptor):
+        raise PluginError(
+            f"dl_vendor returned {_shown(answer)}, not a diopi_proto.VendorDescriptor"
+        )
+    fields = {field: _field(answer, field) for field in _FIELDS}
+    if not _NAME.fullmatch(fields["name"]):
+        raise PluginError(
+            f"dl_vendor returned the name {_shown(fields['name'])}; allowed are up to 64 lower "
+            "case letters, digits, '-' and '_', of which the first is a letter"
+        )
+    if not -_MOST_PRIORITY <= fields["priority"] <= _MOST_PRIORITY:
+        raise PluginError(f"dl_vendor returned a priority beyond {_MOST_PRIORITY}")
+    present = answer.present
+    if present is not None and not callable(present):
+        raise PluginError(f"dl_vendor returned present={_shown(present)}, which cannot be called")
+    fields["library"] = Path(fields["library"])
+    fields["version"] = printable(fields["version"], _LONGEST)
+    reason = why_untrusted(fields["library"])
+    if reason is not None:
+        raise UntrustedError(f"its library {fields['library']} is not loaded: {reason}")
+    return VendorDescriptor(**fields, present=present)
+
+
+def _field(answer: VendorDescriptor, field: str) -> Any:
+    value = getattr(answer, field)
+    types, expected = _FIELDS[field]
+    if not isinstance(value, types) or (bool not in types and isinstance(value, bool)):
+        raise PluginError(f"dl_vendor returned {field}={_shown(value)}, which must be {expected}")
+    return value
+
+
+def _shown(value: object) -> str:
+    return printable(repr(value), _LONGEST)

@@ -1,0 +1,71 @@
+"""What the wheels of some folders declare in our entry-point group, read as a stranger's text."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from diopi_proto.text import printable
+from dl_core.errors import said_by
+from dl_core.hookspecs import PROJECT
+
+
+class Declared(NamedTuple):
+    """An entry point of our group, or the reason why a wheel's cannot be read. Texts are shown."""
+
+    name: str
+    value: str
+    """The module that it names."""
+    distribution: str
+    """The wheel that declares it."""
+    version: str
+    """Of the wheel."""
+    entry: importlib.metadata.EntryPoint | None
+    error: str = ""
+
+
+def declared(path: Sequence[str]) -> Iterator[Declared]:
+    """Those of the wheels in the folders of ``path``; the first of two equal names counts."""
+    seen = set()
+    for distribution in importlib.metadata.distributions(path=list(path)):
+        try:
+            # Public, the name needs the e-mail parser; this one is that of the folder.
+            name = getattr(distribution, "_normalized_name", None) or distribution.name
+        except Exception:  # noqa: BLE001 - a folder that is called like a wheel, and is none
+            continue
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = _of(distribution)
+        except Exception as error:  # noqa: BLE001 - whatever reading or parsing it raises
+            said = f"its entry points cannot be read: {said_by(error)}."
+            yield Declared(printable(name), "", *_identity(distribution, name), None, said)
+            continue
+        for entry in found:
+            wheel = _identity(distribution, name)
+            yield Declared(printable(entry.name), printable(entry.value), *wheel, entry)
+
+
+def _of(distribution: importlib.metadata.Distribution) -> Sequence[importlib.metadata.EntryPoint]:
+    # Most wheels have no plugin; reading all that they declare is a good part of a start.
+    if f"[{PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
+        return list(distribution.entry_points.select(group=PROJECT))
+    return []
+
+
+def _identity(distribution: importlib.metadata.Distribution, fallback: str) -> tuple[str, str]:
+    """Name and version. Scans the headers itself: the e-mail parser is slower than the import."""
+    found: dict[str, str] = {}
+    try:
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    except Exception:  # noqa: BLE001 - they serve messages only
+        text = ""
+    for line in text.splitlines():
+        if not line or len(found) == 2:
+            break
+        key, _, value = line.partition(":")
+        if key in ("Name", "Version"):
+            found[key] = printable(value.strip())
+    return found.get("Name", printable(fallback)), found.get("Version", "unknown")
