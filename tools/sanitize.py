@@ -2,7 +2,7 @@
 
 AddressSanitizer sees accesses outside of every tensor and every block that a kernel allocates,
 UndefinedBehaviorSanitizer what C++ leaves undefined. What either finds is reported where it
-happens and fails the run, and so do sanitizers that overlook two planted mistakes. Needs g++ and
+happens and fails the run, and so do sanitizers that overlook three planted mistakes. Needs g++ and
 its sanitizers; options go to pytest.
 """
 
@@ -34,18 +34,24 @@ OWN = ("test_diopi_impl.py", "test_libraries.py", "test_library.py", "test_plugi
 
 MISTAKES = """
 extern "C" int sum(int a, int b) { return a + b; }
+extern "C" long whole(double x) { return static_cast<long>(x); }
 extern "C" int element(const int* from, long at) { return from[at]; }
 """
 MAKE_THEM = """
 import sys, cffi
 ffi = cffi.FFI()
-ffi.cdef("int sum(int, int); int element(int*, long); void* malloc(size_t);")
+ffi.cdef("int sum(int, int); long whole(double); int element(int*, long); void* malloc(size_t);")
 library, c = ffi.dlopen(sys.argv[1]), ffi.dlopen(None)
 library.sum(2**31 - 1, 1)
+library.whole(1e300)
 library.element(ffi.cast("int*", c.malloc(8)), 2)
 """
 REPORTED = ("runtime error:", "ERROR: AddressSanitizer")
-NOTICED = ("signed integer overflow", "heap-buffer-overflow")
+NOTICED = (
+    "signed integer overflow",
+    "is outside the range of representable values",
+    "heap-buffer-overflow",
+)
 
 
 def run(command: list[str], given: Mapping[str, str]) -> tuple[int, str]:
@@ -75,14 +81,14 @@ def runtime(library: str) -> str:
 
 
 def check_that_mistakes_are_noticed() -> None:
-    """Make two, as an operator could."""
+    """Make some, as an operator could."""
     source = OBJECTS / "mistakes.cpp"
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(MISTAKES, encoding="utf-8")
     library = compile_library(
         OBJECTS / "mistakes.so",
         [source],
-        exports=("sum", "element"),
+        exports=("sum", "whole", "element"),
         compile_flags=[*FLAGS, "-fvisibility=default"],
         link_flags=[SANITIZERS],
         check=False,
@@ -90,7 +96,9 @@ def check_that_mistakes_are_noticed() -> None:
     _, reports = run([sys.executable, "-c", MAKE_THEM, str(library)], {})
     for mistake in NOTICED:
         if mistake not in reports:
-            raise SystemExit(f"the sanitizers of this compiler overlook a planted {mistake}")
+            raise SystemExit(
+                f"the sanitizers of this compiler overlook a planted mistake: {mistake}"
+            )
 
 
 def build() -> Path:
