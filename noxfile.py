@@ -207,6 +207,16 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
     return failed
 
 
+@nox.session(venv_backend="none", requires=["environment"], default=False)
+def fuzz(session: nox.Session) -> None:
+    """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
+    options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
+    python = python_of(session, "environment")
+    session.run(
+        python, "-m", "fuzz", *options, env={"PYTHONPATH": str(ROOT / "tests")}, external=True
+    )
+
+
 @nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
     """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
@@ -283,8 +293,8 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """Checks, tests, the main job and benchmarks at full length, for every instruction set."""
-    names = ("lint", "tests", "train", *BENCHMARKS)
+    """Checks, tests, fuzzing, the main job and benchmarks at full length, for every instruction set."""
+    names = ("lint", "tests", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

@@ -6,7 +6,6 @@ Runs every kind, prints how its cases ended and writes JSON. The exit code is 1 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 import tempfile
@@ -42,9 +41,8 @@ def main() -> int:
     sys.stdout.write(f"{total} cases, {failed} failed, {seconds:.0f} s, seed {arguments.seed}\n")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        found = [{**dataclasses.asdict(x), "cases": x.cases} for x in results]
-        text = json.dumps({"seed": arguments.seed, "kinds": found}, indent=1)
-        arguments.json.write_text(text + "\n")
+        found = {"seed": arguments.seed, "kinds": [result.as_json() for result in results]}
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
     return 1 if failed else 0
 
 

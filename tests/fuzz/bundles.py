@@ -23,9 +23,30 @@ _STRINGS = (
     *("os.system", "builtins.eval", "torch.load", "torch.ops.aten.add", "torch.hub.load", "exec"),
     *("torch.utils.cpp_extension.load_inline", "torch._C._jit_set_profiling_mode", "numpy.load"),
     *("__import__('os').system('touch $FUZZ_CANARY')", "';import os;os.abort()#", '"""', "\\"),
-    *("torch.nn.functional.linear", "aten.add.Tensor", "aten.segment_reduce.default", "é", "\ud800"),
+    *(
+        "torch.nn.functional.linear",
+        "aten.add.Tensor",
+        "aten.segment_reduce.default",
+        "é",
+        "\ud800",
+    ),
 )
-_NUMBERS = (0, 1, -1, 2, 7, 255, 1 << 31, 1 << 33, 1 << 62, 1 << 63, -(1 << 63), 10**30, 1e308, -0.0)
+_NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    7,
+    255,
+    1 << 31,
+    1 << 33,
+    1 << 62,
+    1 << 63,
+    -(1 << 63),
+    10**30,
+    1e308,
+    -0.0,
+)
 
 
 class Payload:
@@ -48,7 +69,7 @@ def prepare(folder: Path) -> None:
         "index": lambda: (x[:, index], x.index_add(0, index, x[:3]), torch.cat([x, x])),
         "sort": lambda: (x.sort(), torch.where(x > 0, x, 0), x.to(torch.float64).mean(0)),
     }
-    for level in ("function", "dispatch"):
+    for level in ("api", "dispatch"):
         for name, program in programs.items():
             directory = folder / "captured" / f"{level}-{name}"
             with OpCapture(directory=directory, stream=io.StringIO(), device="cpu", level=level):
@@ -62,7 +83,7 @@ def begin(folder: Path, own: Path) -> Case:
 
     def case(choose: random.Random) -> str:
         bundle = _copy(choose.choice(originals), own / "case")
-        _damage(choose, bundle, bundle.parent)
+        _damage(choose, bundle, own / "case")
         try:
             found = read(bundle, limit=_LIMIT)
         except BundleError:
@@ -79,20 +100,21 @@ def begin(folder: Path, own: Path) -> Case:
 def _copy(original: Path, target: Path) -> Path:
     """With the store that its tensors are in."""
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(original.parent, target, symlinks=True)
-    return target / original.name
+    store = original.parents[1] / "store"
+    shutil.copytree(store, target / store.name)
+    return Path(shutil.copytree(original, target / "operator" / original.name))
 
 
 def _damage(choose: random.Random, bundle: Path, capture: Path) -> None:
     file = bundle / "bundle.json"
     document = json.loads(file.read_text())
-    for _ in range(choose.randrange(1, 4)):
+    for _ in range(choose.choice((0, 1, 1, 1, 2, 3))):
         _change(choose, document)
     if choose.random() < 0.9:
         document["content_hash"] = "0" * 64
     try:
         text = json.dumps(document)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         text = "[" * 100_000
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     content = text.replace("0" * 64, digest, 1).encode(errors="surrogatepass")

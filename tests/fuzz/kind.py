@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,18 @@ CANARY = "FUZZ_CANARY"
 
 class WrongError(Exception):
     """What was done is wrong, although nothing was raised."""
+
+
+_MISLEADING = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Controls, ends of lines, marks that turn the direction of writing, halves of characters."""
+
+
+def check_shown(text: str, longest: int = 20_000) -> None:
+    """:raises WrongError: a terminal, or who reads it, could be led astray."""
+    if _MISLEADING.search(text) or len(text) > longest:
+        raise WrongError(f"{text[:200]!r} ({len(text)} characters) cannot be shown")
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ char* edge(size_t bytes, char fill) {
 }
 
 void* nowhere() {
-  const uint64_t places[] = {0,  1, 8, 0x123450, 0x7fffffffffff, 0xdeadbeef00000000, ~uint64_t{0},
-                             ~uint64_t{7}};
+  const uint64_t places[] = {
+      0, 1, 8, 0x123450, 0x7fffffffffff, 0xdeadbeef00000000, ~uint64_t{0}, ~uint64_t{7}};
   if (draw() % 6 == 0) return edge(draw() % 64, 'e');
   return reinterpret_cast<void*>(places[draw() % 8]);
 }
@@ -89,24 +89,34 @@ const char* text(const char* truth) {
   if (!lies()) return truth;
   static char room[1 << 16];
   switch (draw() % 6) {
-    case 0: return static_cast<const char*>(nowhere());
-    case 1: return edge(100, 'x');  // without an end
-    case 2: std::memset(room, 'l', sizeof room - 1); return room;
-    case 3: return "forged\nProblems: none\x1b[2J\xe2\x80\xae";
+    case 0:
+      return static_cast<const char*>(nowhere());
+    case 1:
+      return edge(100, 'x');  // without an end
+    case 2:
+      std::memset(room, 'l', sizeof room - 1);
+      return room;
+    case 3:
+      return "forged\nProblems: none\x1b[2J\xe2\x80\xae";
     case 4:
       for (int i = 0; i < 300; ++i) room[i] = static_cast<char>(draw() % 255 + 1);
       return room[300] = 0, room;
-    default: return "";
+    default:
+      return "";
   }
 }
 
 void throws() {
   if (!lies() || draw() % 4 != 0) return;
   switch (draw() % 4) {
-    case 0: throw std::runtime_error("ran away\n\x1b[2J");
-    case 1: throw 1;
-    case 2: throw std::bad_alloc();
-    default: throw "text";
+    case 0:
+      throw std::runtime_error("ran away\n\x1b[2J");
+    case 1:
+      throw 1;
+    case 2:
+      throw std::bad_alloc();
+    default:
+      throw "text";
   }
 }
 
@@ -114,8 +124,12 @@ dl_status_t* status() {
   throws();
   if (!lies()) return nullptr;
   static dl_status_t made;
-  made = {number(sizeof(dl_status_t)), number<int32_t>(DL_ERROR), number(0), text("it hurts"),
-          text("here"), [](dl_status_t*) {}};
+  made = {number(sizeof(dl_status_t)),
+          number<int32_t>(DL_ERROR),
+          number(0),
+          text("it hurts"),
+          text("here"),
+          [](dl_status_t*) {}};
   if (lies()) made.release = nullptr;
   return pointer(&made);
 }
@@ -167,11 +181,12 @@ dl_status_t* synchronize(dl_vendor_t*, int32_t) { return status(); }
 
 dl_status_t* allocate(dl_vendor_t*, int32_t, uint64_t bytes, void** out) {
   throws();
-  void* made = bytes < (uint64_t{1} << 32) ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
+  void* made =
+      bytes < (uint64_t{1} << 32) ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
   *out = made;
   if (made == nullptr) {
-    static dl_status_t full = {sizeof full, DL_OUT_OF_MEMORY, 0, "full", nullptr,
-                               [](dl_status_t*) {}};
+    static dl_status_t full = {sizeof full, DL_OUT_OF_MEMORY, 0,
+                               "full",      nullptr,          [](dl_status_t*) {}};
     return &full;
   }
   if (lies()) return *out = nullptr, nullptr;

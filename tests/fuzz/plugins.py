@@ -15,7 +15,7 @@ from pathlib import Path
 from dl_core import config, selection
 from dl_core.manager import PluginManager
 
-from .kind import CANARY, Case, Kind, WrongError
+from .kind import CANARY, Case, Kind, WrongError, check_shown
 
 _HEAD = """
 import pluggy
@@ -42,24 +42,74 @@ class Sub(VendorDescriptor):
 def raises(error): raise error
 """
 _ERRORS = (
-    *("ValueError('x')", "SystemExit(0)", "Mute()", "Odd('odd')", "GeneratorExit()", "MemoryError()"),
-    *("RecursionError()", "UnicodeDecodeError('a', b'', 0, 1, 'b')", "StopIteration()", "OSError(2)"),
+    *(
+        "ValueError('x')",
+        "SystemExit(0)",
+        "Mute()",
+        "Odd('odd')",
+        "GeneratorExit()",
+        "MemoryError()",
+    ),
+    *(
+        "RecursionError()",
+        "UnicodeDecodeError('a', b'', 0, 1, 'b')",
+        "StopIteration()",
+        "OSError(2)",
+    ),
     *("ImportError('no')", "ValueError('\\n\\x1b[2JProblems: none')", "Exception('\\udcff' * 9)"),
 )
 _VALUES = (
     *("None", "7", "-1", "2.5", "'x'", "''", "b'x'", "'a' * 10**5", "'A b'", "Deep()", "Text('t')"),
-    *("[]", "{}", "True", "False", "10**400", "float('nan')", "Path('/x')", "Path('x')", "'/a\\0b'"),
-    *("'\\n\\x1b[2J'", "'\\udcff'", "Path('/proc/self/mem')", "Path('/tmp/../tmp')", "lambda: None"),
+    *(
+        "[]",
+        "{}",
+        "True",
+        "False",
+        "10**400",
+        "float('nan')",
+        "Path('/x')",
+        "Path('x')",
+        "'/a\\0b'",
+    ),
+    *(
+        "'\\n\\x1b[2J'",
+        "'\\udcff'",
+        "Path('/proc/self/mem')",
+        "Path('/tmp/../tmp')",
+        "lambda: None",
+    ),
     *("type", "NotImplemented", "...", "'x' + chr(0x202e)", "Path.home", "hookimpl"),
 )
 _MODULES = (
-    *("", "import no_such_module", "def broken(:", "raise SystemExit(3)", "\0", "x = (" * 300, "1 / 0"),
-    *("import sys; sys.modules[__name__] = None", "def f(): f()\nf()", "del __name__", "__path__ = 3"),
+    *(
+        "",
+        "import no_such_module",
+        "def broken(:",
+        "raise SystemExit(3)",
+        "\0",
+        "x = (" * 300,
+        "1 / 0",
+    ),
+    *(
+        "import sys; sys.modules[__name__] = None",
+        "def f(): f()\nf()",
+        "del __name__",
+        "__path__ = 3",
+    ),
 )
 _ENTRIES = (
     *("[dl]\n{name} = {module}\n", "[dl]\n{name} = {module}:missing\n", "[dl]\n{name}\n", "[dl\n"),
-    *("[dl]\n = {module}\n", "[dl]\n{name} = \n", "[dl]\n{name} = no module!\n", "[dl]\nx = y = z\n"),
-    *("[dl]\n{name} = {module} [extra]\n", "[dl]\n\x1b[2J = {module}\n", "\ufeff[dl]\n{name}={module}"),
+    *(
+        "[dl]\n = {module}\n",
+        "[dl]\n{name} = \n",
+        "[dl]\n{name} = no module!\n",
+        "[dl]\nx = y = z\n",
+    ),
+    *(
+        "[dl]\n{name} = {module} [extra]\n",
+        "[dl]\n\x1b[2J = {module}\n",
+        "\ufeff[dl]\n{name}={module}",
+    ),
     "[dl]\n{name} = os:system\n[dl]\n{name} = {module}\n",
 )
 
@@ -99,14 +149,15 @@ def _load(foreign: set[str]) -> str:
     for record, descriptor in manager.vendors():
         present = manager.present(record, descriptor)
         candidates.append(
-            selection.Candidate(descriptor.name, descriptor.priority, descriptor.accelerator, present)
+            selection.Candidate(
+                descriptor.name, descriptor.priority, descriptor.accelerator, present
+            )
         )
     plan = selection.plan(candidates, None, None)
     if "good" not in [candidate.name for candidate in candidates]:
         raise WrongError(f"the good vendor is gone: {candidates}")
     for text in (*manager.problems, *plan.reasons):
-        if not text.isprintable() or len(text) > 4000:
-            raise WrongError(f"{text[:200]!r} cannot be shown")
+        check_shown(text, 4000)
     ours = [record for record in manager.records if record.name not in foreign]
     broken = [record for record in ours if record.status in ("failed", "untrusted")]
     if any(record.problem is None for record in broken):
@@ -131,7 +182,9 @@ def _install(choose: random.Random, place: Path, module: str) -> str:
     (info / "entry_points.txt").write_bytes(text)
     metadata = f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n\n".encode()
     if choose.random() < 0.1:
-        metadata = choose.choice((b"", b"\xff\xfe", b"Name: \x1b[2J\nVersion: \xc3\xa9\n", b"Name\n"))
+        metadata = choose.choice(
+            (b"", b"\xff\xfe", b"Name: \x1b[2J\nVersion: \xc3\xa9\n", b"Name\n")
+        )
     if choose.random() < 0.95:
         (info / "METADATA").write_bytes(metadata)
     return module
@@ -154,7 +207,9 @@ def _source(choose: random.Random) -> str:
         fields["present"] = f"lambda: raises({choose.choice(_ERRORS)})"
     if choose.random() < 0.1:
         fields["present"] = f"lambda: {choose.choice(_VALUES)}"
-    kind = choose.choice(("VendorDescriptor", "VendorDescriptor", "VendorDescriptor", "Sub", "dict"))
+    kind = choose.choice(
+        ("VendorDescriptor", "VendorDescriptor", "VendorDescriptor", "Sub", "dict")
+    )
     answer = f"{kind}({', '.join(f'{k}={v}' for k, v in fields.items())})"
     if choose.random() < 0.1:
         answer = choose.choice((f"raises({choose.choice(_ERRORS)})", choose.choice(_VALUES)))
@@ -165,7 +220,9 @@ def _source(choose: random.Random) -> str:
 
 def _install_good(place: Path, module: str) -> None:
     answer = "VendorDescriptor('good', Path('/nonexistent/lib.so'), '1')"
-    (place / f"{module}.py").write_text(f"{_HEAD}\n@hookimpl\ndef dl_vendor():\n    return {answer}\n")
+    (place / f"{module}.py").write_text(
+        f"{_HEAD}\n@hookimpl\ndef dl_vendor():\n    return {answer}\n"
+    )
     info = place / "dl_vendor_good-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: dl-vendor-good\nVersion: 1\n\n")

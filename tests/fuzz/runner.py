@@ -13,8 +13,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .kind import CANARY, Kind
 
@@ -50,6 +51,15 @@ class Result:
     @property
     def cases(self) -> int:
         return sum(self.ends.values())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "cases": self.cases,
+            "seconds": round(self.seconds, 1),
+            "ends": dict(self.ends),
+            "failures": [asdict(failure) | {"again": failure.repeat} for failure in self.failures],
+        }
 
 
 class Runner:
@@ -88,7 +98,9 @@ class Runner:
         while first < end:
             done = self._child(kind, folder, first, end, result)
             if done < first:
-                raise RuntimeError(f"[fuzz] the children of {kind.name} end before their first case")
+                raise RuntimeError(
+                    f"[fuzz] the children of {kind.name} end before their first case"
+                )
             first = done + 1
         return result
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from diopi_proto import DiopiError
 from diopi_proto.trial import try_library
 
-from .kind import Case, Kind, WrongError
+from .kind import Case, Kind, WrongError, check_shown
 from .vendors import LIES, prepare
 
 
@@ -22,8 +22,7 @@ def begin(folder: Path, own: Path) -> Case:
         texts = [trial.problem, trial.name, trial.version, *trial.operators]
         texts += [text for device in trial.devices for text in (device.name, device.architecture)]
         for text in texts:
-            if not text.isprintable() and "\ufffd" not in text:
-                raise WrongError(f"{text[:200]!r} cannot be shown")
+            check_shown(text)
         if trial.ok and len(trial.devices) != min(trial.device_count, 64):
             raise WrongError(f"{trial.device_count} devices, {len(trial.devices)} told")
         try:

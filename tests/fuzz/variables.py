@@ -24,8 +24,33 @@ _PROCESSES = 0.004
 _PIECES = (
     *("(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "\\", "^", "$", ".", "-", ",", ":", ";"),
     *("a", "add", "Tensor", "_", "0", "9", "cpu", "all", "warn", "nan", "inf", "1e9", "-1", "  "),
-    *("{4294967296}", "{1000}", "{,}", "(.*)*", "(?=a)", "(?P<n>", "\\1", "[^", "\n", "\t", "\x1b[2J"),
-    *("\udcff", "\u202e", "é", "/", "..", "~", "$HOME", "%s", "{0}", "'", '"', "`touch $FUZZ_CANARY`"),
+    *(
+        "{4294967296}",
+        "{1000}",
+        "{,}",
+        "(.*)*",
+        "(?=a)",
+        "(?P<n>",
+        "\\1",
+        "[^",
+        "\n",
+        "\t",
+        "\x1b[2J",
+    ),
+    *(
+        "\udcff",
+        "\u202e",
+        "é",
+        "/",
+        "..",
+        "~",
+        "$HOME",
+        "%s",
+        "{0}",
+        "'",
+        '"',
+        "`touch $FUZZ_CANARY`",
+    ),
     "$(touch $FUZZ_CANARY)",
 )
 
@@ -50,7 +75,9 @@ def begin(folder: Path, own: Path) -> Case:
 
 def _text(choose: random.Random) -> str:
     if choose.random() < 0.4:
-        return ",".join(choose.choices(("cpu", "warn", "add.*", "mul_?", "30", "x-y"), k=choose.randrange(3)))
+        return ",".join(
+            choose.choices(("cpu", "warn", "add.*", "mul_?", "30", "x-y"), k=choose.randrange(3))
+        )
     if choose.random() < 0.05:
         return choose.choice(_PIECES) * choose.choice((50, 5_000, 20_000))
     return "".join(choose.choices(_PIECES, k=choose.randrange(1, 12)))
@@ -73,7 +100,9 @@ def _selected(choose: random.Random, read: config.Config) -> str:
 def _paths(choose: random.Random, own: Path) -> None:
     path = _path(choose, own)
     why_untrusted(path)
-    without_current_folder([path, "", *path.split(":")], {"PYTHONPATH": path}, first_is_implied=True)
+    without_current_folder(
+        [path, "", *path.split(":")], {"PYTHONPATH": path}, first_is_implied=True
+    )
     before = os.environ["XDG_CACHE_HOME"]
     try:
         os.environ["XDG_CACHE_HOME"] = path
@@ -86,7 +115,9 @@ def _path(choose: random.Random, own: Path) -> str:
     start = choose.choice(("", "/", f"{own}/", "./", "//", "/proc/self/fd/0/", "/dev/null/"))
     path = start + _text(choose).replace("\0", "")[:5000]
     # Folders are made in the child's own only.
-    return path if not path.startswith("/") or path.startswith((f"{own}/", "/proc", "/dev")) else "/"
+    return (
+        path if not path.startswith("/") or path.startswith((f"{own}/", "/proc", "/dev")) else "/"
+    )
 
 
 def _doctor(environ: dict[str, str], own: Path) -> None:

@@ -14,7 +14,7 @@ from core.stub_vendor import StubVendor
 
 from diopi_proto import DiopiError, Vendor, load_vendor
 
-from .kind import Case, Kind, WrongError
+from .kind import Case, Kind, WrongError, check_shown
 
 LIES = "FUZZ_LIES"
 _X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -33,7 +33,7 @@ def begin(folder: Path, own: Path) -> Case:
         try:
             vendor = load_vendor(library)
         except DiopiError as error:
-            _shown(str(error))
+            check_shown(str(error))
             return "refused"
         failed = 0
         for action in ACTIONS:
@@ -41,7 +41,7 @@ def begin(folder: Path, own: Path) -> Case:
                 action(vendor)
             except DiopiError as error:
                 failed += 1
-                _shown(str(error))
+                check_shown(str(error))
         with contextlib.suppress(DiopiError):
             vendor.close()
         del vendor
@@ -49,11 +49,6 @@ def begin(folder: Path, own: Path) -> Case:
         return "used, some failed" if failed else "used"
 
     return case
-
-
-def _shown(text: str) -> None:
-    if not text.isprintable() or len(text) > 20_000:
-        raise WrongError(f"an error cannot be shown: {text[:200]!r}")
 
 
 def _memory(vendor: Vendor) -> None:
@@ -75,9 +70,9 @@ def _streams(vendor: Vendor) -> None:
 def _properties(vendor: Vendor) -> None:
     found = vendor.properties(0)
     for text in (found.name, found.architecture, vendor.name, vendor.version):
-        _shown(text)
+        check_shown(text)
     for name in (*vendor.unknown_operators, *vendor.mismatched):
-        _shown(name)
+        check_shown(name)
 
 
 def _operators(vendor: Vendor) -> None:

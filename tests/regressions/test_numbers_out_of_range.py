@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dl_vendor_cpu.plugin import dl_vendor
 
 from diopi_proto import ArgumentError, DiopiError, OutOfMemoryError, Vendor, load_vendor
 from diopi_proto.host import Generator, Scalar
+from dl_vendor_cpu.plugin import dl_vendor
 
 pytestmark = pytest.mark.vendor("cpu")
 
