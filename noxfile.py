@@ -211,10 +211,8 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 def fuzz(session: nox.Session) -> None:
     """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
     options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
-    python = python_of(session, "environment")
-    session.run(
-        python, "-m", "fuzz", *options, env={"PYTHONPATH": str(ROOT / "tests")}, external=True
-    )
+    command = (python_of(session, "environment"), "-m", "fuzz", *options)
+    session.run(*command, env={"PYTHONPATH": str(ROOT / "tests")}, external=True)
 
 
 @nox.session(name="kernels-gpu", default=False)
@@ -293,7 +291,7 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """Checks, tests, fuzzing, the main job and benchmarks at full length, for every instruction set."""
+    """Checks, tests, fuzzing, main job and benchmarks at full length, for every instruction set."""
     names = ("lint", "tests", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)

@@ -1,4 +1,4 @@
-"""Damaged and hostile bundles: read, exported as scripts that are not run, and at times replayed."""
+"""Damaged and hostile bundles: read, exported as scripts that are not run, or replayed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import json
 import pickle
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from .kind import CANARY, Case, Kind, WrongError
 
 _LIMIT = 1 << 28
 """Bytes of memory that a bundle may need here."""
-_REPLAYS = 0.01
+_REPLAYS = 0.04
+"""Share of those that are accepted; each takes a process with torch."""
 _STRINGS = (
     *("", "\0", "\n", "../../x", "/etc/passwd", "cpu", "dl:99", "meta", "cuda", "int64", "float32"),
     *("os.system", "builtins.eval", "torch.load", "torch.ops.aten.add", "torch.hub.load", "exec"),
@@ -178,11 +180,15 @@ def _value(choose: random.Random) -> Any:
     return value
 
 
-def _places(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from _places(value[key])
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container and key; without recursion, for some are nested deeply."""
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        if isinstance(container, dict | list):
+            keys = list(container) if isinstance(container, dict) else range(len(container))
+            yield from ((container, key) for key in keys)
+            waiting += [container[key] for key in keys]
 
 
 def _export(found: Any, own: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import struct
 import subprocess
@@ -26,6 +27,12 @@ int diopiAdd(void) { return abs(-1); }
 _NUMBERS = (0, 1, 2, 7, 24, 64, 255, 4096, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 40)
 _NUMBERS += ((1 << 62), (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 
+_FIELDS = (
+    *((4, "B"), (5, "B"), (16, "H"), (18, "H"), (24, "Q"), (32, "Q"), (40, "Q"), (52, "H")),
+    *((54, "H"), (56, "H"), (58, "H"), (60, "H"), (62, "H")),
+)
+"""Of the header: where, and how long."""
+
 
 def prepare(folder: Path) -> None:
     source = folder / "library.c"
@@ -43,10 +50,8 @@ def begin(folder: Path, own: Path) -> Case:
 
     def case(choose: random.Random) -> str:
         target.write_bytes(_damaged(choose, choose.choice(originals)))
-        try:
+        with contextlib.suppress(ElfError):
             read_elf(target)
-        except ElfError:
-            pass
         try:
             inspect_library(target, legacy=choose.random() < 0.3)
         except DiopiError:
@@ -73,10 +78,7 @@ def _damaged(choose: random.Random, original: bytes) -> bytes:
 
 
 def _header(choose: random.Random, content: bytearray) -> None:
-    offset, form = choose.choice(
-        ((4, "B"), (5, "B"), (16, "H"), (18, "H"), (24, "Q"), (32, "Q"), (40, "Q"), (52, "H"))
-        + ((54, "H"), (56, "H"), (58, "H"), (60, "H"), (62, "H"))
-    )
+    offset, form = choose.choice(_FIELDS)
     _put(choose, content, offset, form)
 
 

@@ -1,4 +1,4 @@
-"""Runs cases in children and gives a verdict on each: done, crashed, hung, ran code, wrong error."""
+"""Runs cases in children and says of each whether it crashed, hung, ran code or went wrong."""
 
 from __future__ import annotations
 
