@@ -214,6 +214,14 @@ def sanitize(session: nox.Session) -> None:
     session.run(python, "tools/sanitize.py", *session.posargs, external=True)
 
 
+@nox.session(venv_backend="none", requires=["environment"], default=False)
+def fuzz(session: nox.Session) -> None:
+    """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
+    options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
+    command = (python_of(session, "environment"), "-m", "fuzz", *options)
+    session.run(*command, env={"PYTHONPATH": str(ROOT / "tests")}, external=True)
+
+
 @nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
     """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
@@ -290,8 +298,8 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """Checks, tests, the main job and benchmarks at full length, for every instruction set."""
-    names = ("lint", "tests", "sanitize", "train", *BENCHMARKS)
+    """Checks, tests, sanitizers, fuzzing, main job, benchmarks at full length, for every ISA."""
+    names = ("lint", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

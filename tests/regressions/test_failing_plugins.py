@@ -116,6 +116,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, (source, _) in FAILURES.items():
         install(folder, name, source)
     install(folder, "garbage", "", "[dl]\ngarbage = no module at all!\n")
+    install(folder, "nameless", "", "[dl]\n = failing_nameless\n")
     install(folder, "twice", "", "[dl]\nalias-one = failing_twice\nalias-two = failing_twice\n")
     install(folder, "again", HOOK, "[dl]\nmissing = failing_again\n")
     return {"PYTHONPATH": path_with(folder), "DL_VENDORS": "cpu"}
@@ -131,6 +132,7 @@ print(json.dumps([str(w.message) for w in caught if str(w.message).startswith("d
 """
 OTHERS = {
     "garbage": "plugin 'garbage' of dl-garbage 1.2",
+    "nameless": "of dl-nameless 1.2: its plugin has no name",
     "twice": "plugin 'alias-two' of dl-twice 1.2",
     "again": "plugin 'missing' of dl-missing 1.2",
 }
@@ -144,7 +146,7 @@ def test_import_torch_has_one_warning_for_each_and_a_device(failing: dict[str, s
         assert "pip install" in mine[0] or "DL_DISABLE" in mine[0], mine
         assert mine[0].isprintable() and len(mine[0]) < 2000
     # The plugin name `missing` is claimed twice: the one that lost is told beside the winner.
-    assert len(warnings) == len(FAILURES) + 3
+    assert len(warnings) == len(FAILURES) + 4
     for name, said in OTHERS.items():
         assert any(said in text for text in warnings), name
 
@@ -158,7 +160,7 @@ def test_the_doctor_has_a_line_for_each(failing: dict[str, str]) -> None:
         timeout=100,
     )
     lines = [x for x in done.stdout.splitlines() if x.startswith("- plugin ")]
-    assert done.returncode == 1 and len(lines) == len(FAILURES) + 3, done.stdout + done.stderr
+    assert done.returncode == 1 and len(lines) == len(FAILURES) + 4, done.stdout + done.stderr
     assert done.stdout.count("\nProblems: ") == 1 and "\x1b" not in done.stdout
 
 

@@ -7,6 +7,7 @@ MISLEADING = r"a�\nProblems: none\x1b[2J\u202e"
 AT_LOAD = {
     "instance_is_nowhere": "returns an instance at 0x123450, which is no memory",
     "table_is_nowhere": "returns a table at 0x123450, which is no memory",
+    "instance_is_almost_null": "returns an instance at 0x1, which is no memory",
     "table_is_huge": "bytes, which is more than is there",
     "name_is_nowhere": "whose name is no text",
     "name_has_no_end": "whose name is no text",
@@ -40,6 +41,7 @@ AT_ALLOCATION = {
     "memory_is_misaligned": "is not aligned to 64 bytes",
     "memory_throws": "it threw an exception: std::bad_alloc",
     "status_is_nowhere": "it failed with a status at 0x123450, which is no memory",
+    "status_is_almost_null": "it failed with a status at 0x1, which is no memory",
     "status_is_short": "it failed with code 1 and gave no reason",
     "status_is_shorter": "it failed with a status of 4 bytes",
     "status_is_huge": "it failed with a status of 18446744073709551615 bytes",

@@ -52,6 +52,16 @@ def test_a_missing_bundle_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_a_payload_that_is_a_folder_or_a_pipe_is_refused(directory: Path, bundle: Path) -> None:
+    stored = [path for path in (directory / "store").rglob("*") if path.is_file()]
+    for make in (os.mkdir, os.mkfifo):
+        for path in stored:
+            path.rmdir() if path.is_dir() else path.unlink()
+            make(path)
+        with pytest.raises(BundleError, match="is no plain file"):
+            read(bundle)
+
+
 def test_a_missing_payload_is_refused(directory: Path, bundle: Path) -> None:
     shutil.rmtree(directory / "store")
     with pytest.raises(BundleError, match="missing"):

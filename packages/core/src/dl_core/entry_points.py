@@ -45,6 +45,9 @@ def declared(path: Sequence[str]) -> Iterator[Declared]:
             continue
         for entry in found:
             wheel = _identity(distribution, name)
+            if not entry.name:
+                yield Declared(printable(name), "", *wheel, None, "its plugin has no name.")
+                continue
             yield Declared(printable(entry.name), printable(entry.value), *wheel, entry)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pluggy
 
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.text import printable
 from dl_core import hookspecs
 from dl_core.config import ALL
 from dl_core.descriptors import checked
@@ -60,7 +61,8 @@ class PluginRecord:
         return f"plugin {self.name!r} of {self.wheel}: {self.error} {self.cure}"
 
     def mark(self, status: Status, error: str, cure: str) -> None:
-        self.status, self.error, self.cure = status, error, cure
+        # What is wrong may be a stranger's text, or a path with one in it.
+        self.status, self.error, self.cure = status, printable(error), cure
 
 
 def _normalized(distribution: str) -> str:

@@ -27,6 +27,7 @@ namespace detail {
 // The kernel copies a new signal mask before it finds that `how` makes no sense, and says EFAULT
 // where it cannot.
 inline bool word_is_readable(uintptr_t address) noexcept {
+  if (address < kPage) return false;  // NULL would mean no mask to copy; nothing is mapped there
   const int before = errno;
   const auto* word = reinterpret_cast<const void*>(address & ~uintptr_t{7});
   const long done = syscall(SYS_rt_sigprocmask, -1, word, nullptr, _NSIG / 8);

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 from dl_core import _C
 from dl_core.config import FALLBACK_MODES
-from dl_core.patterns import PatternError, Patterns
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 
 
@@ -117,6 +116,8 @@ def set_force_fallback(patterns: Sequence[str]) -> list[str]:
         a whole name. They replace those of an earlier call, so that an empty sequence ends it.
     :raises ValueError: a pattern is no such expression, or matching takes too long.
     """
+    from dl_core.patterns import PatternError, Patterns  # few need it, and all start with us
+
     native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
     try:
         found = Patterns(patterns)

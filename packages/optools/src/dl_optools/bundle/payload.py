@@ -76,10 +76,11 @@ def read(bundle: Path, digest: str, nbytes: int) -> bytearray:
             continue
         except OSError as error:
             raise BundleError(f"the payload {path} cannot be read: {error.strerror}") from None
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise BundleError(f"the payload {path} is no plain file")
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise BundleError(f"the payload {path} is no plain file")
             if status.st_size != len(start) + nbytes or file.read(len(start)) != start:
                 raise BundleError(f"the payload {path} is damaged: {nbytes} bytes belong there")
             data = bytearray(nbytes)

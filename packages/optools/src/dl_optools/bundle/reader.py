@@ -68,6 +68,8 @@ def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
         text = file.read_bytes().decode("ascii")
     except UnicodeDecodeError:
         raise BundleError(f"its {FILE} is no text") from None
+    except OSError as error:
+        raise BundleError(f"its {FILE} cannot be read: {error.strerror}") from None
     document = read_document(text)
     try:
         function = operator(document.operator, document.level)

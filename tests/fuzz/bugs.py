@@ -1,0 +1,56 @@
+"""Bugs that were planted, to see that they are found: every kind of bad end, among good ones."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import threading
+from pathlib import Path
+
+from .kind import CANARY, Case, Kind, WrongError
+
+FOUND = {
+    "good": None,
+    "refused": None,
+    "crash": "crashed with SIGSEGV",
+    "abort": "crashed with SIGABRT",
+    "exit": "left with status 0",
+    "hang": "hung",
+    "code": "wrong",
+    "error": "wrong",
+    "nonsense": "wrong",
+}
+"""What the runner says of each; None: nothing."""
+
+
+def bug_of(choose: random.Random) -> str:
+    return choose.choice(list(FOUND))
+
+
+def begin(folder: Path, own: Path) -> Case:
+    assert (folder / "prepared").exists()
+    assert own.is_dir()
+    return _do
+
+
+def _do(choose: random.Random) -> str:
+    bug = bug_of(choose)
+    if bug == "crash":
+        ctypes.string_at(8)
+    elif bug == "abort":
+        os.abort()
+    elif bug == "exit":
+        os._exit(0)
+    elif bug == "hang":
+        threading.Event().wait()
+    elif bug == "code":
+        os.system(f"touch {os.environ[CANARY]}")
+    elif bug == "error":
+        {}["a key"]
+    elif bug == "nonsense":
+        raise WrongError("two and two are five")
+    return bug
+
+
+KIND = Kind("bugs", 40, begin, prepare=lambda folder: (folder / "prepared").touch(), seconds=1)
