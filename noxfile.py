@@ -215,6 +215,13 @@ def fuzz(session: nox.Session) -> None:
     session.run(*command, env={"PYTHONPATH": str(ROOT / "tests")}, external=True)
 
 
+@nox.session(venv_backend="none", requires=["environment"], default=False)
+def sanitize(session: nox.Session) -> None:
+    """Run the CPU vendor's tests on a library that watches its memory and undefined behaviour."""
+    python = python_of(session, "environment")
+    session.run(python, "tools/sanitize.py", *session.posargs, external=True)
+
+
 @nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
     """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
@@ -291,8 +298,8 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """Checks, tests, fuzzing, main job and benchmarks at full length, for every instruction set."""
-    names = ("lint", "tests", "fuzz", "train", *BENCHMARKS)
+    """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
+    names = ("lint", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

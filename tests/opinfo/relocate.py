@@ -34,6 +34,9 @@ class Relocation:
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
+        if isinstance(value, torch.UntypedStorage):
+            held = torch.empty(0, dtype=torch.uint8).set_(value)
+            return self._storage(held, torch.uint8).untyped_storage()
         if isinstance(value, torch.dtype):
             return self.dtypes.get(value, value)
         if isinstance(value, torch.device) and value.type == "cpu":

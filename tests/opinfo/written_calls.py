@@ -164,7 +164,10 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         _call(_POSITIVE, _X, [5], _POSITIVE[:, :1], _POSITIVE[0], [True, True]),
     ),
     "_fused_sdp_choice": (_call(*_ATTENTION),),
+    "_has_compatible_shallow_copy_type": (_call(_X, _POSITIVE),),
+    "_lazy_clone": (_call(_X), _call(_X.t())),
     "_make_dep_token": (_call(device=torch.device("cpu")),),
+    "_reshape_alias": (_call(_X, [5, 3], [3, 1]),),
     "col2im": (_call(_numbers(2, 12, 30), [6, 7], [2, 2], [1, 1], [0, 0], [1, 1]),),
     "im2col": (_call(_IMAGE, [2, 3], [1, 2], [1, 0], [2, 1]),),
     "scatter.reduce_out": tuple(
@@ -173,6 +176,12 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "scatter.value_reduce_out": tuple(
         _call(_X, 0, _PLACES, 1.5, kind, out=torch.empty(0)) for kind in ("add", "multiply")
     ),
+    "set_": (_call(_numbers(3)),),
+    "set_.source_Storage": (_call(_numbers(3), _numbers(8).untyped_storage()),),
+    "set_.source_Storage_storage_offset": (
+        _call(_numbers(3), _numbers(8).untyped_storage(), 1, [2, 3], [3, 1]),
+    ),
+    "set_.source_Tensor": (_call(_numbers(3), _X.t()),),
     "unique_consecutive": (_call(_REPEATED[0], True, True), _call(_REPEATED, True, True, 0)),
     "unique_dim": (_call(_REPEATED, 1, True, True, True),),
     "unique_dim_consecutive": (_call(_REPEATED, 1, True, True), _call(_REPEATED, 0, True, True)),

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
-
 from opinfo.derived_calls import HOST_ARGUMENTS, calls_of, operator
 from opinfo.recording import Bound
 from opinfo.relocate import Relocation
 from opinfo.sweep import tensors_of
+from torch.utils._pytree import tree_map
 
 SEED = 3
 CALLS = 2
@@ -41,6 +40,11 @@ class Slot:
             changed[self.argument][self.item] = tensor
         return changed
 
+    def get(self, bound: Bound) -> torch.Tensor:
+        value = bound[self.argument]
+        found: torch.Tensor = value if self.item is None else value[self.item]
+        return found
+
     def __str__(self) -> str:
         return self.argument if self.item is None else f"{self.argument}[{self.item}]"
 
@@ -61,7 +65,16 @@ class Shared:
     @property
     def has_right_result(self) -> bool:
         """No memory holds two results."""
-        return self.way != "expanded" and (not self.both_written or self.way == "interleaved")
+        if self.read is None:
+            return False
+        if not self.both_written:
+            return True
+        return not _elements(self.written.get(self.bound)) & _elements(self.read.get(self.bound))
+
+    @property
+    def between_items(self) -> bool:
+        """Between different places of two lists."""
+        return self.among_lists and self.read is not None and self.written.item != self.read.item
 
     @property
     def among_lists(self) -> bool:
@@ -80,11 +93,16 @@ def written_arguments(overload: str) -> set[str]:
 
 
 def apart(bound: Bound) -> Bound:
-    """The same call with a storage of its own for every tensor."""
-    return {
-        name: tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, value)
-        for name, value in bound.items()
-    }
+    """The same call with a storage of its own for every tensor; strides stay as they are."""
+
+    def copied(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if leaf.layout is not torch.strided or torch._debug_has_internal_overlap(leaf) == 1:
+            return leaf.clone()
+        return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype).copy_(leaf)
+
+    return {name: tree_map(copied, value) for name, value in bound.items()}
 
 
 def _slots(bound: Bound) -> list[Slot]:
@@ -97,6 +115,14 @@ def _slots(bound: Bound) -> list[Slot]:
             items = [each for each in enumerate(value) if isinstance(each[1], torch.Tensor)]
             found += [Slot(name, at, tensor) for at, tensor in items[:2]]
     return [slot for slot in found if slot.tensor.layout == torch.strided]
+
+
+def _elements(tensor: torch.Tensor) -> set[int]:
+    """Where they lie in memory."""
+    places = torch.tensor(tensor.storage_offset())
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        places = places.unsqueeze(-1) + torch.arange(size) * stride
+    return set((tensor.untyped_storage().data_ptr() + places * tensor.itemsize).flatten().tolist())
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_unflatten
-
 from opinfo.relocate import Relocation
 from opinfo.sweep import Arguments, Outcome, run, samples_of
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 SAMPLES = 3
 """Of each operator."""

@@ -213,6 +213,7 @@ def test_refusal_draws_no_random_numbers() -> None:
     assert torch.equal(torch.dl.get_rng_state(), device_state)
 
 
+@pytest.mark.vendor("cpu")
 def test_guarded_call_that_lies_apart_needs_no_copy() -> None:
     """Neighbours in one buffer share no memory: nothing is allocated for them."""
     buffer = torch.zeros(3, 64, device="dl")

@@ -123,7 +123,14 @@ def test_exponential_numbers_are_never_0_or_endless(
     assert (sample > 0).all() and sample.isfinite().all()
 
 
+# Of widths that 48 parts share, none of them a power of two, up to the bounds of the dtype.
 RANGES = [
+    (torch.int8, -(1 << 7), (1 << 7) - 16),
+    (torch.uint8, 16, 1 << 8),
+    (torch.int16, -(1 << 15), 1 << 14),
+    (torch.uint16, 1 << 14, 1 << 16),
+    (torch.float16, -(1 << 10), 1 << 11),
+    (torch.bfloat16, -(1 << 7), 1 << 8),
     (torch.int64, 0, 10**9),
     (torch.int64, -7, 3 * 2**30 - 7),
     (torch.int64, -(3 << 60), 3 << 60),
@@ -154,7 +161,8 @@ def test_integers_of_wide_ranges_are_uniform(
     check_counts("random_", np.bincount(cells, minlength=parts), np.full(parts, 1 / parts))
     for modulus in (8, 7):
         rests = (offsets % np.uint64(modulus)).astype(int)
-        check_counts("random_", np.bincount(rests), np.full(modulus, 1 / modulus))
+        chances = [(width + modulus - 1 - rest) // modulus / width for rest in range(modulus)]
+        check_counts("random_", np.bincount(rests), chances)
     check_neighbours("random_", offsets)
 
 

@@ -143,6 +143,8 @@ def test_scalars_may_choose_their_dtype(vendor: Vendor, refused: Callable[..., s
         (Scalar(3, "int32"), 4, "ival", 3),
         (Scalar(3, "float32"), 9, "fval", 3.0),
         (Scalar(0.5, "float16"), 8, "fval", 0.5),
+        (Scalar(2**64 - 2, "uint64"), 7, "ival", -2),
+        (Scalar(2**63 - 1, "uint64"), 7, "ival", 2**63 - 1),
         (True, 11, "ival", 1),
         (7, 6, "ival", 7),
         (7.0, 10, "fval", 7.0),
@@ -151,6 +153,8 @@ def test_scalars_may_choose_their_dtype(vendor: Vendor, refused: Callable[..., s
         assert passed.stype == stype
         assert getattr(passed, member) == content
     refused("diopiFill", value=Scalar(0.5, "int64"))
+    refused("diopiFill", value=Scalar(2**64, "uint64"))
+    refused("diopiFill", value=Scalar(2**63, "int64"))
     assert "float8" in refused("diopiFill", value=Scalar(1, "float8"))
     refused("diopiFill", value=Scalar(1, "complex64"))
 

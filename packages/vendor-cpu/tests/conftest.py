@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from diopi_proto import Vendor, load_vendor
-from support import out_like, tested_library
+from support import guard, out_like, tested_library
 
 LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
@@ -17,7 +17,7 @@ LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 def vendor() -> Iterator[Vendor]:
     """The vendor under test, whose operators are checked to write nothing but their outputs."""
     with load_vendor(tested_library()) as opened:
-        opened.guard_calls()
+        guard(opened)
         yield opened
 
 
@@ -29,7 +29,7 @@ def portable_vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor
         with pytest.MonkeyPatch.context() as patch:
             for variable in LIBRARY_VARIABLES:
                 patch.setenv(variable, "off")
-            opened.guard_calls()
+            guard(opened)
             square = out_like(opened, (64, 64), "float32")
             opened.op.Mm(out_like(opened, (64, 64), "float32"), square, square)
         yield opened

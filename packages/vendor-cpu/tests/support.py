@@ -30,6 +30,14 @@ def tested_library() -> str:
     return os.environ.get("DL_TEST_LIBRARY") or str(dl_vendor().library)
 
 
+def guard(vendor: Vendor, salt: int = 0) -> None:
+    """Check what its operators write, unless AddressSanitizer does: it also sees what they read,
+    but has to be the first to stand beside a tensor.
+    """
+    if os.environ.get("DL_TEST_UNGUARDED") != "1":
+        vendor.guard_calls(salt=salt)
+
+
 @cache
 def operators() -> tuple[str, ...]:
     """The operators that it has, in the order of the contract."""

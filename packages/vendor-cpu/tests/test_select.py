@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from diopi_proto import NotSupportedError, OperatorError, Vendor
+from diopi_proto.host import Scalar
 from diopi_proto.tolerance import OpClass
 from support import (
     FLOATS,
@@ -271,3 +272,11 @@ def test_mixed_dtypes_are_left_to_the_host(vendor: Vendor) -> None:
     a, b = out_like(vendor, (2,), "float32"), out_like(vendor, (2,), "float64")
     with pytest.raises((NotSupportedError, OperatorError)):
         vendor.op.Where(a, vendor.tensor(np.array([True, False])), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64", "float32", "float64", "bool"])
+@pytest.mark.parametrize("number", [0, 7, 2**63, 2**64 - 1])
+def test_fill_takes_unsigned_numbers_of_64_bits(vendor: Vendor, dtype: str, number: int) -> None:
+    out = vendor.empty((3,), dtype)
+    vendor.op.Fill(out, Scalar(number, "uint64"))
+    assert (out.numpy() == np.array(number, np.uint64).astype(dtype)).all()

@@ -124,10 +124,10 @@ void check_outcome(diopiError_t code, const char* name, const Device& owner, int
   const std::string reason = owner.vendor->last_error();
   // Vendors name the operator in brackets themselves; do it for those that do not.
   const bool named = reason.rfind('[', 0) == 0;
-  throw VendorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
-                    c10::str(named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index,
-                             ", vendor ", owner.vendor->name(), ", error ",
-                             static_cast<int>(code), ")"));
+  throw VendorError(
+      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+      c10::str(named ? "" : "[" + std::string(name) + "] ", reason, " (dl:", index, ", vendor ",
+               owner.vendor->name(), ", error ", static_cast<int>(code), ")"));
 }
 
 }  // namespace dl::core

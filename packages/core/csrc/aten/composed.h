@@ -34,8 +34,7 @@ struct Composed<Function, Return(Args...)> {
 };
 
 template <Text name, auto function>
-using ComposedKernel =
-    Kernel<name, &Counted<&Composed<function>::call>::call, Made::of_operators>;
+using ComposedKernel = Kernel<name, &Counted<&Composed<function>::call>::call, Made::of_operators>;
 
 }  // namespace dl::core
 

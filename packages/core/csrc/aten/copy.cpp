@@ -4,10 +4,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
-#include <c10/util/Load.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/util/Load.h>
 #include <torch/library.h>
 
 #include "aten/call.h"

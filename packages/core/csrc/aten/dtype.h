@@ -82,15 +82,16 @@ inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
   return result;
 }
 
-// The dtypes that tensors of a device can have and be computed with: the vendor's, and those that it
-// lacks but the CPU, which computes what a vendor lacks, has.
+// The dtypes that tensors of a device can have and be computed with: the vendor's, and those that
+// it lacks but the CPU, which computes what a vendor lacks, has.
 inline uint64_t supported_types(uint64_t dtype_mask) {
   uint64_t result = scalar_type_mask(dtype_mask);
   for (const c10::ScalarType type :
-       {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kUInt16, at::kUInt32,
-        at::kUInt64, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble, at::kBool,
-        at::kComplexHalf, at::kComplexFloat, at::kComplexDouble, at::kFloat8_e4m3fn,
-        at::kFloat8_e5m2, at::kFloat8_e4m3fnuz, at::kFloat8_e5m2fnuz}) {
+       {at::kByte,          at::kChar,        at::kShort,           at::kInt,
+        at::kLong,          at::kUInt16,      at::kUInt32,          at::kUInt64,
+        at::kHalf,          at::kBFloat16,    at::kFloat,           at::kDouble,
+        at::kBool,          at::kComplexHalf, at::kComplexFloat,    at::kComplexDouble,
+        at::kFloat8_e4m3fn, at::kFloat8_e5m2, at::kFloat8_e4m3fnuz, at::kFloat8_e5m2fnuz}) {
     result |= uint64_t{1} << static_cast<int>(type);
   }
   return result;

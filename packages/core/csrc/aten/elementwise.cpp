@@ -127,7 +127,8 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
         out_ = compares ? empty_contiguous_like(self, result) : empty_contiguous_like(self);
       return true;
     }
-    if (!compares && (laid_out || !impl->is_contiguous())) {
+    const bool fits = !given.defined() || given.dtype() == impl->dtype();
+    if (!compares && fits && (laid_out || !impl->is_contiguous())) {
       // Same dtype in and out: only the geometry is in question.
       out_ = given;
       auto iterator = at::TensorIterator::unary_op(out_, self);

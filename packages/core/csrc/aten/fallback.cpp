@@ -15,6 +15,7 @@
 #include "aten/host_arguments.h"
 #include "aten/operator_info.h"
 #include "aten/overlap.h"
+#include "aten/refusal.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -134,11 +135,12 @@ void refuse_unsupported(const std::string& overload, int index, const std::strin
   const std::string said = error.what_without_backtrace();
   // What came from an operator inside this one says it all.
   if (said.rfind("[dl]", 0) == 0) throw error;
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, "[dl] aten::", overload, " cannot run on dl:", index, " (vendor ",
-      device(index).vendor->name(), ") for ", arguments, ": neither the vendor nor torch's CPU, ",
-      "which computes what the vendor lacks, has a kernel for it; convert to a dtype that has one, ",
-      "such as x.float(). Torch's CPU says: ", said);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] aten::", overload, " cannot run on dl:", index,
+                              " (vendor ", device(index).vendor->name(), ") for ", arguments,
+                              ": neither the vendor nor torch's CPU, ",
+                              "which computes what the vendor lacks, has a kernel for it; convert "
+                              "to a dtype that has one, ",
+                              "such as x.float(). Torch's CPU says: ", said);
 }
 
 FallbackOperator find_operator(const char* overload) {
@@ -153,7 +155,8 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   OperatorInfo& info = operator_info(op);
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
-  if (info.mutates && overlap::are_entangled(info, *stack, begin, count) &&
+  // Others' operators see shared memory as it is: only they know what to make of it.
+  if (info.mutates && info.is_torchs && overlap::are_entangled(info, *stack, begin, count) &&
       !overlap::is_permitted(op)) {
     overlap::disentangle(op, c10::DispatchKeySet(), stack);
     return;
@@ -183,6 +186,9 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
     } catch (const c10::NotImplementedError& error) {
       refuse_unsupported(info.name, index, host.describe(), error);
+    } catch (const c10::Error& error) {
+      Refusal::note(error);
+      throw;
     }
   }
   host.finish();

@@ -29,8 +29,8 @@ void reset_fallback_counts();
 // when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-// Says, in place of a CPU kernel that lacks a dtype, what runs where and what to do. `error` is what
-// the kernel said.
+// Says, in place of a CPU kernel that lacks a dtype, what runs where and what to do. `error` is
+// what the kernel said.
 [[noreturn]] void refuse_unsupported(const std::string& overload, int device,
                                      const std::string& arguments,
                                      const c10::NotImplementedError& error);

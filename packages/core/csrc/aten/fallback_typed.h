@@ -17,6 +17,7 @@
 #include "aten/fallback.h"
 #include "aten/host_arguments.h"
 #include "aten/operator_info.h"
+#include "aten/refusal.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -54,7 +55,8 @@ template <typename Return, typename... Args>
 inline constexpr bool kSupported =
     IsResult<Return>::value && ((kTensor<Args> || kOptionalTensor<Args> || kPlain<Args>) && ...);
 
-// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in common.
+// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in
+// common.
 class CommonDevice {
  public:
   template <bool written, typename T>
@@ -202,6 +204,9 @@ struct TypedFallback<Return(Args...)> {
             c10::DispatchKeySet(c10::DispatchKey::CPU), static_cast<Args>(each)...);
       } catch (const c10::NotImplementedError& error) {
         refuse_unsupported(info.name, index, host.describe(), error);
+      } catch (const c10::Error& error) {
+        Refusal::note(error);
+        throw;
       }
     };
     if constexpr (std::is_reference_v<Return>) {

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/floor.h>
+#include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/where.h>
@@ -16,11 +17,12 @@ struct Coordinate {
   at::Tensor value, slope;
 };
 
-Coordinate clipped(const Coordinate& at, int64_t size) {
+Coordinate clipped(const Coordinate& at, int64_t size, GridSpace space) {
   const auto last = static_cast<double>(size - 1);
   // The ends count as outside: torch's gradient is 0 there.
   const at::Tensor within = at.value.gt(0).logical_and(at.value.lt(last));
-  return {at.value.clamp(0, last), at.slope * within};
+  const double unknown = space == GridSpace::image ? 0 : last;
+  return {at::nan_to_num(at.value.clamp(0, last), unknown), at.slope * within};
 }
 
 // Mirrored at twice_low / 2 and twice_high / 2 until it lies between.
@@ -37,12 +39,13 @@ Coordinate reflected(const Coordinate& at, int64_t twice_low, int64_t twice_high
   return {at::where(odd, span - extra, extra) + low, at::where(turned, -at.slope, at.slope)};
 }
 
-Coordinate padded(const Coordinate& at, int64_t size, GridPadding padding, bool align_corners) {
+Coordinate padded(const Coordinate& at, int64_t size, GridSpace space, GridPadding padding,
+                  bool align_corners) {
   if (padding == GridPadding::zeros) return at;
-  if (padding == GridPadding::border) return clipped(at, size);
+  if (padding == GridPadding::border) return clipped(at, size, space);
   const Coordinate inner =
       align_corners ? reflected(at, 0, 2 * (size - 1)) : reflected(at, -1, 2 * size - 1);
-  return clipped(inner, size);
+  return clipped(inner, size, space);
 }
 
 GridTap tap_at(const at::Tensor& place, int64_t size, at::Tensor weight, at::Tensor slope) {
@@ -63,8 +66,8 @@ at::Tensor far_weight(const at::Tensor& d) {
 }
 at::Tensor far_slope(const at::Tensor& d) { return (3 * kFree * d - 10 * kFree) * d + 8 * kFree; }
 
-std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding padding,
-                                bool align_corners) {
+std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridSpace space,
+                                GridPadding padding, bool align_corners) {
   const at::Tensor cell = at::floor(at.value);
   const at::Tensor t = at.value - cell, u = 1 - t;
   const at::Tensor weights[4] = {far_weight(t + 1), near_weight(t), near_weight(u),
@@ -72,7 +75,7 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding 
   const at::Tensor slopes[4] = {far_slope(t + 1), near_slope(t), -near_slope(u), -far_slope(u + 1)};
   std::vector<GridTap> taps;
   for (int64_t k = 0; k < 4; ++k) {
-    const Coordinate place = padded({cell + (k - 1), at.slope}, size, padding, align_corners);
+    const Coordinate place = padded({cell + (k - 1), at.slope}, size, space, padding, align_corners);
     taps.push_back(tap_at(place.value, size, weights[k], slopes[k] * at.slope));
   }
   return taps;
@@ -80,20 +83,28 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridPadding 
 
 }  // namespace
 
-std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridInterpolation mode,
-                               GridPadding padding, bool align_corners) {
+std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridSpace space,
+                               GridInterpolation mode, GridPadding padding, bool align_corners) {
   const double half = static_cast<double>(align_corners ? size - 1 : size) / 2;
   const at::Tensor value =
       align_corners ? (places + 1) * half : ((places + 1) * static_cast<double>(size) - 1) / 2;
   const Coordinate at{value, at::ones_like(places) * half};
-  if (mode == GridInterpolation::bicubic) return cubic_taps(at, size, padding, align_corners);
-  const Coordinate place = padded(at, size, padding, align_corners);
+  if (mode == GridInterpolation::bicubic) return cubic_taps(at, size, space, padding, align_corners);
+  const Coordinate place = padded(at, size, space, padding, align_corners);
   if (mode == GridInterpolation::nearest) {
     return {tap_at(at::round(place.value), size, {}, {})};
   }
   const at::Tensor cell = at::floor(place.value);
   const at::Tensor t = place.value - cell;
-  return {tap_at(cell, size, 1 - t, -place.slope), tap_at(cell + 1, size, t, place.slope)};
+  std::vector<GridTap> taps = {tap_at(cell, size, 1 - t, -place.slope),
+                               tap_at(cell + 1, size, t, place.slope)};
+  if (space == GridSpace::volume && padding == GridPadding::zeros) {
+    for (GridTap& tap : taps) {
+      tap.weight = at::where(tap.inside, tap.weight, at::zeros_like(tap.weight));
+      tap.slope = at::where(tap.inside, tap.slope, at::zeros_like(tap.slope));
+    }
+  }
+  return taps;
 }
 
 }  // namespace dl::core

@@ -19,8 +19,14 @@ struct GridTap {
 enum class GridPadding : int64_t { zeros = 0, border = 1, reflection = 2 };
 enum class GridInterpolation : int64_t { bilinear = 0, nearest = 1, bicubic = 2 };
 
+// What torch's samplers do with a grid's number that is none, or infinite, differs.
+enum class GridSpace {
+  image,   // the first cell stands for it; outside, it spoils the sample
+  volume,  // the last cell stands for it; outside, it reads zeros
+};
+
 // `places` are numbers of the grid for an axis of `size` cells.
-std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridInterpolation mode,
-                               GridPadding padding, bool align_corners);
+std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridSpace space,
+                               GridInterpolation mode, GridPadding padding, bool align_corners);
 
 }  // namespace dl::core

@@ -44,13 +44,8 @@ struct Kernel;
 template <Text name, auto function, Made made, uint64_t coinciding, typename Return,
           typename... Args>
 struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
-  // The kernel itself where nothing has to be around it.
   static auto pointer() {
-    if constexpr (kWrites || kOrder != Order::fixed || made == Made::by_vendor) {
-      return c10::CompileTimeFunctionPointer<Return(Args...), &call>();
-    } else {
-      return c10::CompileTimeFunctionPointer<Return(Args...), function>();
-    }
+    return c10::CompileTimeFunctionPointer<Return(Args...), &call>();
   }
 
   static Return call(Args... args) {
@@ -68,28 +63,45 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
         if (kOrder == Order::open || is_first_floating(args...)) alert_open_order(name.value);
       }
     }
-    if constexpr (made == Made::by_vendor) {
-      try {
-        return function(args...);
-      } catch (const VendorError& error) {
-        const Refusal refusal(error);
-        return boxed(rewording(), args...);
+    if constexpr (kNumbers) {
+      if (C10_UNLIKELY((is_beyond_float_number(args) || ...))) {
+        ask_about_numbers(find_operator(name.value).handle,
+                          c10::impl::boxArgs<std::decay_t<Args>...>(args...));
       }
-    } else {
+    }
+    // What an operator that others are built from refuses is worded by the outer one.
+    using Refused = std::conditional_t<made == Made::by_vendor, VendorError, c10::Error>;
+    try {
       return function(args...);
+    } catch (const Refused& error) {
+      if (!Refusal::is_of_kernel(error)) throw;
+      const Refusal refusal(error);
+      return boxed(rewording(), args...);
     }
   }
 
  private:
   static constexpr bool kWrites = (overlap::kWritten<Args> || ...);
+  template <typename T>
+  static constexpr bool kNumber =
+      typed::kOneOf<T, at::Scalar, double, std::optional<at::Scalar>, std::optional<double>>;
+  static constexpr bool kNumbers = (kNumber<Args> || ...);
   static constexpr Order kOrder = order_of(name.value);
+
+  template <typename T>
+  static bool is_beyond_float_number(const T& argument) {
+    if constexpr (kNumber<T>) {
+      return is_beyond_float(argument);
+    } else {
+      return false;
+    }
+  }
 
   // What is rare goes the boxed way.
   [[gnu::noinline, gnu::cold]] static Return boxed(const c10::BoxedKernel& way,
                                                    std::remove_reference_t<Args>&... args) {
     return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
-        way, find_operator(name.value).handle, c10::DispatchKeySet(),
-        static_cast<Args>(args)...);
+        way, find_operator(name.value).handle, c10::DispatchKeySet(), static_cast<Args>(args)...);
   }
 
   template <size_t... Position>
@@ -106,9 +118,8 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     } else {
       const at::Tensor& written = std::get<target>(all);
       return overlap::repeats(written) ||
-             ((Position != target &&
-               overlap::entangles<(coinciding >> Position & 1) != 0>(written,
-                                                                     std::get<Position>(all))) ||
+             ((Position != target && overlap::entangles<(coinciding >> Position & 1) != 0>(
+                                         written, std::get<Position>(all))) ||
               ...);
     }
   }
@@ -134,6 +145,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
 // Registers a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
 // that copes with the arguments of these bits being the tensor that it writes to.
 #define DL_KERNEL(name, function) DL_KERNEL_OVER(name, function, 0)
-#define DL_KERNEL_OVER(name, function, coinciding)                                         \
-  library.impl(name, ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor,      \
-                                        coinciding>::pointer())
+#define DL_KERNEL_OVER(name, function, coinciding) \
+  library.impl(                                    \
+      name,                                        \
+      ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor, coinciding>::pointer())

@@ -28,7 +28,8 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   auto info = std::make_unique<OperatorInfo>();
   const auto& schema = op.schema();
   info->name = c10::toString(op.operator_name());
-  if (starts_with(info->name, "aten::")) info->name.erase(0, 6);
+  info->is_torchs = starts_with(info->name, "aten::");
+  if (info->is_torchs) info->name.erase(0, 6);
   info->random = op.hasTag(at::Tag::nondeterministic_seeded);
   bool indexes = false;
   for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {

@@ -17,6 +17,7 @@ struct OperatorInfo {
   bool whole_storage = false;  // looks beyond the span of its arguments
   std::vector<bool> writes;    // per argument
   bool mutates = false;        // writes to one or more
+  bool is_torchs = false;      // of the namespace aten, whose rules for shared memory are known
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> nanoseconds{0};
   std::atomic<bool> warned{false};

@@ -57,6 +57,12 @@ std::pair<int64_t, int64_t> span(const at::Tensor& tensor) {
   return {first, first + elements * static_cast<int64_t>(tensor.itemsize())};
 }
 
+// Whether a result could be larger than the tensor given for it, which then grows over what lies
+// behind it.
+bool may_grow(const at::Tensor& written, const at::Tensor& read) {
+  return written.numel() < read.numel();
+}
+
 // Those that leave the same value whichever of the elements is written last, or of which torch
 // warns that it is open: it lets them write to expanded tensors.
 bool tolerates_repeats(const OperatorInfo& info) {
@@ -123,6 +129,7 @@ bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& place
       if (read.written) continue;
       const auto status = at::get_overlap_status(written.tensor, read.tensor);
       if (status == at::MemOverlapStatus::Partial) return true;
+      if (may_grow(written.tensor, read.tensor) && meets(written.tensor, read.tensor)) return true;
       const bool overwritten = op.schema().arguments()[read.argument].name() == "self";
       if (status == at::MemOverlapStatus::Full && !(overwritten && has_in_place_form(op)))
         return true;
@@ -134,7 +141,7 @@ bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& place
 // Asks torch's CPU kernel, on memory of the same geometry that holds zeros, whether it takes the
 // arguments. What else it may say of zeros means nothing.
 void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
-  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank);
+  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank, true);
   if (said == nullptr) return;
   try {
     std::rethrow_exception(said);
@@ -225,7 +232,7 @@ bool ranges_meet(const at::Tensor& written, const at::Tensor& read) {
   if (written.numel() == 0) return true;
   const auto [w_first, w_last] = span(written);
   const auto [r_first, r_last] = span(read);
-  return w_first < r_last && r_first < w_last;
+  return w_first < r_last && (r_first < w_last || may_grow(written, read));
 }
 
 bool coincide(const at::Tensor& a, const at::Tensor& b) {

@@ -68,8 +68,8 @@ bool entangles(const at::Tensor& written, const T& argument) {
 template <typename T>
 inline constexpr bool kWritten = std::is_same_v<T, at::Tensor&>;
 
-// The long way, and as a kernel; and whether it has brought this call here, with the tensors as they
-// are.
+// The long way, and as a kernel; and whether it has brought this call here, with the tensors as
+// they are.
 void disentangle(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
 c10::BoxedKernel disentangling();
 bool is_permitted(const c10::OperatorHandle& op);

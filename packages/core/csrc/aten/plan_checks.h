@@ -1,6 +1,8 @@
 // Checks shared by the plan functions.
 #pragma once
 
+#include <optional>
+
 #include "aten/plans.h"
 
 namespace dl::core::plans {
@@ -42,6 +44,10 @@ inline int64_t wrapped(const Tensor& self, int64_t dim) {
 
 // Whether torch converts the number to the dtype without a complaint.
 bool holds(c10::ScalarType type, const at::Scalar& value);
+
+// The number that elements of the dtype become when they are set to `value`; none where torch
+// complains and where a double does not hold it.
+std::optional<double> stored_number(c10::ScalarType type, const at::Scalar& value);
 
 inline bool floating(const Tensor& tensor) { return c10::isFloatingType(tensor.scalar_type()); }
 

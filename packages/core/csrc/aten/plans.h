@@ -11,6 +11,25 @@ namespace dl::core {
 
 enum class ReducedType { same, sum, floating };
 
+// The number that elements of `self` become when they are set to `value`, which a plan has found to
+// fit: torch converts it, so that a vendor gets integers for integers.
+class StoredScalar {
+ public:
+  StoredScalar(const at::Tensor& self, const at::Scalar& value) : value_(to_scalar(value)) {
+    if (value.isFloatingPoint() && c10::isIntegralType(self.scalar_type(), /*includeBool=*/true))
+      make_integer(self.scalar_type(), value);
+  }
+  const diopiScalar_t* get() const { return &value_; }
+
+ private:
+  void make_integer(c10::ScalarType type, const at::Scalar& value);
+
+  diopiScalar_t value_;
+};
+inline StoredScalar stored(const at::Tensor& self, const at::Scalar& value) {
+  return StoredScalar(self, value);
+}
+
 namespace plans {
 
 using at::Tensor;

@@ -3,11 +3,13 @@
 #include <c10/util/overflows.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "aten/plan_checks.h"
 
-namespace dl::core::plans {
+namespace dl::core {
+namespace plans {
 namespace {
 
 // torch skips legacy empty tensors of shape (0) in a concatenation.
@@ -39,6 +41,36 @@ bool holds(c10::ScalarType type, const at::Scalar& value) {
                  at::kUInt32, at::kUInt64);
   return fits;
 }
+
+std::optional<double> stored_number(c10::ScalarType type, const at::Scalar& value) {
+  if (c10::isComplexType(type)) {
+    if (!value.isComplex()) return stored_number(c10::toRealValueType(type), value);
+    const c10::complex<double> number = value.toComplexDouble();
+    // The imaginary part is 0, not -0.
+    if (number.imag() != 0 || std::signbit(number.imag())) return std::nullopt;
+    return stored_number(c10::toRealValueType(type), number.real());
+  }
+  if (!holds(type, value)) return std::nullopt;
+  std::optional<double> number;
+  AT_DISPATCH_V2(type, "stored_number", AT_WRAP([&] {
+                   const double stored = static_cast<double>(value.to<scalar_t>());
+                   if (!std::is_integral_v<scalar_t> || std::abs(stored) < 0x1p53) number = stored;
+                 }),
+                 AT_EXPAND(AT_ALL_TYPES), at::kHalf, at::kBFloat16, at::kBool, at::kUInt16,
+                 at::kUInt32, at::kUInt64);
+  return number;
+}
+
+}  // namespace plans
+
+void StoredScalar::make_integer(c10::ScalarType type, const at::Scalar& value) {
+  value_.stype = type == at::kUInt64 ? diopi_dtype_uint64 : diopi_dtype_int64;
+  AT_DISPATCH_V2(type, "stored",
+                 AT_WRAP([&] { value_.ival = static_cast<int64_t>(value.to<scalar_t>()); }),
+                 AT_EXPAND(AT_INTEGRAL_TYPES), at::kBool, at::kUInt16, at::kUInt32, at::kUInt64);
+}
+
+namespace plans {
 
 bool embedding(DirectPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse) {
   if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2)
@@ -160,14 +192,6 @@ bool written(DirectPlan& plan, const Tensor& self) {
 
 bool filled(DirectPlan& plan, const Tensor& self, const at::Scalar& value) {
   if (!alike(self) || !holds(self.scalar_type(), value)) return false;
-  // The contract's numbers end with int64; torch has this type for those above.
-  if (value.type() == at::kUInt64) return false;
-  // A whole number that every integer type holds is the same in any of them; torch's own message
-  // is given by the fallback for what does not fit.
-  if (c10::isIntegralType(self.scalar_type(), true) && value.isFloatingPoint()) {
-    const double number = value.toDouble();
-    if (number != 0 && number != 1) return false;
-  }
   return written(plan, self);
 }
 
@@ -185,4 +209,5 @@ bool random_floating(DirectPlan& plan, const Tensor& self) {
   return floating(self) && written(plan, self);
 }
 
-}  // namespace dl::core::plans
+}  // namespace plans
+}  // namespace dl::core

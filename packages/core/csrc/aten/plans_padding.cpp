@@ -1,8 +1,25 @@
 #include "aten/plans_padding.h"
 
+#include <ATen/ops/constant_pad_nd_compositeexplicitautograd_dispatch.h>
+
 #include "aten/plan_checks.h"
 
-namespace dl::core::plans {
+namespace dl::core {
+
+PadValue::PadValue(const at::Tensor& self, const at::Scalar& value)
+    : value_(plans::stored_number(self.scalar_type(), value).value_or(0.0)) {}
+
+at::Tensor composed::ConstantPad::functional(const at::Tensor& self, at::IntArrayRef pad,
+                                             const at::Scalar& value) {
+  return at::compositeexplicitautograd::constant_pad_nd(self, pad, value);
+}
+
+at::Tensor& composed::ConstantPad::out(const at::Tensor& self, at::IntArrayRef pad,
+                                       const at::Scalar& value, at::Tensor& out) {
+  return at::compositeexplicitautograd::constant_pad_nd_outf(self, pad, value, out);
+}
+
+namespace plans {
 
 bool padded(DirectPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
             PadKind kind) {
@@ -30,13 +47,9 @@ bool padded(DirectPlan& plan, const Tensor& self, at::IntArrayRef padding, int64
 bool padded_with(DirectPlan& plan, const Tensor& self, at::IntArrayRef pad,
                  const at::Scalar& value) {
   const int64_t ndim = self.dim();
-  if (!alike(self) || value.isComplex() || pad.size() % 2 != 0 ||
-      static_cast<int64_t>(pad.size()) > 2 * ndim)
+  if (!alike(self) || pad.size() % 2 != 0 || static_cast<int64_t>(pad.size()) > 2 * ndim)
     return false;
-  // The contract's number is a double, which holds integers of up to 53 bits.
-  constexpr int64_t kExact = int64_t(1) << 53;
-  if (value.isIntegral(true) && (value.toLong() > kExact || value.toLong() < -kExact)) return false;
-  if (value.isFloatingPoint() && !floating(self)) return false;
+  if (!stored_number(self.scalar_type(), value)) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (size_t k = 0; k < pad.size(); k += 2) {
     int64_t& size = sizes[ndim - 1 - static_cast<int64_t>(k / 2)];
@@ -48,4 +61,5 @@ bool padded_with(DirectPlan& plan, const Tensor& self, at::IntArrayRef pad,
   return true;
 }
 
-}  // namespace dl::core::plans
+}  // namespace plans
+}  // namespace dl::core

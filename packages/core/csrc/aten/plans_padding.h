@@ -1,20 +1,36 @@
 // Plans of padding.
 #pragma once
 
+#include "aten/composed.h"
 #include "aten/plans.h"
 
 namespace dl::core {
 
-// A number where the contract wants a pointer to a double.
+// A number for cells of `self`, which a plan has accepted, where the contract wants a pointer to a
+// double.
 class PadValue {
  public:
-  explicit PadValue(const at::Scalar& value) : value_(value.toDouble()) {}
+  PadValue(const at::Tensor& self, const at::Scalar& value);
   const double* get() const { return &value_; }
 
  private:
   double value_;
 };
-inline PadValue pad_value(const at::Scalar& value) { return PadValue(value); }
+inline PadValue pad_value(const at::Tensor& self, const at::Scalar& value) {
+  return PadValue(self, value);
+}
+
+namespace composed {
+
+// torch's own, which fills and copies: for numbers that a double does not hold.
+struct ConstantPad {
+  static at::Tensor functional(const at::Tensor& self, at::IntArrayRef pad,
+                               const at::Scalar& value);
+  static at::Tensor& out(const at::Tensor& self, at::IntArrayRef pad, const at::Scalar& value,
+                         at::Tensor& out);
+};
+
+}  // namespace composed
 
 namespace plans {
 

@@ -21,6 +21,7 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
 // The dimensions that go; false when the list is not one that torch takes.
 using DimSet = std::bitset<at::dim_bitset_size>;
 bool reduced_dims(const Tensor& self, at::OptionalIntArrayRef dims, DimSet& reduced) {
+  if (self.dim() > static_cast<int64_t>(at::dim_bitset_size)) return false;
   if (!dims.has_value() || dims->empty()) {
     for (int64_t i = 0; i < self.dim(); ++i) reduced.set(i);
     return true;
@@ -119,7 +120,7 @@ bool norm(DirectPlan& plan, const Tensor& self, const std::optional<at::Scalar>&
 }
 
 bool arg_reduction(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  return reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
+  return self.scalar_type() != at::kBool && reduction_along(plan, self, dim, keepdim, at::kLong, ReducedType::same);
 }
 
 bool extremum_along(DirectPlan& plan, const Tensor& self, int64_t dim, bool keepdim) {

@@ -22,11 +22,6 @@ bool set_dim(DirectPlan& plan, const Tensor& self, int64_t dim) {
 // What is written must not be read as well: torch refuses it.
 bool apart(const Tensor& written, const Tensor& read) { return !written.is_alias_of(read); }
 
-bool fits(const Tensor& self, const at::Scalar& value) {
-  return holds(self.scalar_type(), value) &&
-         (c10::isFloatingType(self.scalar_type()) || value.isIntegral(true));
-}
-
 bool indexed(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index) {
   return written(plan, self) && on_same_device(self, index) && is_index(index) &&
          apart(self, index) && set_dim(plan, self, dim);
@@ -62,7 +57,7 @@ bool scattered_by(DirectPlan& plan, const Tensor& self, int64_t dim, const Tenso
 
 bool scattered_number(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index,
                       const at::Scalar& value) {
-  return fits(self, value) && scatter_target(plan, self, dim, index);
+  return holds(self.scalar_type(), value) && scatter_target(plan, self, dim, index);
 }
 
 bool scattered_number_by(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index,
@@ -72,7 +67,7 @@ bool scattered_number_by(DirectPlan& plan, const Tensor& self, int64_t dim, cons
 
 bool slices_filled(DirectPlan& plan, const Tensor& self, int64_t dim, const Tensor& index,
                    const at::Scalar& value) {
-  return fits(self, value) && index.dim() <= 1 && index.scalar_type() == at::kLong &&
+  return holds(self.scalar_type(), value) && index.dim() <= 1 && index.scalar_type() == at::kLong &&
          indexed(plan, self, dim, index);
 }
 

@@ -1,14 +1,21 @@
 #include "aten/refusal.h"
 
+#include <cstring>
+
 #include "aten/rehearsal.h"
 
 namespace dl::core {
 namespace {
 
-thread_local const VendorError* current = nullptr;
+// What torch says of a number that a dtype does not hold.
+constexpr const char* kOverflow = "cannot be converted to type";
+
+thread_local const c10::Error* current = nullptr;
+// What the last kernel that refused in this thread has said, in torch's words.
+thread_local std::string last_said;
 
 void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  const VendorError refused = *current;
+  const c10::Error& refused = *current;
   const size_t count = op.schema().arguments().size();
   std::exception_ptr said;
   try {
@@ -16,22 +23,41 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   } catch (const c10::Error&) {
     // A device that does not even give its memory back has more to say than torch's CPU.
   }
-  if (said == nullptr) throw refused;
+  if (said == nullptr) throw;
   try {
     std::rethrow_exception(said);
   } catch (const c10::NotImplementedError&) {
-    throw refused;
   } catch (c10::Error& error) {
-    error.add_context(refused.what_without_backtrace());
+    const std::string before = refused.what_without_backtrace();
+    if (before != error.what_without_backtrace()) error.add_context(before);
+    Refusal::note(error);
     throw;
   }
+  throw;
 }
 
 }  // namespace
 
-Refusal::Refusal(const VendorError& error) : before_(current) { current = &error; }
+Refusal::Refusal(const c10::Error& error) : before_(current) { current = &error; }
 Refusal::~Refusal() { current = before_; }
 
+bool Refusal::is_of_kernel(const c10::Error& error) {
+  return dynamic_cast<const VendorError*>(&error) != nullptr ||
+         (!last_said.empty() && last_said == error.what_without_backtrace());
+}
+
+void Refusal::note(const c10::Error& error) { last_said = error.what_without_backtrace(); }
+
 c10::BoxedKernel rewording() { return c10::BoxedKernel::makeFromFunction<&reword>(); }
+
+void ask_about_numbers(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
+  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank);
+  if (said == nullptr) return;
+  try {
+    std::rethrow_exception(said);
+  } catch (const c10::Error& error) {
+    if (std::strstr(error.what_without_backtrace(), kOverflow) != nullptr) throw;
+  }
+}
 
 }  // namespace dl::core

@@ -18,7 +18,7 @@ class Silence : public c10::WarningHandler {
 }  // namespace
 
 std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arguments,
-                            Twins twins) {
+                            Twins twins, bool whole_storages) {
   const OperatorInfo& info = operator_info(op);
   const size_t count = arguments.size();
   int device = current_device();
@@ -27,7 +27,7 @@ std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arg
   });
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  HostArguments host(device, twins, info.whole_storage);
+  HostArguments host(device, twins, info.whole_storage || whole_storages);
   visit_tensors(arguments, 0, count, [&](const at::Tensor& tensor, size_t) {
     if (holds_dl(tensor)) host.survey(tensor);
   });

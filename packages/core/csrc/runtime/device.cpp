@@ -58,7 +58,9 @@ void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
     const Vendor& owner = vendor(index);
     TORCH_CHECK(local >= 0 && local < owner.device_count(), "[dl] vendor ", owner.name(), " has ",
                 owner.device_count(), " devices, none has number ", local);
-    devices[count++] = {&owner, local, owner.has(DL_CAP_HOST_ACCESSIBLE),
+    devices[count++] = {&owner,
+                        local,
+                        owner.has(DL_CAP_HOST_ACCESSIBLE),
                         owner.has(DL_CAP_SYNCHRONOUS),
                         owner.has(DL_CAP_HOST_ACCESSIBLE | DL_CAP_ANY_HOST_POINTER),
                         owner.has(DL_CAP_REFERENCE)};

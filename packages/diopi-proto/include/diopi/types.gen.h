@@ -110,7 +110,7 @@ typedef struct {
   int64_t len;
 } diopiSize_t;
 
-/** A number with its dtype. Read fval if stype is a floating-point type, else ival. */
+/** A number with its dtype. Read fval if stype is a float, else ival; a uint64 has its bits. */
 typedef struct {
   diopiDtype_t stype;
   union {

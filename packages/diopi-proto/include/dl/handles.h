@@ -83,8 +83,8 @@ typedef struct dl_context_prefix {
 /* Philox4x32-10 with key = seed. `offset` counts 128-bit counter steps already consumed: an
  * operator that draws n steps reads seed and offset, uses counters offset … offset+n-1 and stores
  * offset+n. The same seed and offset give the same numbers on every vendor: docs/random.md says
- * which element takes which part of the stream, and what becomes of it. The host holds the generator
- * for the call. */
+ * which element takes which part of the stream, and what becomes of it. The host holds the
+ * generator for the call. */
 typedef struct dl_generator_prefix {
   uint32_t magic;
   uint32_t version;

@@ -85,6 +85,7 @@ inline bool is_integral(diopiDtype_t dtype) {
 // A scalar argument in the type a kernel computes in.
 template <class T>
 T scalar_to(const diopiScalar_t& scalar) {
+  if (scalar.stype == diopi_dtype_uint64) return cast<T>(static_cast<uint64_t>(scalar.ival));
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 

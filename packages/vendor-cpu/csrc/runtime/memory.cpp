@@ -70,14 +70,15 @@ dl_status_t* host_free(dl_vendor_t*, void* memory) noexcept {
 dl_status_t* memory_copy(dl_vendor_t* vendor, int32_t device, void* destination, const void* source,
                          uint64_t bytes, int32_t, void*) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
-  std::memmove(destination, source, bytes);
+  // C leaves null pointers undefined even for no bytes.
+  if (bytes != 0) std::memmove(destination, source, bytes);
   return nullptr;
 }
 
 dl_status_t* memory_set(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value,
                         uint64_t bytes, void*) noexcept {
   if (dl_status_t* status = check_device(vendor, device)) return status;
-  std::memset(memory, value, bytes);
+  if (bytes != 0) std::memset(memory, value, bytes);
   return nullptr;
 }
 

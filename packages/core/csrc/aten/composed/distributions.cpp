@@ -61,7 +61,8 @@ Limits limits_of(at::ScalarType type) {
   }
 }
 
-// Exponential numbers are neither 0 nor infinite, in no dtype: those of an endless rate alone are 0.
+// Exponential numbers are neither 0 nor infinite, in no dtype: those of an endless rate alone are
+// 0.
 void keep_above_zero(at::Tensor& numbers, at::ScalarType type, double lambd) {
   const double half = half_step(numbers.scalar_type());
   const Limits limits = limits_of(type);

@@ -164,6 +164,8 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
 }
 Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
                         Tensor& out) {
+  TORCH_CHECK(out.scalar_type() == at::kUInt64, "Expected result to be of dtype uint64, but got ",
+              out.scalar_type());
   return write_to(out, hash_tensor(self, dims, keepdim, mode));
 }
 

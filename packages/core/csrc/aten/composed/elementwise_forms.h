@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "aten/composed.h"
 #include "aten/elementwise.h"
@@ -60,6 +61,26 @@ Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor trunc_of(const Tensor& x);
 
+// The dtypes that the formulas here are right for. The fallback says of others that they are not
+// supported, or computes them: complex ones.
+inline bool takes(std::string_view name, std::string_view overload, c10::ScalarType type) {
+  constexpr std::string_view of_integers[] = {"gcd", "lcm"};
+  constexpr std::string_view of_floats[] = {
+      "_prelu_kernel", "elu",  "glu",      "hardshrink",
+      "hardsigmoid",   "mish", "softplus", "softshrink",
+  };
+  const auto is_among = [name](const auto& names) {
+    for (const std::string_view each : names) {
+      if (each == name) return true;
+    }
+    return false;
+  };
+  if (c10::isComplexType(type)) return false;
+  if (is_among(of_integers)) return c10::isIntegralType(type, false);
+  const bool rounds_to_digits = name == "round" && overload == "decimals";
+  return c10::isFloatingType(type) || !(is_among(of_floats) || rounds_to_digits);
+}
+
 // The operators `name`.`overload`, `name`.`out_overload` and `name`_.`overload`.
 template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
           typename Body = decltype(body)>
@@ -77,14 +98,14 @@ struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Ten
     return settle(given.defined(), out, body(operand(self, out, type), more...), self);
   }
   static Tensor functional(const Tensor& self, More... more) {
-    if (self.is_complex()) {
+    if (!takes_all(self)) {
       static const auto op = find_operator(kName.c_str(), overload.value);
       return TypedFallback<Tensor(const Tensor&, More...)>::call(op, self, more...);
     }
     return run({}, self, more...);
   }
   static Tensor& out(const Tensor& self, More... more, Tensor& out) {
-    if (self.is_complex() || out.is_complex()) {
+    if (!takes_all(self) || out.is_complex()) {
       static const auto op = find_operator(kName.c_str(), out_overload.value);
       return TypedFallback<Tensor&(const Tensor&, More..., Tensor&)>::call(op, self, more..., out);
     }
@@ -92,7 +113,7 @@ struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Ten
     return out;
   }
   static Tensor& inplace(Tensor& self, More... more) {
-    if (self.is_complex()) {
+    if (!takes_all(self)) {
       static const auto op = find_operator((kName + "_").c_str(), overload.value);
       return TypedFallback<Tensor&(Tensor&, More...)>::call(op, self, more...);
     }
@@ -101,6 +122,10 @@ struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Ten
   }
 
  private:
+  template <typename... Operands>
+  static bool takes_all(const Operands&... operands) {
+    return (takes(name.value, overload.value, operands.scalar_type()) && ...);
+  }
   static inline const std::string kName = std::string("aten::") + name.value;
 };
 
@@ -121,7 +146,7 @@ struct Binary<body, promotion, name, overload, out_overload,
                   body(operand(self, out, type), operand(other, out, type), more...), self, other);
   }
   static Tensor functional(const Tensor& self, const Tensor& other, More... more) {
-    if (self.is_complex() || other.is_complex()) {
+    if (!takes_all(self, other)) {
       static const auto op = find_operator(kName.c_str(), overload.value);
       return TypedFallback<Tensor(const Tensor&, const Tensor&, More...)>::call(op, self, other,
                                                                                 more...);
@@ -129,7 +154,7 @@ struct Binary<body, promotion, name, overload, out_overload,
     return run({}, self, other, more...);
   }
   static Tensor& out(const Tensor& self, const Tensor& other, More... more, Tensor& out) {
-    if (self.is_complex() || other.is_complex() || out.is_complex()) {
+    if (!takes_all(self, other) || out.is_complex()) {
       static const auto op = find_operator(kName.c_str(), out_overload.value);
       return TypedFallback<Tensor&(const Tensor&, const Tensor&, More..., Tensor&)>::call(
           op, self, other, more..., out);
@@ -138,7 +163,7 @@ struct Binary<body, promotion, name, overload, out_overload,
     return out;
   }
   static Tensor& inplace(Tensor& self, const Tensor& other, More... more) {
-    if (self.is_complex() || other.is_complex()) {
+    if (!takes_all(self, other)) {
       static const auto op = find_operator((kName + "_").c_str(), overload.value);
       return TypedFallback<Tensor&(Tensor&, const Tensor&, More...)>::call(op, self, other,
                                                                            more...);
@@ -148,6 +173,10 @@ struct Binary<body, promotion, name, overload, out_overload,
   }
 
  private:
+  template <typename... Operands>
+  static bool takes_all(const Operands&... operands) {
+    return (takes(name.value, overload.value, operands.scalar_type()) && ...);
+  }
   static inline const std::string kName = std::string("aten::") + name.value;
 };
 

@@ -1,6 +1,7 @@
 // Gated linear units: the first half of the input times the sigmoid of the second.
 #include <ATen/ops/cat.h>
 
+#include "aten/composed/composed_tools.h"
 #include "aten/composed/elementwise_forms.h"
 
 namespace dl::core::composed {
@@ -26,10 +27,14 @@ Tensor gated(const Tensor& value, const Tensor& gate) { return gate.sigmoid().mu
 using Gated = Binary<gated, Promotion::same, "glu">;
 
 Tensor glu(const Tensor& self, int64_t dim) {
+  if (!takes("glu", "", self.scalar_type()))
+    return on_cpu<decltype(glu)>("aten::glu", "", self, dim);
   const Halves x = halves_of(self, dim);
   return Gated::run({}, x.value, x.gate);
 }
 Tensor& glu_out(const Tensor& self, int64_t dim, Tensor& out) {
+  if (!takes("glu", "", self.scalar_type()))
+    return on_cpu<decltype(glu_out)>("aten::glu", "out", self, dim, out);
   const Halves x = halves_of(self, dim);
   Gated::run(out, x.value, x.gate);
   return out;

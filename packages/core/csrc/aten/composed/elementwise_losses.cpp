@@ -1,5 +1,6 @@
 // Losses that the contract lacks.
 #include <ATen/core/Reduction.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 
@@ -25,7 +26,9 @@ void check_delta(double delta) {
 }
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   check_delta(delta);
-  return combined(Huber::run({}, self, target, delta), reduction);
+  // Torch's losses have the dtype of the input, whatever the target's.
+  const Tensor given = self.dtype() == target.dtype() ? Tensor() : at::empty({0}, self.options());
+  return combined(Huber::run(given, self, target, delta), reduction);
 }
 Tensor& huber_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, double delta,
                        Tensor& out) {

@@ -35,6 +35,12 @@ Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   }
   return invert ? found.eq(0) : found;
 }
+// As torch, which converts no truth values here.
+Tensor& write_truth(Tensor& out, const Tensor& result) {
+  TORCH_CHECK(out.scalar_type() == at::kBool, "Expected out tensor to have dtype bool, but got ",
+              out.scalar_type(), " instead");
+  return write_to(out, result);
+}
 void check_isin(const Tensor& tensor) {
   const auto type = tensor.scalar_type();
   TORCH_CHECK(type != at::kBool && !tensor.is_complex(),
@@ -47,7 +53,7 @@ Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert) {
 }
 Tensor& isin_out(const Tensor& elements, const Tensor& tests, bool unique, bool invert,
                  Tensor& out) {
-  return write_to(out, isin(elements, tests, unique, invert));
+  return write_truth(out, isin(elements, tests, unique, invert));
 }
 Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert) {
   check_isin(elements);
@@ -55,7 +61,7 @@ Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert
 }
 Tensor& isin_number_out(const Tensor& elements, const Scalar& test, bool unique, bool invert,
                         Tensor& out) {
-  return write_to(out, isin_number(elements, test, unique, invert));
+  return write_truth(out, isin_number(elements, test, unique, invert));
 }
 Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert) {
   check_isin(tests);
@@ -65,7 +71,7 @@ Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert
 }
 Tensor& number_isin_out(const Scalar& element, const Tensor& tests, bool unique, bool invert,
                         Tensor& out) {
-  return write_to(out, number_isin(element, tests, unique, invert));
+  return write_truth(out, number_isin(element, tests, unique, invert));
 }
 
 Site equal_site{"equal", {"equal"}, {Op::diopiEqual}};

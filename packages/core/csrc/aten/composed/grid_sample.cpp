@@ -59,7 +59,8 @@ class GridTable {
     for (int64_t axis = 0; axis < spatial; ++axis) {
       // x, the last axis, comes first in the grid.
       taps_.push_back(grid_taps(places.select(-1, spatial - 1 - axis), input.size(2 + axis),
-                                how.mode, how.padding, how.align_corners));
+                                spatial == 2 ? GridSpace::image : GridSpace::volume, how.mode,
+                                how.padding, how.align_corners));
     }
     std::vector<int64_t> first(grid.dim() - 1, 1);
     first[0] = input.size(0);

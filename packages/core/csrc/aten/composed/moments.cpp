@@ -61,11 +61,14 @@ Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correc
   return {at::std(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
 }
 
+// Of numbers that may be none, a sum in whole numbers is not defined.
+bool is_whole_sum_of_floats(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
+  return dtype && c10::isIntegralType(*dtype, true) && self.is_floating_point();
+}
+
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
-  // Of numbers that may be none, a sum in whole numbers is not defined.
-  const bool whole = dtype && c10::isIntegralType(*dtype, true);
-  if (!is_real(self) || (whole && self.is_floating_point()))
+  if (!is_real(self) || is_whole_sum_of_floats(self, dtype))
     return on_cpu<decltype(nansum)>("aten::nansum", "", self, dims, keepdim, dtype);
   if (!self.is_floating_point()) return at::sum(self, dims, keepdim, dtype);
   const at::Tensor zero = at::scalar_tensor(0, self.options());
@@ -75,6 +78,8 @@ at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool kee
 at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                        std::optional<at::ScalarType> dtype, at::Tensor& out) {
   TORCH_CHECK(!dtype || *dtype == out.scalar_type(), "Provided dtype must match dtype of result");
+  if (is_whole_sum_of_floats(self, out.scalar_type()))
+    return on_cpu<decltype(nansum_out)>("aten::nansum", "out", self, dims, keepdim, dtype, out);
   return write_to(out, core::nansum(self, dims, keepdim, dtype ? *dtype : out.scalar_type()),
                   "nansum");
 }

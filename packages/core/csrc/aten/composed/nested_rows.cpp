@@ -96,13 +96,6 @@ Tensor to_padded(const Tensor& self, double padding, at::OptionalSymIntArrayRef 
   return padded;
 }
 
-// What is not served above or in torch's terms.
-void refuse_nested(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(),
-                              " takes no nested tensors of layout torch.strided on dl; make them "
-                              "with layout=torch.jagged, or pad them (to_padded_tensor)");
-}
-
 }  // namespace
 
 NestedRows::NestedRows(const char* operation, const Tensor& nested) {
@@ -156,10 +149,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
 
 TORCH_LIBRARY_IMPL(aten, NestedTensorPrivateUse1, library) {
   library.impl("to_padded_tensor", TORCH_FN(to_padded));
-}
-
-TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_nested>());
 }
 
 }  // namespace dl::core

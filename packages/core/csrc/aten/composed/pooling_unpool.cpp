@@ -28,8 +28,7 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
     shape.push_back(size);
   }
   // Open where two maxima go to one place, on every device.
-  at::globalContext().alertNotDeterministic(
-      c10::str("max_unpooling", spatial, "d_forward_out"));
+  at::globalContext().alertNotDeterministic(c10::str("max_unpooling", spatial, "d_forward_out"));
   const at::Tensor flat = at::zeros(shape, self.options()).flatten(-spatial);
   return at::scatter(flat, -1, indices.flatten(-spatial), self.flatten(-spatial)).view(shape);
 }

@@ -18,7 +18,7 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
                    double eps, bool maximize, const OptionalTensor& grad_scale,
                    const OptionalTensor& found_inf) {
   if (params.empty() || !is_on_dl(params[0]) || !lists_match(params, {grads, state_sums}) ||
-      !steps_match(params, state_steps)) {
+      !steps_match(params, {grads, state_sums}, state_steps)) {
     static const auto op = find_operator("aten::_fused_adagrad_", "");
     TypedFallback<AdagradSignature>::call(op, params, grads, state_sums, state_steps, lr, lr_decay,
                                           weight_decay, eps, maximize, grad_scale, found_inf);

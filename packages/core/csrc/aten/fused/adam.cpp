@@ -31,9 +31,11 @@ bool is_covered(const Site& site, const AdamStep& step) {
   const int index = device_of_list(step.params);
   if (index < 0 || site.disabled.load(std::memory_order_relaxed)) return false;
   if (DL_CONTRACT_FUNCTION(device_unchecked(index), diopiFusedAdamW) == nullptr) return false;
-  return lists_match(step.params, {step.grads, step.exp_avgs, step.exp_avg_sqs}) &&
-         steps_match(step.params, step.state_steps) &&
-         (!step.amsgrad || lists_match(step.params, {step.max_exp_avg_sqs}));
+  const auto match = [&step](std::initializer_list<TensorList> others) {
+    return lists_match(step.params, others) && steps_match(step.params, others, step.state_steps);
+  };
+  return step.amsgrad ? match({step.grads, step.exp_avgs, step.exp_avg_sqs, step.max_exp_avg_sqs})
+                      : match({step.grads, step.exp_avgs, step.exp_avg_sqs});
 }
 
 bool run_native(Site& site, const AdamStep& step) {

@@ -21,7 +21,7 @@ bool is_covered(TensorList params, TensorList grads, TensorList buffers, const S
   const int index = device_of_list(params);
   if (index < 0 || sgd_site.disabled.load(std::memory_order_relaxed)) return false;
   if (DL_CONTRACT_FUNCTION(device_unchecked(index), diopiSgd) == nullptr) return false;
-  return lists_match(params, {grads}) && (rule.momentum == 0 || lists_match(params, {buffers}));
+  return rule.momentum == 0 ? lists_match(params, {grads}) : lists_match(params, {grads, buffers});
 }
 
 bool run_native(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& buffer,

@@ -41,11 +41,18 @@ bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> ot
   return !params.empty();
 }
 
-bool steps_match(at::TensorList params, at::TensorList steps) {
+bool steps_match(at::TensorList params, std::initializer_list<at::TensorList> others,
+                 at::TensorList steps) {
   if (steps.size() != params.size()) return false;
-  for (const at::Tensor& step : steps) {
-    if (step.numel() != 1 || !step.is_floating_point() || step.device() != params[0].device())
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const at::Tensor& step = steps[i];
+    if (step.numel() != 1 || !step.is_floating_point() || step.device() != params[0].device() ||
+        overlap::meets(step, params[i])) {
       return false;
+    }
+    for (const at::TensorList& other : others) {
+      if (overlap::meets(step, other[i])) return false;
+    }
   }
   return true;
 }

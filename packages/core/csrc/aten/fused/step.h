@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -14,8 +15,9 @@ using OptionalTensor = std::optional<at::Tensor>;
 // Whether the lists are as long as the parameters, and tensors at one position agree in device,
 // dtype, which is floating, and shape, and share no memory.
 bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> others);
-// As many step counters as parameters, one element each, beside the parameters.
-bool steps_match(at::TensorList params, at::TensorList steps);
+// As many step counters as parameters, one element each, beside the parameters; `others` match.
+bool steps_match(at::TensorList params, std::initializer_list<at::TensorList> others,
+                 at::TensorList steps);
 
 // What a scaler found makes this step an empty one. Waits for the device.
 bool is_skipped(const OptionalTensor& found_inf);

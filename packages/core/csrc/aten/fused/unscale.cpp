@@ -1,6 +1,7 @@
 // Gradients divided by the loss scale, and looked through for what is not finite.
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
+#include "aten/overlap.h"
 
 namespace dl::core {
 namespace {
@@ -22,7 +23,8 @@ bool run_native(TensorList grads, at::Tensor& found_inf, const at::Tensor& inv_s
   const auto function =
       DL_CONTRACT_FUNCTION(device_unchecked(index), diopiAmpForeachNonFiniteCheckAndUnscaleInp);
   if (function == nullptr || !lists_match(grads, {grads}) || !is_number(found_inf, grads[0]) ||
-      !is_number(inv_scale, grads[0])) {
+      !is_number(inv_scale, grads[0]) || overlap::meets(found_inf, grads) ||
+      overlap::meets(inv_scale, grads)) {
     return false;
   }
   OutputHandleList handles(grads);

@@ -15,8 +15,7 @@ bool fill__Scalar_native(DirectPlan& plan, at::Tensor & self, const at::Scalar &
   if (!plans::filled(plan, self, value)) return false;
   NativeCall call(fill__Scalar_site, device_index);
   OutputHandle self_handle(self);
-  const diopiScalar_t value_scalar = to_scalar(value);
-  return call.run("diopiFill", function, self_handle.get(), &value_scalar);
+  return call.run("diopiFill", function, self_handle.get(), stored(self, value).get());
 }
 
 at::Tensor & fill__Scalar(at::Tensor & self, const at::Scalar & value) {

@@ -297,8 +297,7 @@ bool masked_fill__Scalar_native(DirectPlan& plan, at::Tensor & self, const at::T
   if (!plans::masked_fill(plan, self, mask, value)) return false;
   NativeCall call(masked_fill__Scalar_site, device_index);
   OutputHandle self_handle(self);
-  const diopiScalar_t value_scalar = to_scalar(value);
-  return call.run("diopiMaskedFillInpScalar", function, self_handle.get(), TensorHandle(mask).get(), &value_scalar);
+  return call.run("diopiMaskedFillInpScalar", function, self_handle.get(), TensorHandle(mask).get(), stored(self, value).get());
 }
 
 at::Tensor & masked_fill__Scalar(at::Tensor & self, const at::Tensor & mask, const at::Scalar & value) {

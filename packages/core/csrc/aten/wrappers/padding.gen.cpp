@@ -215,13 +215,17 @@ bool constant_pad_nd_native(DirectPlan& plan, GivenOutputs given, const at::Tens
   if (!plan.make_outputs(given)) return false;
   NativeCall call(constant_pad_nd_site, device_index);
   OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiPad", function, out0_handle.get(), TensorHandle(self).get(), to_size(pad), "constant", pad_value(value).get());
+  return call.run("diopiPad", function, out0_handle.get(), TensorHandle(self).get(), to_size(pad), "constant", pad_value(self, value).get());
 }
 
 at::Tensor constant_pad_nd(const at::Tensor & self, at::IntArrayRef pad, const at::Scalar & value) {
   DirectPlan plan;
   if (C10_LIKELY(constant_pad_nd_native(plan, {}, self, pad, value))) {
     return plan.take(0);
+  }
+  if (!constant_pad_nd_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::ConstantPad::functional(self, pad, value);
   }
   static const auto op = find_operator("aten::constant_pad_nd", "");
   return TypedFallback<at::Tensor(const at::Tensor &, at::IntArrayRef, const at::Scalar &)>::call(op, self, pad, value);
@@ -231,6 +235,10 @@ at::Tensor & constant_pad_nd_out(const at::Tensor & self, at::IntArrayRef pad, c
   DirectPlan plan;
   if (C10_LIKELY(constant_pad_nd_native(plan, {&out}, self, pad, value))) {
     return out;
+  }
+  if (!constant_pad_nd_site.disabled.load(std::memory_order_relaxed)) {
+    count_call(&ThreadCounts::composed);
+    return composed::ConstantPad::out(self, pad, value, out);
   }
   static const auto op = find_operator("aten::constant_pad_nd", "out");
   return TypedFallback<at::Tensor &(const at::Tensor &, at::IntArrayRef, const at::Scalar &, at::Tensor &)>::call(op, self, pad, value, out);
@@ -251,8 +259,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_KERNEL("replication_pad2d.out", replication_pad2d_out);
   DL_KERNEL("replication_pad3d", replication_pad3d);
   DL_KERNEL("replication_pad3d.out", replication_pad3d_out);
-  DL_KERNEL("constant_pad_nd", constant_pad_nd);
-  DL_KERNEL("constant_pad_nd.out", constant_pad_nd_out);
+  DL_KERNEL_COMPOSED("constant_pad_nd", constant_pad_nd);
+  DL_KERNEL_COMPOSED("constant_pad_nd.out", constant_pad_nd_out);
 }
 
 }  // namespace dl::core

@@ -63,8 +63,7 @@ bool scatter__value_native(DirectPlan& plan, at::Tensor & self, int64_t dim, con
   if (!plans::scattered_number(plan, self, dim, index, value)) return false;
   NativeCall call(scatter__value_site, device_index);
   OutputHandle self_handle(self);
-  const diopiScalar_t value_scalar = to_scalar(value);
-  return call.run("diopiScatterInpScalar", function, self_handle.get(), plan.dim(), &value_scalar, TensorHandle(index).get(), "");
+  return call.run("diopiScatterInpScalar", function, self_handle.get(), plan.dim(), stored(self, value).get(), TensorHandle(index).get(), "");
 }
 
 at::Tensor & scatter__value(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value) {
@@ -87,9 +86,8 @@ bool scatter__value_reduce_native(DirectPlan& plan, at::Tensor & self, int64_t d
   if (!plans::scattered_number_by(plan, self, dim, index, value, reduce)) return false;
   NativeCall call(scatter__value_reduce_site, device_index);
   OutputHandle self_handle(self);
-  const diopiScalar_t value_scalar = to_scalar(value);
   const std::string reduce_text(reduce);
-  return call.run("diopiScatterInpScalar", function, self_handle.get(), plan.dim(), &value_scalar, TensorHandle(index).get(), reduce_text.c_str());
+  return call.run("diopiScatterInpScalar", function, self_handle.get(), plan.dim(), stored(self, value).get(), TensorHandle(index).get(), reduce_text.c_str());
 }
 
 at::Tensor & scatter__value_reduce(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value, c10::string_view reduce) {
@@ -135,8 +133,7 @@ bool index_fill__int_Scalar_native(DirectPlan& plan, at::Tensor & self, int64_t 
   if (!plans::slices_filled(plan, self, dim, index, value)) return false;
   NativeCall call(index_fill__int_Scalar_site, device_index);
   OutputHandle self_handle(self);
-  const diopiScalar_t value_scalar = to_scalar(value);
-  return call.run("diopiIndexFillInpScalar", function, self_handle.get(), plan.dim(), TensorHandle(index).get(), &value_scalar);
+  return call.run("diopiIndexFillInpScalar", function, self_handle.get(), plan.dim(), TensorHandle(index).get(), stored(self, value).get());
 }
 
 at::Tensor & index_fill__int_Scalar(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value) {

@@ -24,6 +24,7 @@ Converter = Callable[[Frame, str, Any], Any]
 
 _INTEGER_BITS = {"int64_t": 64, "int32_t": 32, "int": 32}
 _INT64 = range(-(1 << 63), 1 << 63)
+_UINT64 = range(1 << 64)
 
 
 def _as_integer(value: Any) -> int | None:
@@ -176,7 +177,11 @@ def scalar(frame: Frame, name: str, value: Any) -> CData:
         if real is None:
             frame.fail(name, value, expected)
         pointer.fval = real
-    elif whole is None or whole not in _INT64 or "complex" in dtype:
+    elif whole is None or "complex" in dtype:
+        frame.fail(name, value, expected)
+    elif dtype == "uint64" and whole in _UINT64:
+        pointer.ival = whole if whole in _INT64 else whole - 2**64
+    elif whole not in _INT64:
         frame.fail(name, value, expected)
     else:
         pointer.ival = whole

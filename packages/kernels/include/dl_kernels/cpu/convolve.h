@@ -205,7 +205,7 @@ void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* g
   const int64_t filters = shape.group_filters(), taps = shape.taps(), plane = shape.output_plane();
   const int64_t positions = shape.samples * plane, size = shape.filters * taps;
   if (positions == 0) {
-    std::memset(static_cast<void*>(grad_weight), 0, static_cast<size_t>(size) * sizeof(T));
+    clear_bytes(launch, grad_weight, size * static_cast<int64_t>(sizeof(T)));
     return;
   }
   const int64_t wanted = positions / detail::kPositions + 1, pieces = wanted < 4 ? wanted : 4;

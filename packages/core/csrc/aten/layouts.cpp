@@ -1,0 +1,36 @@
+// Tensors that are not dense: what none of dl's kernels takes is refused in words that name the
+// way out, instead of by the dispatcher's list of all backends.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+namespace dl::core {
+namespace {
+
+constexpr char kNested[] =
+    "nested tensors of layout torch.strided on dl; make them with layout=torch.jagged, or pad them "
+    "(to_padded_tensor)";
+constexpr char kSparse[] =
+    "sparse tensors on dl; use dense ones (x.to_dense(), and sparse=False in nn.Embedding and "
+    "nn.EmbeddingBag), or compute on the CPU";
+constexpr char kQuantized[] =
+    "quantized tensors on dl; use x.dequantize() before x.to(\"dl\"), or compute on the CPU";
+
+template <auto& words>
+void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(), " takes and makes no ",
+                              words);
+}
+
+template <auto& words>
+torch::CppFunction refusal() {
+  return torch::CppFunction::makeFromBoxedFunction<&refuse<words>>();
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) { library.fallback(refusal<kNested>()); }
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, library) { library.fallback(refusal<kSparse>()); }
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) { library.fallback(refusal<kSparse>()); }
+TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) { library.fallback(refusal<kQuantized>()); }
+
+}  // namespace dl::core

@@ -1,0 +1,179 @@
+"""Arguments that torch's CPU refuses are refused on dl, with an error of the same type.
+
+They come from torch's own list of wrong arguments, and from right ones of which one is spoiled
+(refusals.py). What torch merely has no kernel for on the CPU, a vendor may compute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from opinfo.operators import CPU_ARGUMENTS, full_name
+from opinfo.sweep import Arguments, Outcome, describe, tensors_of
+from torch.nn import functional
+from torch.testing._internal.common_methods_invocations import op_db
+
+from .refusals import call, mutations
+
+# Many operators of torch warn of others that are to replace them.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+OTHER_TYPE = {
+    "narrow_copy": "an assertion of the CPU's kernel; other devices raise IndexError",
+    "renorm": "dl refuses a number that float32 does not hold, as the CPU does elsewhere",
+}
+
+CPU_ONLY = ("on CPU", "on cpu", "not supported on the CPU")
+"""A refusal that is the CPU's own."""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def problem(cpu: Outcome, got: Outcome) -> str | None:
+    """What is wrong with how dl took arguments, given how the CPU did; None if nothing."""
+    if cpu.error is None:
+        return None if got.error is None else f"raises {_told(got)}, the CPU computes"
+    lacks_kernel = isinstance(cpu.error, NotImplementedError)
+    if lacks_kernel or any(text in str(cpu.error) for text in CPU_ONLY):
+        refused = got.error is None or isinstance(got.error, RuntimeError)
+        return None if refused else f"raises {_told(got)}, the CPU {_told(cpu)}"
+    if got.error is None:
+        return f"computes, the CPU raises {_told(cpu)}"
+    same = type(got.error) is type(cpu.error)
+    return None if same else f"raises {_told(got)}, the CPU {_told(cpu)}"
+
+
+def _told(outcome: Outcome) -> str:
+    error = outcome.error
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def wrong_arguments(op: Any) -> Iterator[Arguments]:
+    """Torch's own, those of them that the CPU refuses."""
+    for given in op.error_inputs("cpu"):
+        sample = given.sample_input
+        arguments = (sample.input, tuple(sample.args), dict(sample.kwargs))
+        if all(tensor.device.type == "cpu" for tensor in tensors_of(arguments)):
+            yield arguments
+
+
+def problems(op: Any, every: Iterator[tuple[str, Arguments]]) -> Iterator[str]:
+    for what, arguments in every:
+        found = problem(call(op, arguments, "cpu"), call(op, arguments, "dl"))
+        if found is not None and op.name not in OTHER_TYPE:
+            yield f"{what} {describe(arguments)}: {found}"
+
+
+REFUSING = [op for op in op_db if op.error_inputs_func is not None]
+
+
+@pytest.mark.parametrize("op", REFUSING, ids=full_name)
+def test_arguments_of_torchs_list_are_refused(op: Any) -> None:
+    every = ((f"wrong arguments {at}", each) for at, each in enumerate(wrong_arguments(op)))
+    found = list(problems(op, every))
+    assert not found, "\n".join(found)
+
+
+SPOILED = [op for op in op_db if op.name not in CPU_ARGUMENTS and "sparse" not in op.name]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("op", SPOILED, ids=full_name)
+def test_spoiled_arguments_are_refused_as_on_the_cpu(op: Any) -> None:
+    found = list(problems(op, mutations(op)))
+    assert not found, "\n".join(found[:8])
+
+
+def ones(device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.ones(2, 2, dtype=dtype, device=device)
+
+
+def number(device: str, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty((), dtype=dtype, device=device)
+
+
+Call = Callable[[str], Any]
+
+NAMED: dict[str, Call] = {
+    "heaviside of two dtypes": lambda d: torch.heaviside(ones(d), ones(d, torch.int64)),
+    "heaviside_ of two dtypes": lambda d: ones(d).heaviside_(ones(d, torch.float64)),
+    "isposinf into floats": lambda d: torch.isposinf(ones(d), out=ones(d)),
+    "isneginf into integers": lambda d: torch.isneginf(ones(d), out=ones(d, torch.int64)),
+    "shifted floats": lambda d: torch.bitwise_left_shift(ones(d), ones(d)),
+    "floats shifted by a number": lambda d: ones(d) >> 1,
+    "lerp to another dtype": lambda d: torch.lerp(ones(d), ones(d, torch.float64), 0.5),
+    "lerp by another dtype": lambda d: torch.lerp(ones(d), ones(d), ones(d, torch.float64)),
+    "lerp of integers": lambda d: torch.lerp(ones(d, torch.int64), ones(d, torch.int64), 0.5),
+    "histogram into another dtype": lambda d: torch.histogram(
+        ones(d), 4, out=(torch.empty(4, dtype=torch.float64, device=d), torch.empty(5, device=d))
+    ),
+    "nansum into integers": lambda d: torch.nansum(ones(d), out=number(d, torch.int64)),
+    "addr with a truth value": lambda d: torch.addr(ones(d), ones(d)[0], ones(d)[0], beta=True),
+    "addr of integers with a fraction": lambda d: torch.addr(
+        ones(d, torch.int64), ones(d, torch.int64)[0], ones(d, torch.int64)[0], alpha=0.5
+    ),
+    "softshrink by less than nothing": lambda d: functional.softshrink(ones(d), -0.5),
+    "a truth value less a number": lambda d: ones(d, torch.bool) - 1,
+    "a number less a truth value": lambda d: 1 - ones(d, torch.bool),
+    "a truth value less another": lambda d: ones(d, torch.bool) - ones(d, torch.bool),
+    "a negated truth value": lambda d: -ones(d, torch.bool),
+    "argmax of truth values": lambda d: ones(d, torch.bool).argmax(),
+    "isin into floats": lambda d: torch.isin(ones(d), ones(d), out=ones(d)),
+    "huber_loss of two dtypes": lambda d: functional.huber_loss(ones(d, torch.int64), ones(d)),
+    "a sum over 65 dimensions": lambda d: torch.ones([1] * 65, device=d).amax(0),
+    "a factor beyond float32": lambda d: torch.addmm(ones(d), ones(d), ones(d), alpha=1e300),
+    "a bound beyond float32": lambda d: functional.hardtanh(ones(d), -1e300, 1e300),
+    "gcd of floats": lambda d: torch.gcd(ones(d), ones(d)),
+    "softplus of integers": lambda d: functional.softplus(ones(d, torch.int64)),
+    "glu of integers": lambda d: functional.glu(ones(d, torch.int64)),
+    "integers rounded to digits": lambda d: ones(d, torch.int64).round(decimals=-1),
+    "a result over the index": lambda d: (
+        lambda i: torch.gather(torch.arange(3, device=d), 0, i[1:], out=i[:1])
+    )(torch.tensor([0, 1, 2], device=d)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_call_is_refused_as_on_the_cpu(name: str) -> None:
+    with pytest.raises((RuntimeError, TypeError, ValueError)) as cpu:
+        NAMED[name]("cpu")
+    with pytest.raises(cpu.type) as got:
+        NAMED[name]("dl")
+    assert got.type is cpu.type
+
+
+RIGHT: dict[str, Call] = {
+    "a factor beyond float32 of doubles": lambda d: ones(d, torch.float64).addcmul(
+        ones(d, torch.float64), ones(d, torch.float64), value=1e300
+    ),
+    "a comparison with a number beyond float32": lambda d: ones(d) < 1e300,
+    "an infinite bound": lambda d: functional.hardtanh(ones(d), -torch.inf, torch.inf),
+    "a product into doubles": lambda d: torch.mul(ones(d), 2.0, out=ones(d, torch.float64)),
+    "a square into doubles": lambda d: torch.square(ones(d), out=ones(d, torch.float64)),
+    "degrees into doubles": lambda d: torch.deg2rad(ones(d), out=ones(d, torch.float64)),
+    "huber_loss of two widths": lambda d: functional.huber_loss(
+        ones(d, torch.float64), ones(d) * 3
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_call_is_taken_as_on_the_cpu(name: str) -> None:
+    torch.testing.assert_close(RIGHT[name]("dl").cpu(), RIGHT[name]("cpu"))
+
+
+def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> None:
+    x = torch.zeros(4, device="dl")
+    with pytest.raises(IndexError, match=re.escape("index out of range in self")) as told:
+        x.index_add_(0, torch.tensor([9], device="dl"), torch.ones(1, device="dl"))
+    assert "[diopi" in str(told.value), "the vendor's words are gone"

@@ -1,0 +1,108 @@
+"""Inputs that few programs give: infinite places, huge ranges, whole numbers where fractions are
+usual, generators and outputs of another device."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+PLACES = (math.inf, -math.inf, math.nan, 0.3, -1.0, 1.0, 1.7)
+
+
+def _grid(dims: int, dtype: torch.dtype) -> torch.Tensor:
+    """Every combination of the places, as a grid of one line."""
+    points = torch.tensor(list(itertools.product(PLACES, repeat=dims)), dtype=dtype)
+    return points.view(1, -1, *[1] * (dims - 1), dims)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize(
+    ("dims", "mode"),
+    [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")],
+)
+def test_sample_at_infinite_places_is_the_cpus(
+    dims: int, mode: str, padding: str, align_corners: bool, dtype: torch.dtype
+) -> None:
+    shape = (1, 2, *(4, 3, 5)[:dims])
+    image = torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(0))
+    grid = _grid(dims, dtype)
+    want, got = (
+        functional.grid_sample(image.to(d), grid.to(d), mode, padding, align_corners)
+        for d in ("cpu", "dl")
+    )
+    torch.testing.assert_close(got.cpu(), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_gradient_at_infinite_places_is_finite_in_a_volume(padding: str) -> None:
+    """Torch's CPU kernel writes to memory that is not its own here."""
+    image = torch.ones(1, 1, 4, 3, 5, device="dl", requires_grad=True)
+    grid = _grid(3, torch.float32).to("dl")
+    functional.grid_sample(image, grid, padding_mode=padding, align_corners=False).sum().backward()
+    assert image.grad is not None and image.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-3e38, 3e38), (3.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (0.0, 1e39)]
+)
+def test_range_that_torch_refuses_is_refused(low: float, high: float) -> None:
+    for device in ("cpu", "dl"):
+        with pytest.raises(RuntimeError, match=r"uniform_|out of bounds"):
+            torch.zeros(3, device=device).uniform_(low, high)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64], ids=str
+)
+def test_histogram_of_integers_counts_them(dtype: torch.dtype) -> None:
+    """As CUDA's; torch's CPU has none."""
+    values = torch.tensor([0, 1, 1, 3, 4, 4, 4, 9], dtype=dtype)
+    for low, high in ((0, 0), (0, 4), (1, 3)):
+        want = values.double().histc(4, low, high).to(dtype)
+        got = values.to("dl").histc(4, low, high)
+        assert got.dtype is dtype and torch.equal(got.cpu(), want)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.complex64], ids=str)
+def test_histogram_that_nobody_has_says_so(dtype: torch.dtype) -> None:
+    with pytest.raises(NotImplementedError, match="neither the vendor nor torch's CPU"):
+        torch.ones(4, dtype=dtype, device="dl").histc(4)
+
+
+def test_permutation_of_nothing_takes_any_generator() -> None:
+    """Nothing is drawn; torch takes a CPU generator on CUDA too."""
+    empty = torch.randperm(0, generator=torch.Generator(), device="dl")
+    assert empty.shape == (0,) and empty.dtype is torch.int64
+    with pytest.raises(RuntimeError, match="'dl' device type for generator but found 'cpu'"):
+        torch.randperm(4, generator=torch.Generator(), device="dl")
+
+
+ROWS = torch.tensor(
+    [[math.nan, 1.0], [0.0, 2.0], [math.nan, 1.0], [0.0, 2.0], [1.0, math.nan], [0.0, math.nan]]
+)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_slices_with_nan_are_ordered_as_on_the_cpu(dim: int) -> None:
+    want = torch.unique(ROWS, dim=dim, return_inverse=True, return_counts=True)
+    got = torch.unique(ROWS.to("dl"), dim=dim, return_inverse=True, return_counts=True)
+    for have, wanted in zip(got, want, strict=True):
+        torch.testing.assert_close(have.cpu(), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "mean", "amax", "prod", "norm", "linalg.vector_norm", "std", "argmax", "nansum"]
+)
+def test_number_on_the_cpu_takes_no_result(name: str) -> None:
+    operator = torch.linalg.vector_norm if "." in name else getattr(torch, name)
+    out = torch.full((), 7, dtype=torch.int64 if name == "argmax" else torch.float32)
+    x = torch.ones(3, device="dl")
+    with pytest.raises(RuntimeError, match=r"same device|out is on cpu|device"):
+        operator(x, dim=0, out=out)
+    assert out.item() == 7
