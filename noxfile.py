@@ -208,18 +208,18 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
-def sanitize(session: nox.Session) -> None:
-    """Run the CPU vendor's tests on a library that watches its memory and undefined behaviour."""
-    python = python_of(session, "environment")
-    session.run(python, "tools/sanitize.py", *session.posargs, external=True)
-
-
-@nox.session(venv_backend="none", requires=["environment"], default=False)
 def fuzz(session: nox.Session) -> None:
     """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
     options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
     command = (python_of(session, "environment"), "-m", "fuzz", *options)
     session.run(*command, env={"PYTHONPATH": str(ROOT / "tests")}, external=True)
+
+
+@nox.session(venv_backend="none", requires=["environment"], default=False)
+def sanitize(session: nox.Session) -> None:
+    """Run the CPU vendor's tests on a library that watches its memory and undefined behaviour."""
+    python = python_of(session, "environment")
+    session.run(python, "tools/sanitize.py", *session.posargs, external=True)
 
 
 @nox.session(name="kernels-gpu", default=False)
@@ -298,7 +298,7 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """Checks, tests, sanitizers, fuzzing, main job, benchmarks at full length, for every ISA."""
+    """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
     names = ("lint", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
