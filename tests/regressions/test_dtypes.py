@@ -176,3 +176,14 @@ def test_integers_are_set_to_floats_as_on_the_cpu(
     if not isinstance(want, str):
         with no_fallback():
             assert outcome(call, "dl") == want
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64], ids=str)
+def test_wide_unsigned_numbers_have_bits(dtype: torch.dtype) -> None:
+    a, b = torch.tensor([5, 7, 0, 65535]).to(dtype), torch.tensor([1, 7, 9, 1]).to(dtype)
+    assert torch.equal((a.to("dl") ^ b.to("dl")).cpu(), a ^ b)
+
+
+def test_integers_have_no_hypotenuse() -> None:
+    with pytest.raises(NotImplementedError, match="hypot"):
+        torch.hypot(torch.tensor([3], device="dl"), torch.tensor([4], device="dl"))

@@ -34,6 +34,7 @@ def _assign_ahead(x: torch.Tensor) -> None:
 REFUSED: dict[str, Call] = {
     "assignment to a slice": _assign_ahead,
     "copy": lambda x: x[1:].copy_(x[:-1]),
+    "copy of one of its own elements": lambda x: x[:4].copy_(x[3:4]),
     "copy of another dtype": lambda x: x[:4].view(torch.int32).copy_(x[1:5]),
     "transposed copy": lambda x: x[:9].view(3, 3).copy_(x[:9].view(3, 3).t()),
     "filling an expanded tensor from one": lambda x: x[:1].expand(4).fill_(x[5]),

@@ -1,8 +1,11 @@
-// Which algorithm torch's scaled_dot_product_attention takes on a dl device.
+// Which algorithm torch's scaled_dot_product_attention takes on a dl device. Sizes may be symbolic:
+// a program that is being made asks too.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
 #include <ATen/native/transformers/attention.h>
+
+#include <array>
 
 #include "aten/attention.h"
 #include "aten/call.h"
@@ -22,8 +25,9 @@ bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTen
       type != at::toOpMathType(query.scalar_type())) {
     return false;
   }
-  return at::is_expandable_to(mask->sizes(),
-                              {query.size(0), query.size(1), query.size(2), key.size(2)});
+  const std::array<c10::SymInt, 4> weights = {query.sym_size(0), query.sym_size(1),
+                                              query.sym_size(2), key.sym_size(2)};
+  return at::is_expandable_to(mask->sym_sizes(), weights);
 }
 
 }  // namespace
@@ -32,10 +36,12 @@ bool attention_covered(const at::Tensor& query, const at::Tensor& key, const at:
                        const OptionalTensor& mask, double dropout) {
   if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
   if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return false;
-  if (query.numel() == 0 || key.numel() == 0 || value.numel() == 0) return false;
-  return key.size(0) == query.size(0) && value.size(0) == query.size(0) &&
-         key.size(1) == value.size(1) && query.size(1) % key.size(1) == 0 &&
-         key.size(2) == value.size(2) && key.size(3) == query.size(3) &&
+  if (query.sym_numel() == 0 || key.sym_numel() == 0 || value.sym_numel() == 0) return false;
+  const auto same = [](const at::Tensor& a, const at::Tensor& b, int64_t dim) {
+    return a.sym_size(dim) == b.sym_size(dim);
+  };
+  return same(key, query, 0) && same(value, query, 0) && same(key, value, 1) &&
+         query.sym_size(1) % key.sym_size(1) == 0 && same(key, value, 2) && same(key, query, 3) &&
          mask_fits(query, key, mask);
 }
 
@@ -56,7 +62,7 @@ int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::T
   const bool both = is_causal && mask && mask->defined();
   const bool fused = bound(query) && !both && at::globalContext().userEnabledOverrideableSDP() &&
                      attention_covered(query, key, value, mask, dropout) &&
-                     (enable_gqa || query.size(1) == key.size(1));
+                     (enable_gqa || query.sym_size(1) == key.sym_size(1));
   TORCH_CHECK(fused || at::globalContext().userEnabledMathSDP(),
               "No viable backend for scaled_dot_product_attention was found. This is likely due to "
               "turning off both the math kernel and the fused kernels: sdpa_kernel() allows "

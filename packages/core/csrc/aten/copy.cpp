@@ -140,6 +140,8 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_
   if (target.numel() == 0) return target;
   if (C10_UNLIKELY(overlap::repeats(target))) at::assert_no_internal_overlap(target);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  if (self.sizes() != target.sizes() && C10_UNLIKELY(overlap::meets(target, self)))
+    at::assert_no_partial_overlap(target, self);
   const at::Tensor source = self.sizes() == target.sizes() ? self : self.expand(target.sizes());
   if (lies_on_dl(source) && lies_on_dl(target)) {
     if (source.get_device() == target.get_device()) {

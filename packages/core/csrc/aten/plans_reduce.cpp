@@ -59,36 +59,57 @@ OptionalType result_type(OptionalType dtype, GivenOutputs given) {
   return (*given.begin())->scalar_type();
 }
 
-bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
-               OptionalType dtype, ReducedType kind) {
+namespace {
+
+// Torch converts the elements before it adds or multiplies them, the contract its sum: 1 and -1
+// are two that are true.
+bool loses_truth(const Tensor& self, at::ScalarType type) {
+  return type == at::kBool && self.scalar_type() != at::kBool;
+}
+
+bool reduced(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+             at::ScalarType type, ReducedType kind) {
   if (!alike(self)) return false;
-  const at::ScalarType type = reduced_type(self, dtype, kind);
   if (kind == ReducedType::floating && !c10::isFloatingType(type)) return false;
-  DimSet reduced;
-  if (!reduced_dims(self, dims, reduced)) return false;
-  if (kind == ReducedType::same && !has_elements(self, reduced)) return false;
+  DimSet gone;
+  if (!reduced_dims(self, dims, gone)) return false;
+  if (kind == ReducedType::same && !has_elements(self, gone)) return false;
   DimVector list;
   for (int64_t i = 0; i < self.dim(); ++i) {
-    if (reduced[i]) list.push_back(i);
+    if (gone[i]) list.push_back(i);
   }
   plan.start(self);
-  plan.output(reduced_sizes(self, reduced, keepdim), type);
+  plan.output(reduced_sizes(self, gone, keepdim), type);
   plan.add_list(list);
   return true;
 }
 
-bool reduction_along(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
-                     OptionalType dtype, ReducedType kind) {
+bool reduced_along(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                   at::ScalarType type, ReducedType kind) {
   const at::OptionalIntArrayRef dims =
       dim ? at::OptionalIntArrayRef(at::IntArrayRef(*dim)) : std::nullopt;
-  if (!reduction(plan, self, dims, keepdim, dtype, kind)) return false;
+  if (!reduced(plan, self, dims, keepdim, type, kind)) return false;
   if (dim) plan.set_dim(wrapped(self, *dim));
   return true;
 }
 
+}  // namespace
+
+bool reduction(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+               OptionalType dtype, ReducedType kind) {
+  const at::ScalarType type = reduced_type(self, dtype, kind);
+  return !loses_truth(self, type) && reduced(plan, self, dims, keepdim, type, kind);
+}
+
+bool reduction_along(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim,
+                     OptionalType dtype, ReducedType kind) {
+  const at::ScalarType type = reduced_type(self, dtype, kind);
+  return !loses_truth(self, type) && reduced_along(plan, self, dim, keepdim, type, kind);
+}
+
 bool truth(DirectPlan& plan, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   const at::ScalarType type = self.scalar_type() == at::kByte ? at::kByte : at::kBool;
-  return reduction_along(plan, self, dim, keepdim, type, ReducedType::sum);
+  return reduced_along(plan, self, dim, keepdim, type, ReducedType::sum);
 }
 
 bool deviation(DirectPlan& plan, const Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
@@ -182,9 +203,10 @@ bool distances_backward(DirectPlan& plan, const Tensor& grad, const Tensor& x1, 
 }
 
 bool scan(DirectPlan& plan, const Tensor& self, int64_t dim, OptionalType dtype) {
-  if (!alike(self) || !valid_dim(self, dim)) return false;
+  const at::ScalarType type = reduced_type(self, dtype, ReducedType::sum);
+  if (!alike(self) || !valid_dim(self, dim) || loses_truth(self, type)) return false;
   plan.start(self);
-  plan.output(self.sizes(), reduced_type(self, dtype, ReducedType::sum));
+  plan.output(self.sizes(), type);
   plan.set_dim(wrapped(self, dim));
   return true;
 }

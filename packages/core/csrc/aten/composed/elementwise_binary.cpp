@@ -16,6 +16,8 @@ constexpr double kLog2 = 0.69314718055994530942;
 
 // Neither overflows where the result does not.
 Tensor hypot(const Tensor& x, const Tensor& y) {
+  TORCH_CHECK_NOT_IMPLEMENTED(x.is_floating_point(), "\"hypot\" not implemented for '",
+                              x.scalar_type(), "'");
   const Tensor a = x.abs(), b = y.abs();
   const Tensor low = a.minimum(b), high = a.maximum(b);
   const Tensor ratio = low.div(high).masked_fill_(low.eq(high), 1);

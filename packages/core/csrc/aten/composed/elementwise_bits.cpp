@@ -13,9 +13,12 @@
 namespace dl::core::composed {
 namespace {
 
-// a | b and a & b differ in the bits that are wanted.
+// a | b and a & b differ in the bits that are wanted. Torch's CPU does not subtract wide unsigned
+// numbers.
 Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
   if (a.scalar_type() == at::kBool) return a.ne(b);
+  if (c10::isBarebonesUnsignedType(a.scalar_type()))
+    return a.bitwise_or(b).bitwise_and_(a.bitwise_and(b).bitwise_not_());
   return a.bitwise_or(b).sub_(a.bitwise_and(b));
 }
 

@@ -109,16 +109,19 @@ def set_fallback_mode(mode: str) -> None:
     _C.set_fallback_mode(mode)
 
 
-def set_force_fallback(patterns: Sequence[str]) -> list[str]:
+def set_force_fallback(patterns: Sequence[str] | str) -> list[str]:
     """Run operators on the CPU although the vendor has them; returns their names.
 
     :param patterns: regular expressions without back references and looking around; one must match
         a whole name. They replace those of an earlier call, so that an empty sequence ends it.
+        A text is read as ``DL_FORCE_FALLBACK`` is: patterns with commas between.
     :raises ValueError: a pattern is no such expression, or matching takes too long.
     """
     from dl_core.patterns import PatternError, Patterns  # few need it, and all start with us
 
     native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
+    if isinstance(patterns, str):
+        patterns = [part.strip() for part in patterns.split(",") if part.strip()]
     try:
         found = Patterns(patterns)
         forced = sorted(name for name in native if found.fullmatch(name))
