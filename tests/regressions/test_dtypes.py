@@ -187,3 +187,42 @@ def test_wide_unsigned_numbers_have_bits(dtype: torch.dtype) -> None:
 def test_integers_have_no_hypotenuse() -> None:
     with pytest.raises(NotImplementedError, match="hypot"):
         torch.hypot(torch.tensor([3], device="dl"), torch.tensor([4], device="dl"))
+
+
+BOUNDS: dict[str, Callable[[str], torch.Tensor]] = {
+    "int8 clamp": lambda device: torch.arange(4, dtype=torch.int8, device=device).clamp(
+        -1000, 1000
+    ),
+    "uint8 clamp_min": lambda device: torch.arange(4, dtype=torch.uint8, device=device).clamp_min(
+        300
+    ),
+    "int32 clamp": lambda device: torch.arange(4, dtype=torch.int32, device=device).clamp(
+        max=2**40
+    ),
+    "int16 clamp in place": lambda device: torch.arange(
+        4, dtype=torch.int16, device=device
+    ).clamp_max_(-(2**20)),
+    "int8 threshold": lambda device: torch.nn.functional.threshold(
+        torch.arange(3, dtype=torch.int8, device=device), 300, 400
+    ),
+    "float16 clamp": lambda device: torch.zeros(1, dtype=torch.float16, device=device).clamp(
+        min=1e10
+    ),
+    "float16 clamp to infinity": lambda device: torch.ones(
+        1, dtype=torch.float16, device=device
+    ).clamp(max=math.inf),
+    "float32 clamp": lambda device: torch.ones(1, device=device).clamp(max=1e300),
+}
+
+
+@pytest.mark.parametrize("call", BOUNDS.values(), ids=BOUNDS)
+def test_bounds_that_the_dtype_does_not_hold_are_the_cpus_affair(
+    call: Callable[[str], torch.Tensor],
+) -> None:
+    try:
+        want = call("cpu")
+    except RuntimeError as error:
+        with pytest.raises(type(error), match="without overflow"):
+            call("dl")
+        return
+    assert torch.equal(call("dl").cpu(), want)

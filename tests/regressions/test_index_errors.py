@@ -98,3 +98,14 @@ def test_last_index_is_in_range(name: str) -> None:
     if result is not None:
         torch.testing.assert_close(other.cpu(), result)
     torch.testing.assert_close(got.cpu(), want)
+
+
+@pytest.mark.parametrize("index", [-3, 2**40])
+def test_a_gradients_index_is_refused_by_the_vendor(index: int) -> None:
+    """Torch's CPU kernel, which words other refusals, would write to memory that is not its own."""
+    x = torch.ones(1, 1, 4, 4, device="dl")
+    places = torch.full((1, 1, 2, 2), index, device="dl")
+    with pytest.raises(RuntimeError, match="out of range"):
+        torch.ops.aten.max_pool2d_with_indices_backward(
+            torch.ones(1, 1, 2, 2, device="dl"), x, [2, 2], [2, 2], [0, 0], [1, 1], False, places
+        )

@@ -1,6 +1,4 @@
 // The entry symbol and the table of the CPU vendor.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +6,7 @@
 
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
+#include "library/find.h"
 #include "runtime/instance.h"
 #include "runtime/operators.h"
 #include "runtime/slots.h"
@@ -64,36 +63,36 @@ const dl_vendor_table_t kTable = {
     last_operator_error,
 };
 
+template <typename... Args>
+void warn(const dl_host_t* host, const char* pattern, Args... args) {
+  if (!DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
+  char message[320];
+  std::snprintf(message, sizeof(message), pattern, args...);
+  host->log(host, DL_LOG_WARNING, message);
+}
+
 // DL_CPU_DEVICES: how many devices to show, so that code for several devices can be tested without
 // them.
-dl_status_t* read_device_count(int32_t* count) {
-  *count = 1;
+int32_t read_device_count(const dl_host_t* host) {
   const char* text = std::getenv("DL_CPU_DEVICES");
-  if (text == nullptr || text[0] == '\0') return nullptr;
+  if (text == nullptr || text[0] == '\0') return 1;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  if (*end != '\0' || value < 0 || value > 64) {
-    char message[160];
-    std::snprintf(message, sizeof(message), "DL_CPU_DEVICES is '%.60s'; give a number from 0 to 64",
-                  text);
-    return make_status(DL_INVALID_ARGUMENT, message);
-  }
-  *count = static_cast<int32_t>(value);
-  return nullptr;
+  if (*end == '\0' && value >= 0 && value <= 64) return static_cast<int32_t>(value);
+  warn(host, "DL_CPU_DEVICES='%.60s' is no number from 0 to 64, so there is one device", text);
+  return 1;
 }
 
 // A library that the user names and that cannot be had is told: products would be slow in silence.
 void check_library_setting(const dl_host_t* host, const char* variable) {
   const char* path = std::getenv(variable);
   if (path == nullptr || path[0] == '\0' || std::strcmp(path, "off") == 0) return;
-  if (path[0] == '/' && access(path, R_OK) == 0) return;
-  if (!DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
-  char message[320];
-  std::snprintf(message, sizeof(message),
-                "%s='%.160s' is no absolute path of a file that can be read, so the vendor's own "
-                "kernels are used instead; name one, or say off",
-                variable, path);
-  host->log(host, DL_LOG_WARNING, message);
+  if (const char* reason = why_not_loaded(path)) {
+    warn(host,
+         "%s='%.160s' %s, so the vendor's own kernels are used instead; name another one, or say "
+         "off",
+         variable, path, reason);
+  }
 }
 
 // Whether the processor has the instructions that this library was compiled to.
@@ -118,7 +117,7 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_
                                          "; load the library of a lower level");
     }
     auto instance = std::make_unique<Instance>();
-    if (dl_status_t* status = read_device_count(&instance->device_count)) return status;
+    instance->device_count = read_device_count(host);
     check_library_setting(host, "DL_CPU_ONEDNN");
     check_library_setting(host, "DL_CPU_OPENBLAS");
     instance->base.table = &kTable;

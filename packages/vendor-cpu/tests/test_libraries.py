@@ -118,7 +118,23 @@ def test_nothing_is_loaded_from_the_current_folder(environment: Path) -> None:
     assert str(planted) in mapped(vendor, planted, LD_LIBRARY_PATH=str(planted))
 
 
-@pytest.mark.parametrize("value", ["libdnnl.so.3", "./libdnnl.so.3", "/nonexistent/x", "\x1b[31m"])
+def test_a_pipe_is_not_waited_for(environment: Path) -> None:
+    os.mkfifo(environment / "pipe.so")
+    done = multiply(vendor_in(environment), DL_CPU_ONEDNN=str(environment / "pipe.so"))
+    assert "is no file that can be read" in done.stderr
+
+
+def test_a_named_library_that_others_can_write_is_not_loaded(environment: Path) -> None:
+    named = environment / "lib" / "libdnnl.so.3"
+    named.chmod(0o777)
+    done = multiply(vendor_in(environment), DL_CPU_ONEDNN=str(named))
+    assert "libdnnl" not in done.stdout
+    assert "lies where others can write" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "value", ["libdnnl.so.3", "./libdnnl.so.3", "/nonexistent/x", "\x1b[31m", "/usr", "/dev/zero"]
+)
 def test_a_named_library_that_cannot_be_had_is_told_and_not_searched_for(
     environment: Path, value: str
 ) -> None:

@@ -23,9 +23,11 @@ const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);
   auto* impl = self.unsafeGetTensorImpl();
   if (self.sizes() == sizes && !format) return self;
-  const int64_t numel = c10::multiply_integers(sizes);
-  if (numel > 0) {
-    const size_t bytes = (impl->storage_offset() + numel) * impl->itemsize();
+  at::detail::check_size_nonnegative(sizes);
+  // Refuses sizes whose product is no number of bytes.
+  const size_t bytes = at::detail::computeStorageNbytesContiguous(
+      sizes, impl->itemsize(), static_cast<size_t>(impl->storage_offset()));
+  if (bytes > 0) {
     const c10::Storage& storage = impl->unsafe_storage();
     const auto before = static_cast<int64_t>(storage.nbytes());
     if (bytes > storage.nbytes())

@@ -11,6 +11,7 @@
 #include "aten/fallback_typed.h"
 #include "aten/generator_handle.h"
 #include "aten/kernel.h"
+#include "aten/plan_checks.h"
 #include "aten/plans.h"
 
 namespace dl::core {
@@ -44,8 +45,8 @@ class HandleList {
 };
 
 inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
-  if (c10::isFloatingType(type)) return !bound.isComplex();
-  return c10::isIntegralType(type, false) && bound.isIntegral(true);
+  if (c10::isIntegralType(type, false) ? !bound.isIntegral(true) : bound.isComplex()) return false;
+  return plans::holds(type, bound);
 }
 inline bool bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
                        const std::optional<at::Scalar>& max) {

@@ -28,6 +28,8 @@ def _names(text: str) -> tuple[str, ...]:
     for name in names:
         if not _NAME.match(name):
             raise _InvalidError(f"{name[:_LONGEST]!r} is not a name")
+    if not names:
+        raise _InvalidError("it names nothing")
     return tuple(dict.fromkeys(names))
 
 

@@ -23,6 +23,7 @@ from dl_core.descriptors import checked
 from dl_core.entry_points import Declared, declared
 from dl_core.errors import UntrustedError, said_by
 from dl_core.import_path import TrustedPath
+from dl_core.module_trust import why_module_untrusted
 
 Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
 
@@ -203,6 +204,8 @@ class PluginManager:
         return None
 
     def _register(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
+        if reason := why_module_untrusted(entry.module):
+            raise UntrustedError(f"{entry.module} is not imported: {reason}")
         self._pluggy.register(entry.load(), record.name)
         unknown = sorted(self._unknown_hooks(record))
         if unknown:

@@ -197,12 +197,8 @@ inline dl_status_t* memory_allocate(dl_vendor_t* self, int32_t device, uint64_t 
     return status;
   if (found == nullptr)
     return defect(format("it reports success without memory (%" PRIu64 " bytes)", bytes));
+  // Not freed: an address that is wrong may not be one that can be.
   if (reinterpret_cast<uintptr_t>(found) % kAlignment != 0) {
-    const auto* theirs = &Vendor::of(self).theirs();
-    if (theirs->memory_free != nullptr) {
-      dl_status_t* status = Slot<&dl_vendor_table_t::memory_free>::call(self, device, found);
-      if (status != nullptr) status->release(status);
-    }
     return defect(format("its memory at %p is not aligned to 64 bytes", found));
   }
   *memory = found;

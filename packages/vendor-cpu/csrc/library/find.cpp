@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -65,12 +67,22 @@ std::vector<std::string> system_folders(const std::string& own) {
 
 }  // namespace
 
+const char* why_not_loaded(const char* path) {
+  // A bare name would be searched for, a relative one is the current folder's.
+  if (path[0] != '/') return "is no absolute path";
+  struct stat found{};
+  // Opening a pipe would wait for somebody to write to it.
+  if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) || access(path, R_OK) != 0)
+    return "is no file that can be read";
+  if (!Installation(parent(own_path())).trusts(path)) return "lies where others can write";
+  return nullptr;
+}
+
 void* open_library(const char* variable, const Places& places, const char* soname) {
   const char* chosen = std::getenv(variable);
   if (chosen != nullptr && std::strcmp(chosen, "off") == 0) return nullptr;
-  // A bare name would be searched for, a relative one is the current folder's.
   if (chosen != nullptr && chosen[0] != '\0')
-    return chosen[0] == '/' ? dlopen(chosen, kFlags) : nullptr;
+    return why_not_loaded(chosen) == nullptr ? dlopen(chosen, kFlags) : nullptr;
   const std::string own = own_path();
   const Installation installation(parent(own));
   const auto open = [&](const std::string& path) -> void* {

@@ -18,6 +18,9 @@ struct Places {
 // has an absolute path that dl/trust.hpp trusts; never is it looked for in the current folder.
 void* open_library(const char* variable, const Places& places, const char* soname);
 
+// What keeps a path that a user names from being loaded, as the end of a sentence; NULL if nothing.
+const char* why_not_loaded(const char* path);
+
 }  // namespace dl::cpu
 
 #endif  // DL_CPU_LIBRARY_FIND_H_

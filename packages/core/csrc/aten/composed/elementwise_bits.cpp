@@ -13,12 +13,14 @@
 namespace dl::core::composed {
 namespace {
 
-// a | b and a & b differ in the bits that are wanted. Torch's CPU does not subtract wide unsigned
-// numbers.
+// a | b and a & b differ in the bits that are wanted. Nobody subtracts wide unsigned numbers.
 Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
   if (a.scalar_type() == at::kBool) return a.ne(b);
-  if (c10::isBarebonesUnsignedType(a.scalar_type()))
-    return a.bitwise_or(b).bitwise_and_(a.bitwise_and(b).bitwise_not_());
+  const at::ScalarType type = a.scalar_type();
+  if (c10::isBarebonesUnsignedType(type)) {
+    const auto as = type == at::kUInt16 ? at::kShort : type == at::kUInt32 ? at::kInt : at::kLong;
+    return bitwise_xor(a.view(as), b.view(as)).view(type);
+  }
   return a.bitwise_or(b).sub_(a.bitwise_and(b));
 }
 
