@@ -23,14 +23,13 @@ GROWING: dict[str, Callable[[str], object]] = {
 @pytest.mark.parametrize("device", ["cpu", "dl"])
 @pytest.mark.parametrize("grow", GROWING.values(), ids=GROWING)
 def test_such_sizes_are_refused(grow: Callable[[str], object], device: str) -> None:
-    with pytest.raises(RuntimeError, match=r"overflowed"):
+    with pytest.raises(RuntimeError, match="overflow"):
         grow(device)
 
 
-@pytest.mark.parametrize("device", ["cpu", "dl"])
-def test_negative_sizes_are_refused(device: str) -> None:
+def test_negative_sizes_are_refused() -> None:
     with pytest.raises(RuntimeError, match="negative dimension -2"):
-        torch.empty(3, device=device).resize_(-2, 3)
+        torch.empty(3, device="dl").resize_(-2, 3)
 
 
 def test_a_tensor_without_elements_takes_any_shape() -> None:
