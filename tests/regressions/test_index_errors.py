@@ -100,6 +100,7 @@ def test_last_index_is_in_range(name: str) -> None:
     torch.testing.assert_close(got.cpu(), want)
 
 
+@pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("index", [-3, 2**40])
 def test_a_gradients_index_is_refused_by_the_vendor(index: int) -> None:
     """Torch's CPU kernel, which words other refusals, would write to memory that is not its own."""
