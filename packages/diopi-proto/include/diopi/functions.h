@@ -30,7 +30,9 @@ DIOPI_API const char* diopiGetImplVersion(void);
 /** Why the last operator on this thread failed; valid until the thread's next call. */
 DIOPI_API const char* diopiGetLastErrorString(void);
 
-/* activation: Activation functions and their gradients; softmax. */
+/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
+ * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
+ * gradients; leaky_relu fused with a bias. */
 
 /** `out` = max(`input`, 0), element by element. NaN stays NaN. `out` has the shape of `input`.
  *  @param[out] out dtype like input; may share memory with input
@@ -111,23 +113,6 @@ DIOPI_API diopiError_t diopiThresholdBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t input,
                                               const diopiScalar_t* threshold);
 
-/** `out` = `input` · Φ(`input`), Φ the distribution function of the standard normal: exact through
- *  erf for "none", by the tanh formula 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))) for "tanh".
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype float
- *  @param[in] approximate one of "none", "tanh" */
-DIOPI_API diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, const char* approximate);
-
-/** Gradient of diopiGelu with the same `approximate`. All tensors have one shape.
- *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] approximate one of "none", "tanh" */
-DIOPI_API diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                         diopiConstTensorHandle_t grad_output,
-                                         diopiConstTensorHandle_t input, const char* approximate);
-
 /** `out` = `input` where `input` > 0, else `negative_slope` · `input`.
  *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype float */
@@ -153,6 +138,26 @@ DIOPI_API diopiError_t diopiLeakyReluBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t input,
                                               const diopiScalar_t* negative_slope,
                                               bool input_is_result);
+
+/* activation_smooth: Activation functions built on exponentials - sigmoid, tanh, silu, gelu,
+ * elu, softplus, mish, logsigmoid - and their gradients. */
+
+/** `out` = `input` · Φ(`input`), Φ the distribution function of the standard normal: exact through
+ *  erf for "none", by the tanh formula 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))) for "tanh".
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float
+ *  @param[in] approximate one of "none", "tanh" */
+DIOPI_API diopiError_t diopiGelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, const char* approximate);
+
+/** Gradient of diopiGelu with the same `approximate`. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] approximate one of "none", "tanh" */
+DIOPI_API diopiError_t diopiGeluBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output,
+                                         diopiConstTensorHandle_t input, const char* approximate);
 
 /** `out` = tanh(`input`), element by element.
  *  @param[out] out dtype float of input; may share memory with input
@@ -212,44 +217,130 @@ DIOPI_API diopiError_t diopiSiluBackward(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t grad_output,
                                          diopiConstTensorHandle_t input);
 
-/** Softmax along `dim`, which may be negative: exponentials of `input` minus the maximum along
- *  `dim`, divided by their sum. `out` has the shape of `input`. The computation runs in the dtype
- *  of `out`, which may be float32 for a half-precision `input`.
- *  @param[out] out any dtype of float; may share memory with input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, int64_t dim);
+/* advanced_index: Reading and writing at the positions that tensors of indices give: index and
+ * index_put. */
 
-/** `grad_input` = `output` · (`grad_output` - Σ `grad_output` · `output`), the sum along `dim`,
- *  where `output` is the result of diopiSoftmax. All tensors have one shape.
- *  @param[out] grad_input any dtype of float; may share memory with grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] output dtype like grad_output */
-DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx,
-                                            diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t output, int64_t dim);
+/** Picks elements of `input` as `input[indices]` does. `indices` holds one entry per leading
+ *  dimension of `input`: a position tensor (int64, negative counts from the end), a bool or uint8
+ *  mask, or NULL for the whole dimension. Positions broadcast together.
+ *  @param[out] out dtype like input; handle stored by the operator, owned by the context
+ *  @param[in] input dtype all
+ *  @param[in] indices dtype int64, bool, uint8; array of nums; entries may be NULL */
+DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t* indices,
+                                  int64_t nums);
 
-/** `input` minus the logarithm of the sum of its exponentials along `dim`, computed so that it does
- *  not overflow. `out` has the shape of `input`; the computation runs in its dtype, which may be
- *  float32 for a half-precision `input`.
- *  @param[out] out any dtype of float; may share memory with input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input, int64_t dim);
+/** Gradient of diopiIndex: adds `grad_output` to a zero tensor at the indexed places.
+ *  `zeros_like_input` has the shape of the forward input and holds zeros on entry; it may be used
+ *  as the accumulator.
+ *  @param[out] grad_input dtype like zeros_like_input
+ *  @param[inout] zeros_like_input dtype float, complex
+ *  @param[in] indices dtype int64, bool, uint8; array of nums; entries may be NULL
+ *  @param[in] grad_output dtype like zeros_like_input */
+DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                          diopiTensorHandle_t zeros_like_input,
+                                          diopiConstTensorHandle_t* indices, int64_t nums,
+                                          diopiConstTensorHandle_t grad_output);
 
-/** `grad_input` = `grad_output` - exp(`output`) · Σ `grad_output`, the sum along `dim`, where
- *  `output` is the result of diopiLogSoftmax. All tensors have one shape.
- *  @param[out] grad_input any dtype of float; may share memory with grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] output dtype like grad_output */
-DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx,
-                                               diopiTensorHandle_t grad_input,
-                                               diopiConstTensorHandle_t grad_output,
-                                               diopiConstTensorHandle_t output, int64_t dim);
+/** `out` = `input` with the indexed places replaced by `values`, or increased by them with
+ *  `accumulate`. `indices` is as in diopiIndex; `values` broadcasts to the indexed shape. Without
+ *  it, which of several writes to one place wins is undefined.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] values dtype like input
+ *  @param[in] indices dtype int64, bool, uint8; array of indices_counts; entries may be NULL */
+DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input,
+                                     diopiConstTensorHandle_t values,
+                                     diopiConstTensorHandle_t* indices, int64_t indices_counts,
+                                     bool accumulate);
 
-/* binary: Element-by-element functions of two or more operands. Tensors broadcast to the shape
- * of `out`. */
+/** As diopiIndexPut, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] values dtype like input
+ *  @param[in] indices dtype int64, bool, uint8; array of indices_counts; entries may be NULL */
+DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                        diopiConstTensorHandle_t values,
+                                        diopiConstTensorHandle_t* indices, int64_t indices_counts,
+                                        bool accumulate);
+
+/* any_all: Whether any element is true, and whether all are. */
+
+/** True if one element is not 0, along `*dim`, or of all elements. The dimension is removed from
+ *  `out`, or 1 in its place.
+ *  @param[out] out dtype bool, uint8
+ *  @param[in] input dtype all
+ *  @param[in] dim may be NULL; NULL: all elements */
+DIOPI_API diopiError_t diopiAny(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, const int64_t* dim);
+
+/** True if no element is 0, along `*dim`, or of all elements. The dimension is removed from `out`,
+ *  or 1 in its place.
+ *  @param[out] out dtype bool, uint8
+ *  @param[in] input dtype all
+ *  @param[in] dim may be NULL; NULL: all elements */
+DIOPI_API diopiError_t diopiAll(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, const int64_t* dim);
+
+/* arange: Sequences and grids: arange, linspace, meshgrid. */
+
+/** `start`, `start` + `step`, … up to but without `end`; `out` has one dimension of that length.
+ *  @param[out] out dtype real */
+DIOPI_API diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   const diopiScalar_t* start, const diopiScalar_t* end,
+                                   const diopiScalar_t* step);
+
+/** `steps` evenly spaced numbers from `start` to `end`, both included; `out` has one dimension.
+ *  @param[out] out dtype real */
+DIOPI_API diopiError_t diopiLinspace(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     const diopiScalar_t* start, const diopiScalar_t* end,
+                                     int64_t steps);
+
+/** `outs`[i] = the one-dimensional `inputs`[i] broadcast along dimension i of a grid whose shape is
+ *  the lengths of all inputs.
+ *  @param[out] outs dtype like inputs; array of inputsNum
+ *  @param[in] inputs dtype all; array of inputsNum */
+DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                     diopiConstTensorHandle_t* inputs, int64_t inputsNum);
+
+/* argmax: Extrema along a dimension with their positions. */
+
+/** The largest element along `dim` and its position. NaN wins; among equals any position may be
+ *  given. Both outputs have the dimension removed, or 1 in its place.
+ *  @param[out] max dtype like input
+ *  @param[out] max_indices dtype int64
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max,
+                                diopiTensorHandle_t max_indices, diopiConstTensorHandle_t input,
+                                int64_t dim);
+
+/** The smallest element along `dim` and its position. NaN wins; among equals any position may be
+ *  given. Both outputs have the dimension removed, or 1 in its place.
+ *  @param[out] min dtype like input
+ *  @param[out] min_indices dtype int64
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiMin(diopiContextHandle_t ctx, diopiTensorHandle_t min,
+                                diopiTensorHandle_t min_indices, diopiConstTensorHandle_t input,
+                                int64_t dim);
+
+/** Position of the largest element along `*dim`; NaN wins, the first of equals.
+ *  @param[out] out dtype int64
+ *  @param[in] input dtype real
+ *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
+DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const int64_t* dim,
+                                   bool keepdim);
+
+/** Position of the smallest element along `*dim`; NaN wins, the first of equals.
+ *  @param[out] out dtype int64
+ *  @param[in] input dtype real
+ *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
+DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const int64_t* dim,
+                                   bool keepdim);
+
+/* arithmetic: Sums, differences, products, and the larger and smaller of two. Tensors broadcast
+ * to the shape of `out`. */
 
 /** `out` = `input` + `alpha` · `other`, computed in the dtype of `out`. Integers wrap.
  *  @param[out] out dtype promote input other; may share memory with input, other
@@ -333,62 +424,6 @@ DIOPI_API diopiError_t diopiMulScalar(diopiContextHandle_t ctx, diopiTensorHandl
 DIOPI_API diopiError_t diopiMulInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                          const diopiScalar_t* other);
 
-/** `out` = `input` / `other`. With RoundModeNone the true quotient: integer and bool operands give
- *  float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded and has the promoted
- *  dtype; an integer `other` of 0 is undefined.
- *  @param[out] out any dtype; may share memory with input, other
- *  @param[in] input any dtype
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, diopiConstTensorHandle_t other,
-                                diopiRoundMode_t rounding_mode);
-
-/** As diopiDiv, in place: the result overwrites `input`. `input` must be floating-point or complex
- *  unless the mode rounds; `other` broadcasts to its shape.
- *  @param[inout] input dtype all
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                   diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode);
-
-/** `out` = `input` / `other` with a scalar `other`. With RoundModeNone the true quotient: integer
- *  and bool operands give float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded
- *  and has the promoted dtype; an integer `other` of 0 is undefined.
- *  @param[out] out any dtype; may share memory with input
- *  @param[in] input any dtype */
-DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, const diopiScalar_t* other,
-                                      diopiRoundMode_t rounding_mode);
-
-/** As diopiDivScalar, in place: the result overwrites `input`. `input` must be floating-point or
- *  complex unless the mode rounds.
- *  @param[inout] input dtype all */
-DIOPI_API diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                         const diopiScalar_t* other,
-                                         diopiRoundMode_t rounding_mode);
-
-/** `out` = `input` - floor(`input` / `other`) · `other`: the result has the sign of `other`. NaN
- *  where a floating-point `other` is 0.
- *  @param[out] out dtype promote input other; may share memory with input, other
- *  @param[in] input any dtype of real
- *  @param[in] other any dtype of real */
-DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t other);
-
-/** As diopiRemainderTensor with a scalar `other`.
- *  @param[out] out dtype promote input other; may share memory with input
- *  @param[in] input any dtype of real */
-DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input,
-                                            const diopiScalar_t* other);
-
-/** As diopiRemainderTensor with a scalar `input`: the remainder of one number by each element of
- *  `other`.
- *  @param[out] out dtype promote other input; may share memory with other
- *  @param[in] other any dtype of real */
-DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      const diopiScalar_t* input, diopiConstTensorHandle_t other);
-
 /** `out` = the larger of `input` and `other`; NaN if either is NaN.
  *  @param[out] out dtype promote input other; may share memory with input, other
  *  @param[in] input any dtype of real, bool
@@ -403,98 +438,381 @@ DIOPI_API diopiError_t diopiMaximum(diopiContextHandle_t ctx, diopiTensorHandle_
 DIOPI_API diopiError_t diopiMinimum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
-/** `out` = `input` to the power of the scalar `exponent`. Integer bases take non-negative integer
- *  exponents only and wrap.
- *  @param[out] out dtype promote input exponent; may share memory with input
- *  @param[in] input any dtype of number */
-DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, const diopiScalar_t* exponent);
+/* avg_pooling: Average pooling over one to three dimensions, by windows or to a size, and its
+ * gradient. A batch-less input is allowed everywhere. */
 
-/** As diopiPow, in place: the result overwrites `input`. The result is converted to the dtype of
- *  `input`.
- *  @param[inout] input dtype number */
-DIOPI_API diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                   const diopiScalar_t* exponent);
+/** Mean of each window: `input` [N, C, L]. Size lists have one entry; an absent `stride` is the
+ *  kernel size. `count_include_pad` counts padding cells as zeros in the divisor; `ceil_mode`
+ *  rounds the output size up, with windows that never start beyond the padding.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad);
 
-/** `out` = the scalar `input` to the power of each element of `exponent`. Integer bases take
- *  non-negative integer exponents only and wrap.
- *  @param[out] out dtype promote exponent input; may share memory with exponent
- *  @param[in] exponent any dtype of number */
-DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      const diopiScalar_t* input,
-                                      diopiConstTensorHandle_t exponent);
+/** Gradient of diopiAvgPool1d: spreads each element of `grad_output` evenly over its window.
+ *  `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, bool ceil_mode,
+                                              bool count_include_pad);
 
-/** `out` = `input` to the power of `exponent`. Integer bases take non-negative integer exponents
- *  only and wrap.
- *  @param[out] out dtype promote input exponent; may share memory with input, exponent
- *  @param[in] input any dtype of number
- *  @param[in] exponent any dtype of number */
-DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+/** Mean of windows chosen as in diopiAdaptiveMaxPool1d; `out` is [N, C, `output_size`].
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveAvgPool1d. `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input);
+
+/** Mean of each window: `input` [N, C, H, W]. Size lists have two entries, or one for both; an
+ *  absent `stride` is the kernel size. `count_include_pad` counts padding cells as zeros in the
+ *  divisor; `ceil_mode` rounds the output size up, with windows that never start beyond the
+ *  padding.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] stride may be absent
+ *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
+DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad, const int64_t* divisor_override);
+
+/** Gradient of diopiAvgPool2d: spreads each element of `grad_output` evenly over its window.
+ *  `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent
+ *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
+DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, bool ceil_mode,
+                                              bool count_include_pad,
+                                              const int64_t* divisor_override);
+
+/** Mean of windows chosen as in diopiAdaptiveMaxPool2d; `out` is [N, C, `output_size`].
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveAvgPool2d. `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input);
+
+/** Mean of each window: `input` [N, C, D, H, W]. Size lists have three entries, or one for all; an
+ *  absent `stride` is the kernel size. `count_include_pad` counts padding cells as zeros in the
+ *  divisor; `ceil_mode` rounds the output size up, with windows that never start beyond the
+ *  padding.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] stride may be absent
+ *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
+DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
+                                      bool count_include_pad, const int64_t* divisor_override);
+
+/** Gradient of diopiAvgPool3d: spreads each element of `grad_output` evenly over its window.
+ *  `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent
+ *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
+DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, bool ceil_mode,
+                                              bool count_include_pad,
+                                              const int64_t* divisor_override);
+
+/** Mean of windows chosen as in diopiAdaptiveMaxPool3d; `out` is [N, C, `output_size`].
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveAvgPool3d. `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input);
+
+/* batch_norm: Batch normalization and its gradient. */
+
+/** Normalizes each channel of `input` [N, C, …] over all other dimensions. In training it uses the
+ *  statistics of the batch, stores them in `save_mean` and `save_invstd` [C] and moves the running
+ *  ones: running = (1 - `momentum`) · running + `momentum` · batch, with the unbiased variance.
+ *  Otherwise it uses the running statistics and leaves the saved ones alone.
+ *  @param[out] out dtype like input
+ *  @param[out] save_mean dtype accumulate input; may be NULL; [C]; required in training
+ *  @param[out] save_invstd dtype accumulate input; may be NULL; [C], reciprocal standard deviation;
+ *      required in training
+ *  @param[in] input dtype float
+ *  @param[in] weight dtype accumulate input; may be NULL; [C], 1 if absent
+ *  @param[in] bias dtype accumulate input; may be NULL; [C], 0 if absent
+ *  @param[inout] running_mean dtype accumulate input; may be NULL; [C]; required unless training
+ *  @param[inout] running_var dtype accumulate input; may be NULL; [C]; required unless training */
+DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiTensorHandle_t save_mean,
+                                      diopiTensorHandle_t save_invstd,
                                       diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t exponent);
+                                      diopiConstTensorHandle_t weight,
+                                      diopiConstTensorHandle_t bias,
+                                      diopiTensorHandle_t running_mean,
+                                      diopiTensorHandle_t running_var, bool training,
+                                      double momentum, double eps);
 
-/** As diopiPowTensor, in place: the result overwrites `input`, to whose shape `exponent` broadcasts
- *  and to whose dtype it is converted.
- *  @param[inout] input dtype number
- *  @param[in] exponent any dtype of number */
-DIOPI_API diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                         diopiConstTensorHandle_t exponent);
+/** Gradients of diopiBatchNorm. In training the saved statistics of the forward pass are used,
+ *  otherwise the running ones. Each output that is not NULL is written.
+ *  @param[out] grad_input dtype like grad_output; may be NULL
+ *  @param[out] grad_weight dtype accumulate input; may be NULL
+ *  @param[out] grad_bias dtype accumulate input; may be NULL
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] weight dtype accumulate input; may be NULL
+ *  @param[in] running_mean dtype accumulate input; may be NULL
+ *  @param[in] running_var dtype accumulate input; may be NULL
+ *  @param[in] save_mean dtype accumulate input; may be NULL
+ *  @param[in] save_invstd dtype accumulate input; may be NULL */
+DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiTensorHandle_t grad_weight,
+                                              diopiTensorHandle_t grad_bias,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t weight,
+                                              diopiConstTensorHandle_t running_mean,
+                                              diopiConstTensorHandle_t running_var,
+                                              diopiConstTensorHandle_t save_mean,
+                                              diopiConstTensorHandle_t save_invstd, bool training,
+                                              double eps);
 
-/** `out` = `input` + `value` · `tensor1` · `tensor2`.
- *  @param[out] out dtype like input; may share memory with input, tensor1, tensor2
- *  @param[in] input dtype number
- *  @param[in] tensor1 dtype like input
- *  @param[in] tensor2 dtype like input */
-DIOPI_API diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t tensor1,
-                                    diopiConstTensorHandle_t tensor2, const diopiScalar_t* value);
+/* bernoulli: True or false with a probability: bernoulli and dropout. Draws from Philox with the
+ * seed and offset of the generator, and advances the offset. docs/random.md says which element
+ * takes which part of the stream, and what becomes of it. */
 
-/** As diopiAddcmul, in place: the result overwrites `input`.
- *  @param[inout] input dtype number
- *  @param[in] tensor1 dtype like input
- *  @param[in] tensor2 dtype like input */
-DIOPI_API diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                       diopiConstTensorHandle_t tensor1,
-                                       diopiConstTensorHandle_t tensor2,
-                                       const diopiScalar_t* value);
+/** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` tells
+ *  which were kept. Otherwise `out` = `input`, and `mask` and the generator are not touched.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[out] mask dtype bool, uint8; broadcast to `input`: where it has size 1, one draw serves
+ *      the whole slice
+ *  @param[in] input dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiTensorHandle_t mask, diopiConstTensorHandle_t input,
+                                    double p, bool train, diopiGeneratorHandle_t generator);
 
-/** `out` = `input` + `value` · `tensor1` / `tensor2`.
- *  @param[out] out dtype like input; may share memory with input, tensor1, tensor2
- *  @param[in] input dtype float, complex
- *  @param[in] tensor1 dtype like input
- *  @param[in] tensor2 dtype like input */
-DIOPI_API diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input,
-                                    diopiConstTensorHandle_t tensor1,
-                                    diopiConstTensorHandle_t tensor2, const diopiScalar_t* value);
+/** As diopiDropout, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float
+ *  @param[out] mask dtype bool, uint8
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                       diopiTensorHandle_t mask, double p, bool train,
+                                       diopiGeneratorHandle_t generator);
 
-/** As diopiAddcdiv, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex
- *  @param[in] tensor1 dtype like input
- *  @param[in] tensor2 dtype like input */
-DIOPI_API diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                       diopiConstTensorHandle_t tensor1,
-                                       diopiConstTensorHandle_t tensor2,
-                                       const diopiScalar_t* value);
+/** `out` = 1 with the probability given by the matching element of `input`, else 0.
+ *  @param[out] out any dtype
+ *  @param[in] input dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input,
+                                      diopiGeneratorHandle_t generator);
 
-/** `out` = `input` + `weight` · (`end` - `input`), from the nearer end, so that a weight of 1 gives
- *  `end` exactly.
- *  @param[out] out dtype like input; may share memory with input, end, weight
- *  @param[in] input dtype float, complex
- *  @param[in] end dtype like input
- *  @param[in] weight dtype like input */
-DIOPI_API diopiError_t diopiLerpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
-                                       diopiConstTensorHandle_t weight);
+/** As diopiBernoulli, in place: each probability in `inout` is replaced by its draw.
+ *  @param[inout] inout dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                                         diopiGeneratorHandle_t generator);
 
-/** As diopiLerpTensor with a scalar `weight`.
- *  @param[out] out dtype like input; may share memory with input, end
- *  @param[in] input dtype float, complex
- *  @param[in] end dtype like input */
-DIOPI_API diopiError_t diopiLerpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
-                                       const diopiScalar_t* weight);
+/** Fills `out` with 1 with probability `p`, else 0.
+ *  @param[out] out dtype all
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            double p, diopiGeneratorHandle_t generator);
+
+/* binary_cross_entropy: Binary cross-entropy of probabilities and of logits, and their
+ * gradients. With ReductionNone `out` has the shape of the losses, otherwise it has one element. */
+
+/** Binary cross entropy of logits, computed so that it does not overflow, combined by `reduction`.
+ *  `weight` and `pos_weight`, the weight of positives, broadcast to `input`.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target dtype like input
+ *  @param[in] weight dtype like input; may be NULL
+ *  @param[in] pos_weight dtype like input; may be NULL */
+DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input,
+                                          diopiConstTensorHandle_t target,
+                                          diopiConstTensorHandle_t weight,
+                                          diopiConstTensorHandle_t pos_weight,
+                                          diopiReduction_t reduction);
+
+/** Gradient of diopiBCEWithLogits with respect to `input`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype like grad_output
+ *  @param[in] weight dtype like grad_output; may be NULL
+ *  @param[in] pos_weight dtype like grad_output; may be NULL */
+DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx,
+                                                  diopiTensorHandle_t grad_input,
+                                                  diopiConstTensorHandle_t grad_output,
+                                                  diopiConstTensorHandle_t input,
+                                                  diopiConstTensorHandle_t target,
+                                                  diopiConstTensorHandle_t weight,
+                                                  diopiConstTensorHandle_t pos_weight,
+                                                  diopiReduction_t reduction);
+
+/** Binary cross entropy of probabilities in [0, 1], combined by `reduction`. Logarithms are limited
+ *  to at least -100. `weight` broadcasts to `input`.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target dtype like input
+ *  @param[in] weight dtype like input; may be NULL */
+DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                                    diopiConstTensorHandle_t weight, diopiReduction_t reduction);
+
+/** Gradient of diopiBCELoss with respect to `input`; the divisor `input` · (1 - `input`) is at
+ *  least 1e-12.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype like grad_output
+ *  @param[in] weight dtype like grad_output; may be NULL */
+DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t target,
+                                            diopiConstTensorHandle_t weight,
+                                            diopiReduction_t reduction);
+
+/* bitwise: Bitwise and, or, not. Tensors broadcast to the shape of `out`. */
+
+/** `out` = the bitwise and of `input` and `other`.
+ *  @param[out] out dtype promote input other; may share memory with input, other
+ *  @param[in] input any dtype of integer, bool
+ *  @param[in] other any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input,
+                                       diopiConstTensorHandle_t other);
+
+/** As diopiBitwiseAnd, in place: the result overwrites `input`.
+ *  @param[inout] input dtype integer, bool
+ *  @param[in] other any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                          diopiConstTensorHandle_t other);
+
+/** `out` = the bitwise and of `input` and the scalar `other`.
+ *  @param[out] out dtype promote input other; may share memory with input
+ *  @param[in] input any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseAndScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t input,
+                                             const diopiScalar_t* other);
+
+/** As diopiBitwiseAndScalar, in place: the result overwrites `input`.
+ *  @param[inout] input dtype integer, bool */
+DIOPI_API diopiError_t diopiBitwiseAndInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                                const diopiScalar_t* other);
+
+/** `out` = the bitwise or of `input` and `other`.
+ *  @param[out] out dtype promote input other; may share memory with input, other
+ *  @param[in] input any dtype of integer, bool
+ *  @param[in] other any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseOr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t other);
+
+/** As diopiBitwiseOr, in place: the result overwrites `input`.
+ *  @param[inout] input dtype integer, bool
+ *  @param[in] other any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         diopiConstTensorHandle_t other);
+
+/** `out` = the bitwise or of `input` and the scalar `other`.
+ *  @param[out] out dtype promote input other; may share memory with input
+ *  @param[in] input any dtype of integer, bool */
+DIOPI_API diopiError_t diopiBitwiseOrScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t input,
+                                            const diopiScalar_t* other);
+
+/** As diopiBitwiseOrScalar, in place: the result overwrites `input`.
+ *  @param[inout] input dtype integer, bool */
+DIOPI_API diopiError_t diopiBitwiseOrInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                               const diopiScalar_t* other);
+
+/** `out` = `input` with all bits inverted; for bool the logical negation.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype integer, bool */
+DIOPI_API diopiError_t diopiBitwiseNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input);
+
+/** As diopiBitwiseNot, in place: the result overwrites `input`.
+ *  @param[inout] input dtype integer, bool */
+DIOPI_API diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* cdist: Distances between all pairs of rows, and their gradient. */
+
+/** `out`[…, i, j] = the `p`-norm of row i of `input1` […, m, k] minus row j of `input2` […, n, k].
+ *  Leading dimensions broadcast.
+ *  @param[out] out dtype like input1
+ *  @param[in] input1 dtype float32, float64
+ *  @param[in] input2 dtype like input1
+ *  @param[in] compute_mode may be NULL; for p = 2: 1 through a matrix product, 2 never, 0 or NULL
+ *      as the vendor likes */
+DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input1, diopiConstTensorHandle_t input2,
+                                  double p, const int64_t* compute_mode);
+
+/** Gradient of diopiCdist with respect to `input1`, from its result `cdist`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float32, float64
+ *  @param[in] input1 dtype like grad_output
+ *  @param[in] input2 dtype like grad_output
+ *  @param[in] cdist dtype like grad_output */
+DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                          diopiConstTensorHandle_t grad_output,
+                                          diopiConstTensorHandle_t input1,
+                                          diopiConstTensorHandle_t input2, double p,
+                                          diopiConstTensorHandle_t cdist);
+
+/* clamp: Bringing elements between bounds. Tensors broadcast to the shape of `out`. */
 
 /** `out` = `input` limited to [`min`, `max`]. NaN in `input` stays NaN; where the lower bound is
  *  above the upper, the result is the upper. An absent bound does not limit, but one must be there.
@@ -581,113 +899,8 @@ DIOPI_API diopiError_t diopiClampMin(diopiContextHandle_t ctx, diopiTensorHandle
 DIOPI_API diopiError_t diopiClampMinInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                         diopiConstTensorHandle_t min);
 
-/** `out` = true where both `input` and `other` are not 0.
- *  @param[out] out dtype bool; may share memory with input, other
- *  @param[in] input any dtype
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiLogicalAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input,
-                                       diopiConstTensorHandle_t other);
-
-/** As diopiLogicalAnd, in place: the result overwrites `input`. It is stored as 0 or 1 in the dtype
- *  of `input`.
- *  @param[inout] input dtype all
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiLogicalAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                          diopiConstTensorHandle_t other);
-
-/** `out` = true where `input` or `other` is not 0.
- *  @param[out] out dtype bool; may share memory with input, other
- *  @param[in] input any dtype
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiLogicalOr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t other);
-
-/** As diopiLogicalOr, in place: the result overwrites `input`. It is stored as 0 or 1 in the dtype
- *  of `input`.
- *  @param[inout] input dtype all
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiLogicalOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                         diopiConstTensorHandle_t other);
-
-/** `out` = the bitwise and of `input` and `other`.
- *  @param[out] out dtype promote input other; may share memory with input, other
- *  @param[in] input any dtype of integer, bool
- *  @param[in] other any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input,
-                                       diopiConstTensorHandle_t other);
-
-/** As diopiBitwiseAnd, in place: the result overwrites `input`.
- *  @param[inout] input dtype integer, bool
- *  @param[in] other any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                          diopiConstTensorHandle_t other);
-
-/** `out` = the bitwise and of `input` and the scalar `other`.
- *  @param[out] out dtype promote input other; may share memory with input
- *  @param[in] input any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseAndScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t input,
-                                             const diopiScalar_t* other);
-
-/** As diopiBitwiseAndScalar, in place: the result overwrites `input`.
- *  @param[inout] input dtype integer, bool */
-DIOPI_API diopiError_t diopiBitwiseAndInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                                const diopiScalar_t* other);
-
-/** `out` = the bitwise or of `input` and `other`.
- *  @param[out] out dtype promote input other; may share memory with input, other
- *  @param[in] input any dtype of integer, bool
- *  @param[in] other any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseOr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t other);
-
-/** As diopiBitwiseOr, in place: the result overwrites `input`.
- *  @param[inout] input dtype integer, bool
- *  @param[in] other any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                         diopiConstTensorHandle_t other);
-
-/** `out` = the bitwise or of `input` and the scalar `other`.
- *  @param[out] out dtype promote input other; may share memory with input
- *  @param[in] input any dtype of integer, bool */
-DIOPI_API diopiError_t diopiBitwiseOrScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input,
-                                            const diopiScalar_t* other);
-
-/** As diopiBitwiseOrScalar, in place: the result overwrites `input`.
- *  @param[inout] input dtype integer, bool */
-DIOPI_API diopiError_t diopiBitwiseOrInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                               const diopiScalar_t* other);
-
-/** `out` = `input` where `condition` is true, else `other`. All three broadcast.
- *  @param[out] out dtype promote input other; may share memory with input, other
- *  @param[in] condition dtype bool, uint8
- *  @param[in] input any dtype
- *  @param[in] other any dtype */
-DIOPI_API diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t condition,
-                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
-
-/** `out` = `abs` · (cos(`angle`) + i sin(`angle`)).
- *  @param[out] out dtype complex of abs
- *  @param[in] abs dtype float32, float64
- *  @param[in] angle dtype like abs */
-DIOPI_API diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t abs, diopiConstTensorHandle_t angle);
-
-/** `out` = `real` + i `imag`.
- *  @param[out] out dtype complex of real
- *  @param[in] real dtype float16, float32, float64
- *  @param[in] imag dtype like real */
-DIOPI_API diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t real, diopiConstTensorHandle_t imag);
-
-/* comparison: Comparisons. Tensors broadcast to the shape of `out`; operands are compared in
- * their promoted dtype. */
+/* comparison: Comparisons and the test for NaN. Tensors broadcast to the shape of `out`;
+ * operands are compared in their promoted dtype. */
 
 /** `out` = `input` = `other`. NaN equals nothing.
  *  @param[out] out dtype bool; may share memory with input, other
@@ -847,7 +1060,70 @@ DIOPI_API diopiError_t diopiLtInpScalar(diopiContextHandle_t ctx, diopiTensorHan
 DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out,
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
-/* convolution: Convolutions, transposed convolutions and the sliding windows behind them. */
+/** `out` = true where `input` is NaN, for complex dtypes where either part is; false everywhere for
+ *  integers.
+ *  @param[out] out dtype bool
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/* complex: Making complex numbers and taking them apart. */
+
+/** `out` = `abs` · (cos(`angle`) + i sin(`angle`)).
+ *  @param[out] out dtype complex of abs
+ *  @param[in] abs dtype float32, float64
+ *  @param[in] angle dtype like abs */
+DIOPI_API diopiError_t diopiPolar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t abs, diopiConstTensorHandle_t angle);
+
+/** `out` = `real` + i `imag`.
+ *  @param[out] out dtype complex of real
+ *  @param[in] real dtype float16, float32, float64
+ *  @param[in] imag dtype like real */
+DIOPI_API diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t real, diopiConstTensorHandle_t imag);
+
+/** `out` = the complex conjugate of `input`, computed, not flagged; real dtypes are copied.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** `out` = the real part of `input`, copied.
+ *  @param[out] out dtype real of input
+ *  @param[in] input dtype complex */
+DIOPI_API diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** `out` = the imaginary part of `input`, copied.
+ *  @param[out] out dtype real of input
+ *  @param[in] input dtype complex */
+DIOPI_API diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/* concat: Tensors joined and split along a dimension. `out` is a separate tensor, never a view. */
+
+/** Concatenates tensors along `dim`. Tensors of shape [0] are skipped.
+ *  @param[out] out dtype all
+ *  @param[in] tensors any dtype; array of num_inputs */
+DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t* tensors, int64_t num_inputs, int64_t dim);
+
+/** Joins tensors of one shape along a new dimension `dim` of `out`.
+ *  @param[out] out dtype all
+ *  @param[in] tensors any dtype; array of numTensors */
+DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t* tensors, int64_t numTensors,
+                                  int64_t dim);
+
+/** Cuts `input` along `dim` into pieces of the lengths `splitSizes`, copied to `outs`.
+ *  @param[out] outs dtype like input; array of num_outs
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                           int64_t num_outs, diopiConstTensorHandle_t input,
+                                           const diopiSize_t splitSizes, int64_t dim);
+
+/* convolution: Convolutions, transposed convolutions and their gradients. */
 
 /** Cross-correlation over two dimensions. `input` is [N, C, H, W], `weight` [K, C / `groups`, h,
  *  w], `out` [N, K, …]; a batch-less `input` is allowed. `stride`, `padding` and `dilation` have 2
@@ -985,147 +1261,153 @@ DIOPI_API diopiError_t diopiConvTranspose3dBackward(diopiContextHandle_t ctx,
                                                     diopiSize_t padding, diopiSize_t dilation,
                                                     diopiSize_t output_padding, int64_t groups);
 
-/** `out` = windows of `size` elements every `step` along `dim`, copied: the shape of `input` with
- *  that dimension replaced by the number of windows and a last dimension of `size` appended.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim, int64_t size,
-                                   int64_t step);
+/* copy: Copying, casting and expanding. `out` is a separate tensor, never a view. */
 
-/** Gradient of diopiUnfold: sums the windows back into a tensor of shape `input_sizes`; elements
- *  that no window covers become 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float, complex */
-DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiSize_t input_sizes, int64_t dim, int64_t size,
-                                           int64_t step);
+/** Copies `src` to `dest`, converting dtype and strides; `src` broadcasts. Mind the order of the
+ *  parameters. Both are on the device of `ctx`.
+ *  @param[in] src any dtype
+ *  @param[out] dest any dtype */
+DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src,
+                                    diopiTensorHandle_t dest);
 
-/** Windows of an image as columns: `input` [N, C, H, W] or [C, H, W] becomes `out` [N, C·kh·kw, L]
- *  with L windows, zeros beyond the edge. All size lists have two entries: height, width.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float, complex, bool */
-DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                   diopiSize_t dilation, diopiSize_t padding, diopiSize_t stride);
+/** `out` = `input` converted to the dtype of `out`: floating-point values are truncated to
+ *  integers, anything but 0 is true, complex numbers lose their imaginary part.
+ *  @param[out] out any dtype
+ *  @param[in] input any dtype */
+DIOPI_API diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input);
 
-/** Sums columns back into an image, the gradient of diopiIm2Col: `input` [N, C·kh·kw, L] or
- *  [C·kh·kw, L] becomes `out` [N, C, `output_size`].
- *  @param[out] out dtype like input
- *  @param[in] input dtype float, complex */
-DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t output_size,
-                                   diopiSize_t kernel_size, diopiSize_t dilation,
-                                   diopiSize_t padding, diopiSize_t stride);
-
-/* indexing: Reading and writing parts of a tensor by position or mask. */
-
-/** Picks elements of `input` as `input[indices]` does. `indices` holds one entry per leading
- *  dimension of `input`: a position tensor (int64, negative counts from the end), a bool or uint8
- *  mask, or NULL for the whole dimension. Positions broadcast together.
+/** A copy of `input` in the given memory format, stored in `*out`.
  *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype all
- *  @param[in] indices dtype int64, bool, uint8; array of nums; entries may be NULL */
-DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t* indices,
-                                  int64_t nums);
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                       diopiConstTensorHandle_t input,
+                                       diopiMemoryFormat_t memoryFormat);
 
-/** Gradient of diopiIndex: adds `grad_output` to a zero tensor at the indexed places.
- *  `zeros_like_input` has the shape of the forward input and holds zeros on entry; it may be used
- *  as the accumulator.
- *  @param[out] grad_input dtype like zeros_like_input
- *  @param[inout] zeros_like_input dtype float, complex
- *  @param[in] indices dtype int64, bool, uint8; array of nums; entries may be NULL
- *  @param[in] grad_output dtype like zeros_like_input */
-DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                          diopiTensorHandle_t zeros_like_input,
-                                          diopiConstTensorHandle_t* indices, int64_t nums,
-                                          diopiConstTensorHandle_t grad_output);
-
-/** `out` = the slices of `input` at the positions `index` (one dimension) along `dim`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] index dtype int32, int64 */
-DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                        diopiConstTensorHandle_t input, int64_t dim,
-                                        diopiConstTensorHandle_t index);
-
-/** Gradient of diopiIndexSelect: adds the slices of `grad` at their positions in a zero tensor of
- *  shape `input_sizes`.
- *  @param[out] grad_input dtype like grad
- *  @param[in] grad dtype float, complex
- *  @param[in] index dtype int32, int64 */
-DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t grad_input,
-                                                diopiConstTensorHandle_t grad,
-                                                diopiSize_t input_sizes, int64_t dim,
-                                                diopiConstTensorHandle_t index);
-
-/** `out` = the slice of `input` at position `index` along `dim`, that dimension removed.
+/** `out` = `input` broadcast to the shape of `out`, copied.
  *  @param[out] out dtype like input
  *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim, int64_t index);
+DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input);
 
-/** Gradient of diopiSelect: `grad_output` at position `index` along `dim` of a zero tensor of shape
- *  `input_sizes`.
+/* ctc_loss: Connectionist temporal classification, and its gradient. With ReductionNone `out`
+ * has the shape of the losses, otherwise it has one element. */
+
+/** Connectionist temporal classification. `log_probs` is [T, N, C], `targets` [N, S] or the
+ *  concatenated labels, the lengths are [N]. `neg_log_likelihood` [N] and `log_alpha` [N, T, 2S +
+ *  1] are kept for the gradient. ReductionMean divides each loss by its target length first.
+ *  `zero_infinity` turns infinite losses into 0.
+ *  @param[out] out dtype like log_probs
+ *  @param[out] neg_log_likelihood dtype like log_probs
+ *  @param[out] log_alpha dtype like log_probs
+ *  @param[in] log_probs dtype float32, float64
+ *  @param[in] targets dtype int32, int64
+ *  @param[in] input_lengths dtype int32, int64
+ *  @param[in] target_lengths dtype int32, int64 */
+DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiTensorHandle_t neg_log_likelihood,
+                                    diopiTensorHandle_t log_alpha,
+                                    diopiConstTensorHandle_t log_probs,
+                                    diopiConstTensorHandle_t targets,
+                                    diopiConstTensorHandle_t input_lengths,
+                                    diopiConstTensorHandle_t target_lengths, int64_t blank,
+                                    diopiReduction_t reduction, bool zero_infinity);
+
+/** Gradient of diopiCTCLoss with respect to `log_probs`, from what the forward pass kept.
+ *  @param[out] grad_input dtype like log_probs
+ *  @param[in] grad_output dtype like log_probs
+ *  @param[in] log_probs dtype float32, float64
+ *  @param[in] targets dtype int32, int64
+ *  @param[in] input_lengths dtype int32, int64
+ *  @param[in] target_lengths dtype int32, int64
+ *  @param[in] neg_log_likelihood dtype like log_probs
+ *  @param[in] log_alpha dtype like log_probs */
+DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t log_probs,
+                                            diopiConstTensorHandle_t targets,
+                                            diopiConstTensorHandle_t input_lengths,
+                                            diopiConstTensorHandle_t target_lengths,
+                                            diopiConstTensorHandle_t neg_log_likelihood,
+                                            diopiConstTensorHandle_t log_alpha, int64_t blank,
+                                            diopiReduction_t reduction, bool zero_infinity);
+
+/* cumulative: Cumulative sums along a dimension, and their gradient. */
+
+/** Running sum along `dim`: each element of `out` is the sum up to and including its position, in
+ *  the dtype of `out`.
+ *  @param[out] out any dtype of number; may share memory with input
+ *  @param[in] input any dtype of number */
+DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, int64_t dim);
+
+/** Gradient of diopiCumsum: the running sum of `grad_output` along `dim` from the end.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float, complex */
-DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiSize_t input_sizes, int64_t dim, int64_t index);
+DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output, int64_t dim);
 
-/** `out` = `input` with the slice at position `index` along `dim` replaced by `src`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] src dtype like input */
-DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input,
-                                          diopiConstTensorHandle_t src, int64_t dim, int64_t index);
+/* division: Quotients and remainders. Tensors broadcast to the shape of `out`. */
 
-/** `null_out` = the elements of `input` at positions `start`, `start` + `step`, … below `end` along
- *  `dim`, copied. Bounds are clamped as in Python; `step` is positive.
- *  @param[out] null_out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t null_out,
-                                  diopiConstTensorHandle_t input, int64_t dim, int64_t start,
-                                  int64_t end, int64_t step);
+/** `out` = `input` / `other`. With RoundModeNone the true quotient: integer and bool operands give
+ *  float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded and has the promoted
+ *  dtype; an integer `other` of 0 is undefined.
+ *  @param[out] out any dtype; may share memory with input, other
+ *  @param[in] input any dtype
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiDiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, diopiConstTensorHandle_t other,
+                                diopiRoundMode_t rounding_mode);
 
-/** Gradient of diopiSlice: `grad_output` at those positions of a zero tensor of shape
- *  `input_sizes`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float, complex */
-DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                          diopiConstTensorHandle_t grad_output,
-                                          diopiSize_t input_sizes, int64_t dim, int64_t start,
-                                          int64_t end, int64_t step);
+/** As diopiDiv, in place: the result overwrites `input`. `input` must be floating-point or complex
+ *  unless the mode rounds; `other` broadcasts to its shape.
+ *  @param[inout] input dtype all
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                   diopiConstTensorHandle_t other, diopiRoundMode_t rounding_mode);
 
-/** `out` = `input` with the positions that diopiSlice would read replaced by `src`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] src dtype like input */
-DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                         diopiConstTensorHandle_t input,
-                                         diopiConstTensorHandle_t src, int64_t dim, int64_t start,
-                                         int64_t end, int64_t step);
+/** `out` = `input` / `other` with a scalar `other`. With RoundModeNone the true quotient: integer
+ *  and bool operands give float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded
+ *  and has the promoted dtype; an integer `other` of 0 is undefined.
+ *  @param[out] out any dtype; may share memory with input
+ *  @param[in] input any dtype */
+DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, const diopiScalar_t* other,
+                                      diopiRoundMode_t rounding_mode);
 
-/** `out` = `input` with the elements where `mask` is true replaced by the next elements of
- *  `source`, in order. `mask` broadcasts.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] mask dtype bool
- *  @param[in] source dtype like input */
-DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input,
-                                          diopiConstTensorHandle_t mask,
-                                          diopiConstTensorHandle_t source);
+/** As diopiDivScalar, in place: the result overwrites `input`. `input` must be floating-point or
+ *  complex unless the mode rounds.
+ *  @param[inout] input dtype all */
+DIOPI_API diopiError_t diopiDivInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         const diopiScalar_t* other,
+                                         diopiRoundMode_t rounding_mode);
 
-/** The positions of the elements that are not 0: `*out` is [count, dimensions], in row-major order.
- *  @param[out] out dtype int64; handle stored by the operator, owned by the context
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                    diopiConstTensorHandle_t input);
+/** `out` = `input` - floor(`input` / `other`) · `other`: the result has the sign of `other`. NaN
+ *  where a floating-point `other` is 0.
+ *  @param[out] out dtype promote input other; may share memory with input, other
+ *  @param[in] input any dtype of real
+ *  @param[in] other any dtype of real */
+DIOPI_API diopiError_t diopiRemainderTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t other);
+
+/** As diopiRemainderTensor with a scalar `other`.
+ *  @param[out] out dtype promote input other; may share memory with input
+ *  @param[in] input any dtype of real */
+DIOPI_API diopiError_t diopiRemainderScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t input,
+                                            const diopiScalar_t* other);
+
+/** As diopiRemainderTensor with a scalar `input`: the remainder of one number by each element of
+ *  `other`.
+ *  @param[out] out dtype promote other input; may share memory with other
+ *  @param[in] other any dtype of real */
+DIOPI_API diopiError_t diopiRemainder(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      const diopiScalar_t* input, diopiConstTensorHandle_t other);
+
+/* embedding: Rows of a table by index, the gradient of the table, and its rows brought to a
+ * norm. */
 
 /** `out` = the rows of `weight` [V, E] at `indices`; its shape is that of `indices` with E
  *  appended. The other parameters matter to the gradient only.
@@ -1158,67 +1440,330 @@ DIOPI_API diopiError_t diopiEmbeddingRenorm_(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t indices, double max_norm,
                                              double norm_type);
 
-/** `out` = `input` with a last dimension of `num_classes` appended: 1 at the value, 0 elsewhere. -1
- *  stands for one more than the largest value.
- *  @param[out] out dtype int64
- *  @param[in] input dtype int64 */
-DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t num_classes);
+/* exponential: Exponential functions and logarithms, element by element. `out` has the shape of
+ * `input`. */
 
-/** `out` = `input`, with `value` where `mask` is true. `mask` broadcasts to `input`.
- *  @param[out] out dtype like input; may share memory with input
+/** `out` = e to the power of `input`. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiExp, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = exp(`input`) - 1, accurate near 0. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/** As diopiExpm1, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = the natural logarithm of `input`; -infinity at 0, NaN for negative real numbers. An
+ *  integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiLog, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = the logarithm of `input` to base 2; -infinity at 0, NaN for negative real numbers. An
+ *  integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** As diopiLog2, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = the logarithm of `input` to base 10; -infinity at 0, NaN for negative real numbers. An
+ *  integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/** As diopiLog10, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = log(1 + `input`), accurate near 0; NaN below -1 for real numbers. An integer or bool
+ *  `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/** As diopiLog1p, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* fill: Tensors of one value. */
+
+/** Sets every element of `input` to `value`, converted to its dtype. The old contents are not read.
+ *  @param[out] input dtype all */
+DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                 const diopiScalar_t* value);
+
+/** Sets every element of `out` to 1; `size` repeats its shape.
+ *  @param[out] out dtype all */
+DIOPI_API diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiSize_t size);
+
+/** Sets every element of `out` to 0; `size` repeats its shape.
+ *  @param[out] out dtype all */
+DIOPI_API diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiSize_t size);
+
+/** Sets every element of `self` to 0. The old contents are not read.
+ *  @param[out] self dtype all */
+DIOPI_API diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self);
+
+/* focal_loss: Focal losses and their gradients. With ReductionNone `out` has the shape of the
+ * losses, otherwise it has one element. */
+
+/** Focal loss of logits: α_t (1 - p_t)^`gamma` times the binary cross entropy, with p =
+ *  sigmoid(`inputs`), p_t = p or 1 - p by `targets`, α_t = `alpha` or 1 - `alpha`; a negative
+ *  `alpha` leaves α_t out. Combined by `reduction`.
+ *  @param[out] out dtype like inputs
+ *  @param[in] inputs dtype float
+ *  @param[in] targets dtype like inputs */
+DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t inputs,
+                                             diopiConstTensorHandle_t targets, float alpha,
+                                             float gamma, diopiReduction_t reduction);
+
+/** Gradient of diopiSigmoidFocalLoss with respect to `input`. `grad_output` comes first and is
+ *  read, although its handle is not const; `gamma` precedes `alpha`.
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype like grad_output
+ *  @param[out] grad_input dtype like grad_output */
+DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx,
+                                                     diopiTensorHandle_t grad_output,
+                                                     diopiConstTensorHandle_t input,
+                                                     diopiConstTensorHandle_t target,
+                                                     diopiTensorHandle_t grad_input, float gamma,
+                                                     float alpha, diopiReduction_t reduction);
+
+/* foreach: Operators on lists of tensors. */
+
+/** Adds the scalar `other` to each tensor of a list.
+ *  @param[out] outs any dtype of number; array of inputSize
+ *  @param[in] inputs dtype number; array of inputSize */
+DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             const diopiScalar_t* other);
+
+/** As diopiForeachaddScalar, in place.
+ *  @param[inout] inputs dtype number; array of inputSize */
+DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t* inputs, int64_t inputSize,
+                                                const diopiScalar_t* other);
+
+/** Multiplies each tensor of a list by the scalar `other`.
+ *  @param[out] outs any dtype of number; array of inputSize
+ *  @param[in] inputs dtype number; array of inputSize */
+DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             const diopiScalar_t* other);
+
+/** As diopiForeachmulScalar, in place.
+ *  @param[inout] inputs dtype number; array of inputSize */
+DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t* inputs, int64_t inputSize,
+                                                const diopiScalar_t* other);
+
+/** Multiplies each tensor of a list by `other`, a tensor of one element.
+ *  @param[out] outs any dtype of number; array of inputSize
+ *  @param[in] inputs dtype number; array of inputSize
+ *  @param[in] other any dtype of number */
+DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                             const diopiConstTensorHandle_t other);
+
+/** As diopiForeachmulTensor, in place.
+ *  @param[inout] inputs dtype number; array of inputSize
+ *  @param[in] other any dtype of number */
+DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t* inputs, int64_t inputSize,
+                                                const diopiConstTensorHandle_t other);
+
+/** `outs`[i] = the `ord`-norm of all elements of `inputs`[i], one element.
+ *  @param[out] outs any dtype of float; array of inputSize
+ *  @param[in] inputs dtype float; array of inputSize */
+DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
+                                              diopiConstTensorHandle_t* inputs, int64_t inputSize,
+                                              const diopiScalar_t* ord);
+
+/* gather: Reading at the positions that a tensor of indices gives along one dimension: gather
+ * and index_select. */
+
+/** `out` = the slices of `input` at the positions `index` (one dimension) along `dim`.
+ *  @param[out] out dtype like input
  *  @param[in] input dtype all
- *  @param[in] mask dtype bool, uint8
- *  @param[in] value any dtype; one element */
-DIOPI_API diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input,
-                                       diopiConstTensorHandle_t mask,
-                                       diopiConstTensorHandle_t value);
+ *  @param[in] index dtype int32, int64 */
+DIOPI_API diopiError_t diopiIndexSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                        diopiConstTensorHandle_t input, int64_t dim,
+                                        diopiConstTensorHandle_t index);
 
-/** As diopiMaskedFill, in place: the result overwrites `input`.
- *  @param[inout] input dtype all
- *  @param[in] mask dtype bool, uint8
- *  @param[in] value any dtype; one element */
-DIOPI_API diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                          diopiConstTensorHandle_t mask,
-                                          diopiConstTensorHandle_t value);
+/** Gradient of diopiIndexSelect: adds the slices of `grad` at their positions in a zero tensor of
+ *  shape `input_sizes`.
+ *  @param[out] grad_input dtype like grad
+ *  @param[in] grad dtype float, complex
+ *  @param[in] index dtype int32, int64 */
+DIOPI_API diopiError_t diopiIndexSelectBackward(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t grad_input,
+                                                diopiConstTensorHandle_t grad,
+                                                diopiSize_t input_sizes, int64_t dim,
+                                                diopiConstTensorHandle_t index);
 
-/** As diopiMaskedFill with a scalar `value`.
- *  @param[out] out dtype like input; may share memory with input
+/** `out`[…, i, …] = `input`[…, `index`[…, i, …], …] along `dim`; `out` has the shape of `index`,
+ *  which is nowhere larger than `input` apart from `dim`.
+ *  @param[out] out dtype like input
  *  @param[in] input dtype all
- *  @param[in] mask dtype bool, uint8 */
-DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t input,
-                                             diopiConstTensorHandle_t mask,
-                                             const diopiScalar_t* value);
+ *  @param[in] index dtype int64 */
+DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, int64_t dim,
+                                   diopiConstTensorHandle_t index);
 
-/** As diopiMaskedFillScalar, in place: the result overwrites `input`.
- *  @param[inout] input dtype all
- *  @param[in] mask dtype bool, uint8 */
-DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                                diopiConstTensorHandle_t mask,
-                                                const diopiScalar_t* value);
-
-/** The elements of `input` where `mask` is true, in row-major order; `*out` has one dimension.
- *  `input` and `mask` broadcast together.
- *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype all
- *  @param[in] mask dtype bool, uint8 */
-DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                         diopiConstTensorHandle_t input,
-                                         diopiConstTensorHandle_t mask);
-
-/** Gradient of diopiMaskedSelect: the elements of `grad_output` back at their places, 0 elsewhere.
- *  `input` gives the shape only.
+/** Gradient of diopiGather: adds `grad_output` at the positions `index` of a zero tensor shaped as
+ *  `input`, which gives the shape only.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float, complex
  *  @param[in] input dtype like grad_output
- *  @param[in] mask dtype bool, uint8 */
-DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t ctx,
+ *  @param[in] index dtype int64 */
+DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiConstTensorHandle_t input, int64_t dim,
+                                           diopiConstTensorHandle_t index);
+
+/* grad_scaling: Gradients scaled and clipped, and the scale of automatic mixed precision. */
+
+/** Scales all of `grads` in place by `max_norm` / (norm + 1e-6) where that is below 1. `*out`, in
+ *  host memory, gets the `norm_type`-norm over all elements before. `error_if_nonfinite` makes a
+ *  norm that is not finite an error. Waits for the device.
+ *  @param[out] out one host double
+ *  @param[inout] grads dtype float; array of num_grads; entries may be NULL */
+DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out,
+                                         diopiTensorHandle_t* grads, int64_t num_grads,
+                                         double max_norm, double norm_type,
+                                         bool error_if_nonfinite);
+
+/** Multiplies each of `scaled_grads` by `inv_scale` (one element) and sets `found_inf` (one
+ *  element) to 1 if one of them holds an infinity or NaN; otherwise leaves it as it is.
+ *  @param[inout] scaled_grads dtype float; array of num_scaled_grads
+ *  @param[inout] found_inf dtype float32
+ *  @param[in] inv_scale dtype float32 */
+DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t ctx,
+                                                                  diopiTensorHandle_t* scaled_grads,
+                                                                  int64_t num_scaled_grads,
+                                                                  diopiTensorHandle_t found_inf,
+                                                                  diopiConstTensorHandle_t inv_scale);
+
+/** Adapts the loss scale, each tensor one element: if `found_inf` is not 0, `current_scale` is
+ *  multiplied by `scale_backoff_factor` and `growth_tracker` becomes 0; else it counts up, and at
+ *  `growth_interval` the scale is multiplied by `scale_growth_factor`, unless that is infinite, and
+ *  it becomes 0.
+ *  @param[inout] current_scale dtype float32
+ *  @param[inout] growth_tracker dtype int32
+ *  @param[in] found_inf dtype like current_scale */
+DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t current_scale,
+                                              diopiTensorHandle_t growth_tracker,
+                                              diopiConstTensorHandle_t found_inf,
+                                              double scale_growth_factor,
+                                              double scale_backoff_factor, int32_t growth_interval);
+
+/* grid_sample: Images sampled at the positions of a grid. */
+
+/** Samples `input` [N, C, H, W] at the places `grid` [N, h, w, 2], x and y in -1 … 1 from border to
+ *  border of the image, not of the corner pixels' centres; zeros outside. `out` is [N, C, h, w].
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] grid dtype like input
+ *  @param[in] mode one of "bilinear", "nearest", "bicubic" */
+DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input,
+                                       diopiConstTensorHandle_t grid, const char* mode);
+
+/* group_norm: Group and instance normalization and their gradients. */
+
+/** Normalizes `input` [N, C, …] over each of `num_groups` groups of channels, then scales and
+ *  shifts per channel. `save_mean` and `save_invstd` [N, `num_groups`] get the statistics.
+ *  @param[out] out dtype like input
+ *  @param[out] save_mean any dtype of float
+ *  @param[out] save_invstd dtype like save_mean
+ *  @param[in] input dtype float
+ *  @param[in] weight dtype like input; may be NULL; [C]
+ *  @param[in] bias dtype like input; may be NULL; [C] */
+DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiTensorHandle_t save_mean,
+                                      diopiTensorHandle_t save_invstd,
+                                      diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight,
+                                      diopiConstTensorHandle_t bias, int64_t num_groups,
+                                      double eps);
+
+/** Gradients of diopiGroupNorm. Each output that is not NULL is written.
+ *  @param[out] grad_input dtype like grad_output; may be NULL
+ *  @param[out] grad_weight dtype like grad_output; may be NULL
+ *  @param[out] grad_bias dtype like grad_output; may be NULL
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] weight dtype like grad_output; may be NULL
+ *  @param[in] mean any dtype of float
+ *  @param[in] rstd dtype like mean */
+DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiTensorHandle_t grad_weight,
+                                              diopiTensorHandle_t grad_bias,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t weight,
+                                              diopiConstTensorHandle_t mean,
+                                              diopiConstTensorHandle_t rstd, int64_t num_groups);
+
+/** Normalizes each sample and channel of `input` over all other dimensions, then multiplies by
+ *  `scale` and adds `bias`, both [C]. `axis` is the channel dimension; dimension 0 is the sample.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] scale dtype like input; may be NULL
+ *  @param[in] bias dtype like input; may be NULL */
+DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                         diopiConstTensorHandle_t input, const int64_t axis,
+                                         diopiConstTensorHandle_t scale,
+                                         diopiConstTensorHandle_t bias, const double eps);
+
+/** Gradients of diopiInstanceNorm. Each output that is not NULL is written; `bias` gives the shape
+ *  only.
+ *  @param[out] grad_input dtype like grad_output; may be NULL
+ *  @param[out] grad_scale dtype like grad_output; may be NULL
+ *  @param[out] grad_bias dtype like grad_output; may be NULL
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] scale dtype like grad_output; may be NULL
+ *  @param[in] bias dtype like grad_output; may be NULL */
+DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx,
                                                  diopiTensorHandle_t grad_input,
+                                                 diopiTensorHandle_t grad_scale,
+                                                 diopiTensorHandle_t grad_bias,
                                                  diopiConstTensorHandle_t grad_output,
                                                  diopiConstTensorHandle_t input,
-                                                 diopiConstTensorHandle_t mask);
+                                                 diopiConstTensorHandle_t scale,
+                                                 diopiConstTensorHandle_t bias, const int64_t axis,
+                                                 const double eps);
+
+/* index_fill: Filling the slices that a tensor of indices gives. */
 
 /** `out` = `input` with the slices at the positions `index` along `dim` filled with `value`.
  *  @param[out] out dtype like input
@@ -1254,93 +1799,89 @@ DIOPI_API diopiError_t diopiIndexFillInpScalar(diopiContextHandle_t ctx, diopiTe
                                                int64_t dim, diopiConstTensorHandle_t index,
                                                const diopiScalar_t* value);
 
-/** `out`[…, i, …] = `input`[…, `index`[…, i, …], …] along `dim`; `out` has the shape of `index`,
- *  which is nowhere larger than `input` apart from `dim`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] index dtype int64 */
-DIOPI_API diopiError_t diopiGather(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim,
-                                   diopiConstTensorHandle_t index);
+/* layer_norm: Layer normalization and its gradient. */
 
-/** Gradient of diopiGather: adds `grad_output` at the positions `index` of a zero tensor shaped as
- *  `input`, which gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float, complex
+/** Normalizes `input` over its last dimensions, whose sizes are `normalized_shape`, then scales and
+ *  shifts by `weight` and `bias` of that shape. `save_mean` and `save_invstd` have the leading
+ *  dimensions of `input` and 1 for the rest.
+ *  @param[out] out dtype like input
+ *  @param[out] save_mean any dtype of float
+ *  @param[out] save_invstd dtype like save_mean; reciprocal standard deviation
+ *  @param[in] input dtype float
+ *  @param[in] weight dtype like input; may be NULL
+ *  @param[in] bias dtype like input; may be NULL */
+DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiTensorHandle_t save_mean,
+                                      diopiTensorHandle_t save_invstd,
+                                      diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t weight,
+                                      diopiConstTensorHandle_t bias, diopiSize_t normalized_shape,
+                                      double eps);
+
+/** Gradients of diopiLayerNorm from its saved statistics. Each output that is not NULL is written;
+ *  `bias` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output; may be NULL
+ *  @param[out] grad_weight dtype like grad_output; may be NULL
+ *  @param[out] grad_bias dtype like grad_output; may be NULL
+ *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
- *  @param[in] index dtype int64 */
-DIOPI_API diopiError_t diopiGatherBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiConstTensorHandle_t input, int64_t dim,
-                                           diopiConstTensorHandle_t index);
+ *  @param[in] weight dtype like grad_output; may be NULL
+ *  @param[in] bias dtype like grad_output; may be NULL
+ *  @param[in] mean any dtype of float
+ *  @param[in] rstd dtype like mean; may be NULL; NULL: computed again from `input` */
+DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiTensorHandle_t grad_weight,
+                                              diopiTensorHandle_t grad_bias,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t weight,
+                                              diopiConstTensorHandle_t bias,
+                                              diopiConstTensorHandle_t mean,
+                                              diopiConstTensorHandle_t rstd,
+                                              diopiSize_t normalized_shape);
 
-/** `out` = `input`, then `out`[…, `index`[…, i, …], …] along `dim` is replaced by, increased by or
- *  multiplied with `src`[…, i, …]. An `index` without dimensions changes nothing.
+/** Layer normalization over the dimensions from `begin_norm_axis` to the last. As diopiLayerNorm
+ *  otherwise; `running_mean` gets the means and `running_var` the reciprocal standard deviations.
+ *  Both are written, not moved.
  *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] src dtype like input
- *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
-DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, int64_t dim,
-                                    diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
-                                    const char* reduce);
+ *  @param[out] running_mean any dtype of float
+ *  @param[out] running_var dtype like running_mean
+ *  @param[in] input dtype float
+ *  @param[in] weight dtype like input; may be NULL
+ *  @param[in] bias dtype like input; may be NULL */
+DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                        diopiTensorHandle_t running_mean,
+                                        diopiTensorHandle_t running_var,
+                                        diopiConstTensorHandle_t input,
+                                        diopiConstTensorHandle_t weight,
+                                        diopiConstTensorHandle_t bias, const double eps,
+                                        const int64_t begin_norm_axis);
 
-/** As diopiScatter, in place: the result overwrites `input`.
- *  @param[inout] input dtype all
- *  @param[in] src dtype like input
- *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; which of several
- *      writes to one place wins is undefined. "amax" and "amin" are not in DIOPI: a vendor without
- *      them returns diopiNoImplement */
-DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                       int64_t dim, diopiConstTensorHandle_t src,
-                                       diopiConstTensorHandle_t index, const char* reduce);
+/** Gradients of diopiLayerNormGB from its statistics. Each output that is not NULL is written.
+ *  @param[out] grad_input dtype like grad_output; may be NULL
+ *  @param[out] grad_weight dtype like grad_output; may be NULL
+ *  @param[out] grad_bias dtype like grad_output; may be NULL
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] weight dtype like grad_output; may be NULL
+ *  @param[in] bias dtype like grad_output; may be NULL
+ *  @param[in] running_mean any dtype of float
+ *  @param[in] running_std dtype like running_mean; may be NULL; the reciprocal standard deviations;
+ *      NULL: computed again */
+DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t grad_input,
+                                                diopiTensorHandle_t grad_weight,
+                                                diopiTensorHandle_t grad_bias,
+                                                diopiConstTensorHandle_t grad_output,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t weight,
+                                                diopiConstTensorHandle_t bias,
+                                                diopiConstTensorHandle_t running_mean,
+                                                diopiConstTensorHandle_t running_std,
+                                                const int64_t begin_norm_axis);
 
-/** As diopiScatter with a scalar instead of a source tensor.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
-DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input, int64_t dim,
-                                          const diopiScalar_t* value,
-                                          diopiConstTensorHandle_t index, const char* reduce);
-
-/** As diopiScatterScalar, in place: the result overwrites `input`.
- *  @param[inout] input dtype all
- *  @param[in] index dtype int64
- *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
-DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                             int64_t dim, const diopiScalar_t* value,
-                                             diopiConstTensorHandle_t index, const char* reduce);
-
-/** `out` = `input` with the indexed places replaced by `values`, or increased by them with
- *  `accumulate`. `indices` is as in diopiIndex; `values` broadcasts to the indexed shape. Without
- *  it, which of several writes to one place wins is undefined.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] values dtype like input
- *  @param[in] indices dtype int64, bool, uint8; array of indices_counts; entries may be NULL */
-DIOPI_API diopiError_t diopiIndexPut(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                     diopiConstTensorHandle_t input,
-                                     diopiConstTensorHandle_t values,
-                                     diopiConstTensorHandle_t* indices, int64_t indices_counts,
-                                     bool accumulate);
-
-/** As diopiIndexPut, in place: the result overwrites `input`.
- *  @param[inout] input dtype all
- *  @param[in] values dtype like input
- *  @param[in] indices dtype int64, bool, uint8; array of indices_counts; entries may be NULL */
-DIOPI_API diopiError_t diopiIndexPutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                        diopiConstTensorHandle_t values,
-                                        diopiConstTensorHandle_t* indices, int64_t indices_counts,
-                                        bool accumulate);
-
-/* linalg: Factorizations, solvers, norms and distances. */
+/* linalg: Factorizations and solvers. */
 
 /** Factor L of each positive-definite matrix `mat` = L · Lᴴ, or its conjugate transpose with
  *  `upper`; the other triangle is 0. `info` gets 0, or the order of the first leading minor that is
@@ -1404,311 +1945,47 @@ DIOPI_API diopiError_t diopiLinalgQR(diopiContextHandle_t ctx, diopiConstTensorH
                                      const char* mode, diopiTensorHandle_t Q,
                                      diopiTensorHandle_t R);
 
-/** `p`-norm over the dimensions `dim`: (Σ |x|^`p`)^(1/`p`), the largest |x| for infinity, the count
- *  of nonzero elements for 0. An absent `dim` means all. `out` has those dimensions removed, or 1
- *  in their place.
- *  @param[out] out dtype real of input
- *  @param[in] input dtype float, complex
- *  @param[in] p may be NULL; 2 if NULL
- *  @param[in] dim may be absent */
-DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, const diopiScalar_t* p,
-                                 diopiSize_t dim);
+/* logical: Logical and, or, not. Tensors broadcast to the shape of `out`. */
 
-/** Gradient of diopiNorm with respect to its input `self`, from its result `norm`.
- *  @param[out] grad_input dtype like self
- *  @param[in] grad_output dtype real of self
- *  @param[in] self dtype float, complex
- *  @param[in] norm dtype real of self
- *  @param[in] dim may be absent
- *  @param[in] p may be NULL; 2 if NULL */
-DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                         diopiConstTensorHandle_t grad_output,
-                                         diopiConstTensorHandle_t self,
-                                         diopiConstTensorHandle_t norm, diopiSize_t dim,
-                                         const diopiScalar_t* p);
+/** `out` = true where both `input` and `other` are not 0.
+ *  @param[out] out dtype bool; may share memory with input, other
+ *  @param[in] input any dtype
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiLogicalAnd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input,
+                                       diopiConstTensorHandle_t other);
 
-/** As diopiNorm with the order `ord`; `keepdim` says whether reduced dimensions stay as 1.
- *  @param[out] out dtype real of input
- *  @param[in] input dtype float, complex
- *  @param[in] ord read only, although not const
- *  @param[in] dim may be absent */
-DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input, diopiScalar_t* ord,
-                                          diopiSize_t dim, bool keepdim);
+/** As diopiLogicalAnd, in place: the result overwrites `input`. It is stored as 0 or 1 in the dtype
+ *  of `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiLogicalAndInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                          diopiConstTensorHandle_t other);
 
-/** `out`[…, i, j] = the `p`-norm of row i of `input1` […, m, k] minus row j of `input2` […, n, k].
- *  Leading dimensions broadcast.
- *  @param[out] out dtype like input1
- *  @param[in] input1 dtype float32, float64
- *  @param[in] input2 dtype like input1
- *  @param[in] compute_mode may be NULL; for p = 2: 1 through a matrix product, 2 never, 0 or NULL
- *      as the vendor likes */
-DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input1, diopiConstTensorHandle_t input2,
-                                  double p, const int64_t* compute_mode);
-
-/** Gradient of diopiCdist with respect to `input1`, from its result `cdist`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float32, float64
- *  @param[in] input1 dtype like grad_output
- *  @param[in] input2 dtype like grad_output
- *  @param[in] cdist dtype like grad_output */
-DIOPI_API diopiError_t diopiCdistBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                          diopiConstTensorHandle_t grad_output,
-                                          diopiConstTensorHandle_t input1,
-                                          diopiConstTensorHandle_t input2, double p,
-                                          diopiConstTensorHandle_t cdist);
-
-/* loss: Losses and their gradients. With ReductionNone `out` has the shape of the losses,
- * otherwise it has one element. */
-
-/** (`input` - `target`)², combined by `reduction`. Both have one shape.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target dtype like input */
-DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                                    diopiReduction_t reduction);
-
-/** Gradient of diopiMSELoss with respect to `input`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output */
-DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx,
-                                            diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t target,
-                                            diopiReduction_t reduction);
-
-/** 0.5 d² / `beta` where d < `beta`, else d - 0.5 `beta`, with d = |`input` - `target`|, combined
- *  by `reduction`. `beta` 0 gives d.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target dtype like input */
-DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                         diopiConstTensorHandle_t input,
-                                         diopiConstTensorHandle_t target,
-                                         diopiReduction_t reduction, double beta);
-
-/** Gradient of diopiSmoothL1Loss with respect to `input`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output */
-DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t grad_input,
-                                                 diopiConstTensorHandle_t grad_output,
-                                                 diopiConstTensorHandle_t input,
-                                                 diopiConstTensorHandle_t target,
-                                                 diopiReduction_t reduction, double beta);
-
-/** Focal loss of logits: α_t (1 - p_t)^`gamma` times the binary cross entropy, with p =
- *  sigmoid(`inputs`), p_t = p or 1 - p by `targets`, α_t = `alpha` or 1 - `alpha`; a negative
- *  `alpha` leaves α_t out. Combined by `reduction`.
- *  @param[out] out dtype like inputs
- *  @param[in] inputs dtype float
- *  @param[in] targets dtype like inputs */
-DIOPI_API diopiError_t diopiSigmoidFocalLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t inputs,
-                                             diopiConstTensorHandle_t targets, float alpha,
-                                             float gamma, diopiReduction_t reduction);
-
-/** Gradient of diopiSigmoidFocalLoss with respect to `input`. `grad_output` comes first and is
- *  read, although its handle is not const; `gamma` precedes `alpha`.
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output
- *  @param[out] grad_input dtype like grad_output */
-DIOPI_API diopiError_t diopiSigmoidFocalLossBackward(diopiContextHandle_t ctx,
-                                                     diopiTensorHandle_t grad_output,
-                                                     diopiConstTensorHandle_t input,
-                                                     diopiConstTensorHandle_t target,
-                                                     diopiTensorHandle_t grad_input, float gamma,
-                                                     float alpha, diopiReduction_t reduction);
-
-/** Cross entropy between logits and targets: log-softmax over the classes, then the negative log
- *  likelihood. `target` holds class numbers as int64, [N, …], or class probabilities in the dtype
- *  and shape of `input`; `input` is [N, C, …] or [C]. `label_smoothing` mixes the target with the
- *  uniform distribution. ReductionMean divides by the summed weights of the targets. Class numbers
- *  equal to `ignore_index` count nothing.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target any dtype of float, or int64
- *  @param[in] weight dtype like input; may be NULL; [C] */
-DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t input,
-                                             diopiConstTensorHandle_t target,
-                                             diopiConstTensorHandle_t weight,
-                                             diopiReduction_t reduction, int64_t ignore_index,
-                                             double label_smoothing);
-
-/** Gradient of diopiCrossEntropyLoss with respect to `input`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target any dtype of float, or int64
- *  @param[in] weight dtype like grad_output; may be NULL */
-DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx,
-                                                     diopiTensorHandle_t grad_input,
-                                                     diopiConstTensorHandle_t grad_output,
-                                                     diopiConstTensorHandle_t input,
-                                                     diopiConstTensorHandle_t target,
-                                                     diopiConstTensorHandle_t weight,
-                                                     diopiReduction_t reduction,
-                                                     int64_t ignore_index, double label_smoothing);
-
-/** -`weight`[t] · `input`[t] for each target t, combined by `reduction`; ReductionMean divides by
- *  the summed weights. `input` is [N, C, …] or [C], `target` the class numbers, [N, …] or without
- *  dimensions. Targets equal to `ignore_index` count nothing.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target dtype int64
- *  @param[in] weight dtype like input; may be NULL; [C] */
-DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                                    diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                                    int64_t ignore_index);
-
-/** Gradient of diopiNLLLoss with respect to `input`; zero except at the targets.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype int64
- *  @param[in] weight dtype like grad_output; may be NULL */
-DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx,
-                                            diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t target,
-                                            diopiConstTensorHandle_t weight,
-                                            diopiReduction_t reduction, int64_t ignore_index);
-
-/** As diopiNLLLoss, and `totalWeight` (one element) gets the summed weights, 0 for ReductionNone.
- *  @param[out] out dtype like input
- *  @param[out] totalWeight dtype like input; may be NULL; NULL: not wanted
- *  @param[in] input dtype float
- *  @param[in] target dtype int64
- *  @param[in] weight dtype like input; may be NULL; [C] */
-DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t totalWeight,
+/** `out` = true where `input` or `other` is not 0.
+ *  @param[out] out dtype bool; may share memory with input, other
+ *  @param[in] input any dtype
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiLogicalOr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                       diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t target,
-                                      diopiConstTensorHandle_t weight, diopiReduction_t reduction,
-                                      int64_t ignore_index);
+                                      diopiConstTensorHandle_t other);
 
-/** Gradient of diopiNLLLossV2 with respect to `input`, from its `totalWeight`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype int64
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] totalWeight dtype like grad_output */
-DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiConstTensorHandle_t target,
-                                              diopiConstTensorHandle_t weight,
-                                              diopiConstTensorHandle_t totalWeight,
-                                              diopiReduction_t reduction, int64_t ignore_index);
+/** As diopiLogicalOr, in place: the result overwrites `input`. It is stored as 0 or 1 in the dtype
+ *  of `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiLogicalOrInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         diopiConstTensorHandle_t other);
 
-/** Binary cross entropy of logits, computed so that it does not overflow, combined by `reduction`.
- *  `weight` and `pos_weight`, the weight of positives, broadcast to `input`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target dtype like input
- *  @param[in] weight dtype like input; may be NULL
- *  @param[in] pos_weight dtype like input; may be NULL */
-DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                          diopiConstTensorHandle_t input,
-                                          diopiConstTensorHandle_t target,
-                                          diopiConstTensorHandle_t weight,
-                                          diopiConstTensorHandle_t pos_weight,
-                                          diopiReduction_t reduction);
+/** `out` = true where `input` is 0 or false, else false.
+ *  @param[out] out dtype bool; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input);
 
-/** Gradient of diopiBCEWithLogits with respect to `input`.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] pos_weight dtype like grad_output; may be NULL */
-DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx,
-                                                  diopiTensorHandle_t grad_input,
-                                                  diopiConstTensorHandle_t grad_output,
-                                                  diopiConstTensorHandle_t input,
-                                                  diopiConstTensorHandle_t target,
-                                                  diopiConstTensorHandle_t weight,
-                                                  diopiConstTensorHandle_t pos_weight,
-                                                  diopiReduction_t reduction);
-
-/** Binary cross entropy of probabilities in [0, 1], combined by `reduction`. Logarithms are limited
- *  to at least -100. `weight` broadcasts to `input`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] target dtype like input
- *  @param[in] weight dtype like input; may be NULL */
-DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
-                                    diopiConstTensorHandle_t weight, diopiReduction_t reduction);
-
-/** Gradient of diopiBCELoss with respect to `input`; the divisor `input` · (1 - `input`) is at
- *  least 1e-12.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL */
-DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx,
-                                            diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t target,
-                                            diopiConstTensorHandle_t weight,
-                                            diopiReduction_t reduction);
-
-/** Connectionist temporal classification. `log_probs` is [T, N, C], `targets` [N, S] or the
- *  concatenated labels, the lengths are [N]. `neg_log_likelihood` [N] and `log_alpha` [N, T, 2S +
- *  1] are kept for the gradient. ReductionMean divides each loss by its target length first.
- *  `zero_infinity` turns infinite losses into 0.
- *  @param[out] out dtype like log_probs
- *  @param[out] neg_log_likelihood dtype like log_probs
- *  @param[out] log_alpha dtype like log_probs
- *  @param[in] log_probs dtype float32, float64
- *  @param[in] targets dtype int32, int64
- *  @param[in] input_lengths dtype int32, int64
- *  @param[in] target_lengths dtype int32, int64 */
-DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiTensorHandle_t neg_log_likelihood,
-                                    diopiTensorHandle_t log_alpha,
-                                    diopiConstTensorHandle_t log_probs,
-                                    diopiConstTensorHandle_t targets,
-                                    diopiConstTensorHandle_t input_lengths,
-                                    diopiConstTensorHandle_t target_lengths, int64_t blank,
-                                    diopiReduction_t reduction, bool zero_infinity);
-
-/** Gradient of diopiCTCLoss with respect to `log_probs`, from what the forward pass kept.
- *  @param[out] grad_input dtype like log_probs
- *  @param[in] grad_output dtype like log_probs
- *  @param[in] log_probs dtype float32, float64
- *  @param[in] targets dtype int32, int64
- *  @param[in] input_lengths dtype int32, int64
- *  @param[in] target_lengths dtype int32, int64
- *  @param[in] neg_log_likelihood dtype like log_probs
- *  @param[in] log_alpha dtype like log_probs */
-DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx,
-                                            diopiTensorHandle_t grad_input,
-                                            diopiConstTensorHandle_t grad_output,
-                                            diopiConstTensorHandle_t log_probs,
-                                            diopiConstTensorHandle_t targets,
-                                            diopiConstTensorHandle_t input_lengths,
-                                            diopiConstTensorHandle_t target_lengths,
-                                            diopiConstTensorHandle_t neg_log_likelihood,
-                                            diopiConstTensorHandle_t log_alpha, int64_t blank,
-                                            diopiReduction_t reduction, bool zero_infinity);
+/** As diopiLogicalNot, in place: `input` becomes 1 where it was 0, else 0, in its own dtype.
+ *  @param[inout] input dtype all */
+DIOPI_API diopiError_t diopiLogicalNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
 
 /* matmul: Matrix products. */
 
@@ -1799,30 +2076,1210 @@ DIOPI_API diopiError_t diopiLinearBackward(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t input,
                                            diopiConstTensorHandle_t weight);
 
-/* normalization: Batch, layer, group, instance and root-mean-square normalization. */
+/* max_pooling: Max pooling over one to three dimensions, by windows or to a size, and its
+ * gradient. A batch-less input is allowed everywhere. */
 
-/** Normalizes each channel of `input` [N, C, …] over all other dimensions. In training it uses the
- *  statistics of the batch, stores them in `save_mean` and `save_invstd` [C] and moves the running
- *  ones: running = (1 - `momentum`) · running + `momentum` · batch, with the unbiased variance.
- *  Otherwise it uses the running statistics and leaves the saved ones alone.
+/** Maximum of each window: `input` [N, C, L]. Size lists have one entry; an absent `stride` is the
+ *  kernel size. Cells beyond the edge never win, NaN always does. `ceil_mode` rounds the output
+ *  size up.
  *  @param[out] out dtype like input
- *  @param[out] save_mean dtype accumulate input; may be NULL; [C]; required in training
- *  @param[out] save_invstd dtype accumulate input; may be NULL; [C], reciprocal standard deviation;
- *      required in training
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
+                                      bool ceil_mode);
+
+/** As diopiMaxPool1d, and `indices` (same shape as `out`) gets the position of each maximum within
+ *  the flattened [L] plane; the first of equals wins.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                 diopiTensorHandle_t indices,
+                                                 diopiConstTensorHandle_t input,
+                                                 diopiSize_t kernel_size, diopiSize_t stride,
+                                                 diopiSize_t padding, diopiSize_t dilation,
+                                                 bool ceil_mode);
+
+/** Gradient of diopiMaxPool1dWithIndices: adds each element of `grad_output` at its position in
+ *  `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, diopiSize_t dilation,
+                                              bool ceil_mode, diopiConstTensorHandle_t indices);
+
+/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
+ *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** As diopiAdaptiveMaxPool1d, and `indices` gets the position of each maximum within the flattened
+ *  [L] plane.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t out,
+                                                         diopiTensorHandle_t indices,
+                                                         diopiConstTensorHandle_t input,
+                                                         diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveMaxPool1dWithIndices: adds each element of `grad_output` at its
+ *  position in `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input,
+                                                      diopiConstTensorHandle_t indices);
+
+/** Maximum of each window: `input` [N, C, H, W]. Size lists have two entries, or one for both; an
+ *  absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
+ *  `ceil_mode` rounds the output size up.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
+                                      bool ceil_mode);
+
+/** As diopiMaxPool2d, and `indices` (same shape as `out`) gets the position of each maximum within
+ *  the flattened [H, W] plane; the first of equals wins.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                 diopiTensorHandle_t indices,
+                                                 diopiConstTensorHandle_t input,
+                                                 diopiSize_t kernel_size, diopiSize_t stride,
+                                                 diopiSize_t padding, diopiSize_t dilation,
+                                                 bool ceil_mode);
+
+/** Gradient of diopiMaxPool2dWithIndices: adds each element of `grad_output` at its position in
+ *  `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent
+ *  @param[in] indices dtype int64; may be NULL; NULL: the operator finds the maxima again */
+DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, diopiSize_t dilation,
+                                              bool ceil_mode, diopiConstTensorHandle_t indices);
+
+/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
+ *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** As diopiAdaptiveMaxPool2d, and `indices` gets the position of each maximum within the flattened
+ *  [H, W] plane.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t out,
+                                                         diopiTensorHandle_t indices,
+                                                         diopiConstTensorHandle_t input,
+                                                         diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveMaxPool2dWithIndices: adds each element of `grad_output` at its
+ *  position in `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input,
+                                                      diopiConstTensorHandle_t indices);
+
+/** Maximum of each window: `input` [N, C, D, H, W]. Size lists have three entries, or one for all;
+ *  an absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
+ *  `ceil_mode` rounds the output size up.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
+                                      bool ceil_mode);
+
+/** As diopiMaxPool3d, and `indices` (same shape as `out`) gets the position of each maximum within
+ *  the flattened [D, H, W] plane; the first of equals wins.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real
+ *  @param[in] stride may be absent */
+DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                 diopiTensorHandle_t indices,
+                                                 diopiConstTensorHandle_t input,
+                                                 diopiSize_t kernel_size, diopiSize_t stride,
+                                                 diopiSize_t padding, diopiSize_t dilation,
+                                                 bool ceil_mode);
+
+/** Gradient of diopiMaxPool3dWithIndices: adds each element of `grad_output` at its position in
+ *  `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] stride may be absent
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t kernel_size, diopiSize_t stride,
+                                              diopiSize_t padding, diopiSize_t dilation,
+                                              bool ceil_mode, diopiConstTensorHandle_t indices);
+
+/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
+ *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiSize_t output_size);
+
+/** As diopiAdaptiveMaxPool3d, and `indices` gets the position of each maximum within the flattened
+ *  [D, H, W] plane.
+ *  @param[out] out dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t out,
+                                                         diopiTensorHandle_t indices,
+                                                         diopiConstTensorHandle_t input,
+                                                         diopiSize_t output_size);
+
+/** Gradient of diopiAdaptiveMaxPool3dWithIndices: adds each element of `grad_output` at its
+ *  position in `indices`; the rest becomes 0.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input,
+                                                      diopiConstTensorHandle_t indices);
+
+/* memory_format: Vendors' private memory formats, and what they keep for each tensor. */
+
+/** For devices with private layouts: a copy of `in` in the vendor's format number, stored in
+ *  `*out`. `in` is read only, although its handle is not const. Others return diopiNoImplement.
+ *  @param[out] out dtype like in; handle stored by the operator, owned by the context
+ *  @param[in] in dtype all */
+DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx,
+                                                   diopiTensorHandle_t* out, diopiTensorHandle_t in,
+                                                   int64_t format);
+
+/** For devices with private layouts: the vendor's format number of `input`, in host memory.
+ *  @param[in] input dtype all
+ *  @param[out] format */
+DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx,
+                                                  diopiConstTensorHandle_t input, int64_t* format);
+
+/** For devices that keep state per tensor: called by the host with the data address of a tensor
+ *  that is about to be freed. Nothing is written. */
+DIOPI_API diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr);
+
+/* multinomial: Random categories by their weights. Draws from Philox with the seed and offset of
+ * the generator, and advances the offset. docs/random.md says which element takes which part of
+ * the stream, and what becomes of it. */
+
+/** `num_samples` positions per row of `input` [N, C] or [C], drawn with probability proportional to
+ *  the elements, which must not be negative.
+ *  @param[out] out dtype int64
  *  @param[in] input dtype float
- *  @param[in] weight dtype accumulate input; may be NULL; [C], 1 if absent
- *  @param[in] bias dtype accumulate input; may be NULL; [C], 0 if absent
- *  @param[inout] running_mean dtype accumulate input; may be NULL; [C]; required unless training
- *  @param[inout] running_var dtype accumulate input; may be NULL; [C]; required unless training */
-DIOPI_API diopiError_t diopiBatchNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t save_mean,
-                                      diopiTensorHandle_t save_invstd,
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                        diopiConstTensorHandle_t input, int64_t num_samples,
+                                        bool replacement, diopiGeneratorHandle_t generator);
+
+/* nll_loss: Negative log-likelihood and cross-entropy of classes, and their gradients. With
+ * ReductionNone `out` has the shape of the losses, otherwise it has one element. */
+
+/** Cross entropy between logits and targets: log-softmax over the classes, then the negative log
+ *  likelihood. `target` holds class numbers as int64, [N, …], or class probabilities in the dtype
+ *  and shape of `input`; `input` is [N, C, …] or [C]. `label_smoothing` mixes the target with the
+ *  uniform distribution. ReductionMean divides by the summed weights of the targets. Class numbers
+ *  equal to `ignore_index` count nothing.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target any dtype of float, or int64
+ *  @param[in] weight dtype like input; may be NULL; [C] */
+DIOPI_API diopiError_t diopiCrossEntropyLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t input,
+                                             diopiConstTensorHandle_t target,
+                                             diopiConstTensorHandle_t weight,
+                                             diopiReduction_t reduction, int64_t ignore_index,
+                                             double label_smoothing);
+
+/** Gradient of diopiCrossEntropyLoss with respect to `input`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target any dtype of float, or int64
+ *  @param[in] weight dtype like grad_output; may be NULL */
+DIOPI_API diopiError_t diopiCrossEntropyLossBackward(diopiContextHandle_t ctx,
+                                                     diopiTensorHandle_t grad_input,
+                                                     diopiConstTensorHandle_t grad_output,
+                                                     diopiConstTensorHandle_t input,
+                                                     diopiConstTensorHandle_t target,
+                                                     diopiConstTensorHandle_t weight,
+                                                     diopiReduction_t reduction,
+                                                     int64_t ignore_index, double label_smoothing);
+
+/** -`weight`[t] · `input`[t] for each target t, combined by `reduction`; ReductionMean divides by
+ *  the summed weights. `input` is [N, C, …] or [C], `target` the class numbers, [N, …] or without
+ *  dimensions. Targets equal to `ignore_index` count nothing.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target dtype int64
+ *  @param[in] weight dtype like input; may be NULL; [C] */
+DIOPI_API diopiError_t diopiNLLLoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                                    diopiConstTensorHandle_t weight, diopiReduction_t reduction,
+                                    int64_t ignore_index);
+
+/** Gradient of diopiNLLLoss with respect to `input`; zero except at the targets.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype int64
+ *  @param[in] weight dtype like grad_output; may be NULL */
+DIOPI_API diopiError_t diopiNLLLossBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t target,
+                                            diopiConstTensorHandle_t weight,
+                                            diopiReduction_t reduction, int64_t ignore_index);
+
+/** As diopiNLLLoss, and `totalWeight` (one element) gets the summed weights, 0 for ReductionNone.
+ *  @param[out] out dtype like input
+ *  @param[out] totalWeight dtype like input; may be NULL; NULL: not wanted
+ *  @param[in] input dtype float
+ *  @param[in] target dtype int64
+ *  @param[in] weight dtype like input; may be NULL; [C] */
+DIOPI_API diopiError_t diopiNLLLossV2(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiTensorHandle_t totalWeight,
                                       diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t bias,
-                                      diopiTensorHandle_t running_mean,
-                                      diopiTensorHandle_t running_var, bool training,
-                                      double momentum, double eps);
+                                      diopiConstTensorHandle_t target,
+                                      diopiConstTensorHandle_t weight, diopiReduction_t reduction,
+                                      int64_t ignore_index);
+
+/** Gradient of diopiNLLLossV2 with respect to `input`, from its `totalWeight`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype int64
+ *  @param[in] weight dtype like grad_output; may be NULL
+ *  @param[in] totalWeight dtype like grad_output */
+DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t target,
+                                              diopiConstTensorHandle_t weight,
+                                              diopiConstTensorHandle_t totalWeight,
+                                              diopiReduction_t reduction, int64_t ignore_index);
+
+/* nms: Non-maximum suppression. */
+
+/** Non-maximum suppression: of `boxes` [N, 4] as x1, y1, x2, y2, in falling order of `confidence`
+ *  [N], keeps each that overlaps none kept before by more than `iou_threshold`. `*out` gets the
+ *  positions kept, in that order.
+ *  @param[out] out dtype int64; handle stored by the operator, owned by the context
+ *  @param[in] boxes dtype float32, float64
+ *  @param[in] confidence dtype like boxes */
+DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t confidence,
+                                double iou_threshold);
+
+/* nonzero: Positions that are not zero, and the elements that a mask takes out or puts in:
+ * nonzero, masked_select, masked_scatter. */
+
+/** `out` = `input` with the elements where `mask` is true replaced by the next elements of
+ *  `source`, in order. `mask` broadcasts.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] mask dtype bool
+ *  @param[in] source dtype like input */
+DIOPI_API diopiError_t diopiMaskedScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input,
+                                          diopiConstTensorHandle_t mask,
+                                          diopiConstTensorHandle_t source);
+
+/** The positions of the elements that are not 0: `*out` is [count, dimensions], in row-major order.
+ *  @param[out] out dtype int64; handle stored by the operator, owned by the context
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                    diopiConstTensorHandle_t input);
+
+/** The elements of `input` where `mask` is true, in row-major order; `*out` has one dimension.
+ *  `input` and `mask` broadcast together.
+ *  @param[out] out dtype like input; handle stored by the operator, owned by the context
+ *  @param[in] input dtype all
+ *  @param[in] mask dtype bool, uint8 */
+DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                         diopiConstTensorHandle_t input,
+                                         diopiConstTensorHandle_t mask);
+
+/** Gradient of diopiMaskedSelect: the elements of `grad_output` back at their places, 0 elsewhere.
+ *  `input` gives the shape only.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float, complex
+ *  @param[in] input dtype like grad_output
+ *  @param[in] mask dtype bool, uint8 */
+DIOPI_API diopiError_t diopiMaskedSelectBackward(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t grad_input,
+                                                 diopiConstTensorHandle_t grad_output,
+                                                 diopiConstTensorHandle_t input,
+                                                 diopiConstTensorHandle_t mask);
+
+/* norm: Vector norms along dimensions, their gradient, and division by them. */
+
+/** `p`-norm over the dimensions `dim`: (Σ |x|^`p`)^(1/`p`), the largest |x| for infinity, the count
+ *  of nonzero elements for 0. An absent `dim` means all. `out` has those dimensions removed, or 1
+ *  in their place.
+ *  @param[out] out dtype real of input
+ *  @param[in] input dtype float, complex
+ *  @param[in] p may be NULL; 2 if NULL
+ *  @param[in] dim may be absent */
+DIOPI_API diopiError_t diopiNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, const diopiScalar_t* p,
+                                 diopiSize_t dim);
+
+/** Gradient of diopiNorm with respect to its input `self`, from its result `norm`.
+ *  @param[out] grad_input dtype like self
+ *  @param[in] grad_output dtype real of self
+ *  @param[in] self dtype float, complex
+ *  @param[in] norm dtype real of self
+ *  @param[in] dim may be absent
+ *  @param[in] p may be NULL; 2 if NULL */
+DIOPI_API diopiError_t diopiNormBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output,
+                                         diopiConstTensorHandle_t self,
+                                         diopiConstTensorHandle_t norm, diopiSize_t dim,
+                                         const diopiScalar_t* p);
+
+/** As diopiNorm with the order `ord`; `keepdim` says whether reduced dimensions stay as 1.
+ *  @param[out] out dtype real of input
+ *  @param[in] input dtype float, complex
+ *  @param[in] ord read only, although not const
+ *  @param[in] dim may be absent */
+DIOPI_API diopiError_t diopiLinalgVecNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input, diopiScalar_t* ord,
+                                          diopiSize_t dim, bool keepdim);
+
+/** `output` = `input` divided by its `p`-norm along `axis`, or by `eps` where the norm is smaller.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                      diopiConstTensorHandle_t input, const float p,
+                                      const int64_t axis, const double eps);
+
+/** Gradient of diopiNormalize.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx,
+                                              diopiTensorHandle_t grad_input,
+                                              diopiConstTensorHandle_t grad_output,
+                                              diopiConstTensorHandle_t input, const float p,
+                                              const int64_t axis, const double eps);
+
+/* optimizer: Steps of optimisers. */
+
+/** One step of stochastic gradient descent: g = `grad` + `weight_decay` · `param`; with `momentum`,
+ *  `buf` = `momentum` · `buf` + (1 - `dampening`) · g and g = `buf`, or g + `momentum` · `buf` with
+ *  `nesterov`; `param` -= `lr` · g. `grad` may be overwritten with g.
+ *  @param[inout] param dtype float
+ *  @param[inout] grad dtype like param
+ *  @param[inout] buf dtype like param; may be NULL; NULL without momentum, or for a first step
+ *      whose `buf` = g is not kept */
+DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param,
+                                diopiTensorHandle_t grad, diopiTensorHandle_t buf, double lr,
+                                double momentum, double dampening, double weight_decay,
+                                bool nesterov);
+
+/** One step of Adam. `weight_decay` · `param` is added to the gradient. `exp_avg` and `exp_avg_sq`
+ *  become the running means of gradient and squared gradient; the step is -`lr` · m / (√v + `eps`)
+ *  with both corrected for their start, by `step`, counted from 1. With `amsgrad`, v is the largest
+ *  so far, kept in `max_exp_avg_sq`.
+ *  @param[inout] param dtype float
+ *  @param[in] grad dtype like param
+ *  @param[inout] exp_avg dtype like param
+ *  @param[inout] exp_avg_sq dtype like param
+ *  @param[inout] max_exp_avg_sq dtype like param; may be NULL; unused without `amsgrad` */
+DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param,
+                                 diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg,
+                                 diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
+                                 float lr, float beta1, float beta2, float eps, float weight_decay,
+                                 int64_t step, bool amsgrad);
+
+/** One step of Adam with decoupled decay: `param` is first multiplied by 1 - `lr` · `weight_decay`.
+ *  `exp_avg` and `exp_avg_sq` become the running means of gradient and squared gradient; the step
+ *  is -`lr` · m / (√v + `eps`) with both corrected for their start, by `step`, counted from 1. With
+ *  `amsgrad`, v is the largest so far, kept in `max_exp_avg_sq`.
+ *  @param[inout] param dtype float
+ *  @param[in] grad dtype like param
+ *  @param[inout] exp_avg dtype like param
+ *  @param[inout] exp_avg_sq dtype like param
+ *  @param[inout] max_exp_avg_sq dtype like param; may be NULL; unused without `amsgrad` */
+DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param,
+                                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg,
+                                  diopiTensorHandle_t exp_avg_sq,
+                                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1,
+                                  float beta2, float eps, float weight_decay, int64_t step,
+                                  bool amsgrad);
+
+/** diopiAdamW on `nums` parameters at once, in double precision scalars. `maximize` negates the
+ *  gradients.
+ *  @param[inout] params dtype float; array of nums
+ *  @param[in] grads dtype like params; array of nums
+ *  @param[inout] exp_avgs dtype like params; array of nums
+ *  @param[inout] exp_avg_sqs dtype like params; array of nums
+ *  @param[inout] max_exp_avg_sqs dtype like params; array of nums; may be NULL; entries may be
+ *      NULL; unused without `amsgrad`
+ *  @param[in] state_steps dtype float; array of nums; one element each: the number of this step,
+ *      counted from 1 */
+DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t* params,
+                                       diopiConstTensorHandle_t* grads,
+                                       diopiTensorHandle_t* exp_avgs,
+                                       diopiTensorHandle_t* exp_avg_sqs,
+                                       diopiTensorHandle_t* max_exp_avg_sqs,
+                                       diopiConstTensorHandle_t* state_steps, int64_t nums,
+                                       double lr, double beta1, double beta2, double eps,
+                                       double weight_decay, bool amsgrad, bool maximize);
+
+/** One step of Adadelta: `square_avg` = `rho` · `square_avg` + (1 - `rho`) · g², step d =
+ *  √(`acc_delta` + `eps`) / √(`square_avg` + `eps`) · g, `acc_delta` follows d² likewise, `param`
+ *  -= `lr` · d, with g = `grad` + `weight_decay` · `param`.
+ *  @param[inout] param dtype float
+ *  @param[in] grad dtype like param
+ *  @param[inout] square_avg dtype like param
+ *  @param[inout] acc_delta dtype like param */
+DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle_t param,
+                                     diopiConstTensorHandle_t grad, diopiTensorHandle_t square_avg,
+                                     diopiTensorHandle_t acc_delta, float lr, float rho, float eps,
+                                     float weight_decay);
+
+/** One step of RMSprop: `square_avg` = `alpha` · `square_avg` + (1 - `alpha`) · g², minus the
+ *  square of `grad_avg`, kept likewise, if `centered`; `param` -= `lr` · g / (√ + `eps`), through
+ *  `momentum_buf` with `momentum`. g = `grad` + `weight_decay` · `param`.
+ *  @param[inout] param dtype float
+ *  @param[in] grad dtype like param
+ *  @param[inout] square_avg dtype like param
+ *  @param[inout] grad_avg dtype like param; may be NULL; unused unless `centered`
+ *  @param[inout] momentum_buf dtype like param; may be NULL; unused without `momentum` */
+DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_t param,
+                                    diopiConstTensorHandle_t grad, diopiTensorHandle_t square_avg,
+                                    diopiTensorHandle_t grad_avg, diopiTensorHandle_t momentum_buf,
+                                    float lr, float alpha, float eps, float weight_decay,
+                                    float momentum, bool centered);
+
+/* padding: Padding with a constant or with elements of the input. */
+
+/** Pads `input`: `pad` lists the cells to add before and after, beginning with the last dimension;
+ *  negative entries crop.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] mode one of "constant", "reflect", "replicate", "circular"
+ *  @param[in] value may be NULL; the fill of "constant"; NULL is 0 */
+DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, diopiSize_t pad, const char* mode,
+                                const double* value);
+
+/* pooling: Max or average pooling in one operator, over one to three dimensions, and its
+ * gradient. A batch-less input is allowed everywhere. */
+
+/** Max or average pooling in one operator: `input` [N, C, L]. With `adaptive`, windows are chosen
+ *  as in diopiAdaptiveMaxPool1d to give `output_size`, and the window lists are ignored; otherwise
+ *  `output_size` is. `exclusive` leaves padding out of an average.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] output_size may be absent */
+DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const char* mode,
+                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size);
+
+/** Gradient of diopiPool1d. `input` gives the shape, and the maxima where `indices` is NULL.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
+ *      unused for "avg" */
+DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiConstTensorHandle_t input, const char* mode,
+                                           diopiSize_t ksize, diopiSize_t stride,
+                                           diopiSize_t padding, diopiSize_t dilation,
+                                           const bool ceil_mode, const bool exclusive,
+                                           const bool adaptive, diopiConstTensorHandle_t indices);
+
+/** Max or average pooling in one operator: `input` [N, C, H, W]. With `adaptive`, windows are
+ *  chosen as in diopiAdaptiveMaxPool2d to give `output_size`, and the window lists are ignored;
+ *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] output_size may be absent */
+DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const char* mode,
+                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size);
+
+/** Gradient of diopiPool2d. `input` gives the shape, and the maxima where `indices` is NULL.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
+ *      unused for "avg" */
+DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiConstTensorHandle_t input, const char* mode,
+                                           diopiSize_t ksize, diopiSize_t stride,
+                                           diopiSize_t padding, diopiSize_t dilation,
+                                           const bool ceil_mode, const bool exclusive,
+                                           const bool adaptive, diopiConstTensorHandle_t indices);
+
+/** Max or average pooling in one operator: `input` [N, C, D, H, W]. With `adaptive`, windows are
+ *  chosen as in diopiAdaptiveMaxPool3d to give `output_size`, and the window lists are ignored;
+ *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] output_size may be absent */
+DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, const char* mode,
+                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
+                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
+                                   const bool adaptive, diopiSize_t output_size);
+
+/** Gradient of diopiPool3d. `input` gives the shape, and the maxima where `indices` is NULL.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] mode one of "max", "avg"
+ *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
+ *      unused for "avg" */
+DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiConstTensorHandle_t input, const char* mode,
+                                           diopiSize_t ksize, diopiSize_t stride,
+                                           diopiSize_t padding, diopiSize_t dilation,
+                                           const bool ceil_mode, const bool exclusive,
+                                           const bool adaptive, diopiConstTensorHandle_t indices);
+
+/* power: Powers, square roots and reciprocals. Tensors broadcast to the shape of `out`. */
+
+/** `out` = `input` to the power of the scalar `exponent`. Integer bases take non-negative integer
+ *  exponents only and wrap.
+ *  @param[out] out dtype promote input exponent; may share memory with input
+ *  @param[in] input any dtype of number */
+DIOPI_API diopiError_t diopiPow(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, const diopiScalar_t* exponent);
+
+/** As diopiPow, in place: the result overwrites `input`. The result is converted to the dtype of
+ *  `input`.
+ *  @param[inout] input dtype number */
+DIOPI_API diopiError_t diopiPowInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                   const diopiScalar_t* exponent);
+
+/** `out` = the scalar `input` to the power of each element of `exponent`. Integer bases take
+ *  non-negative integer exponents only and wrap.
+ *  @param[out] out dtype promote exponent input; may share memory with exponent
+ *  @param[in] exponent any dtype of number */
+DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      const diopiScalar_t* input,
+                                      diopiConstTensorHandle_t exponent);
+
+/** `out` = `input` to the power of `exponent`. Integer bases take non-negative integer exponents
+ *  only and wrap.
+ *  @param[out] out dtype promote input exponent; may share memory with input, exponent
+ *  @param[in] input any dtype of number
+ *  @param[in] exponent any dtype of number */
+DIOPI_API diopiError_t diopiPowTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input,
+                                      diopiConstTensorHandle_t exponent);
+
+/** As diopiPowTensor, in place: the result overwrites `input`, to whose shape `exponent` broadcasts
+ *  and to whose dtype it is converted.
+ *  @param[inout] input dtype number
+ *  @param[in] exponent any dtype of number */
+DIOPI_API diopiError_t diopiPowInpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                         diopiConstTensorHandle_t exponent);
+
+/** `out` = the square root of `input`; NaN for negative real numbers. An integer or bool `input`
+ *  gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** As diopiSqrt, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = 1 / √`input`; infinity at 0, NaN for negative real numbers. An integer or bool `input`
+ *  gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/** As diopiRsqrt, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = 1 / `input`; ±infinity at ±0. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input);
+
+/** As diopiReciprocal, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex */
+DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* random: Uniform, normal and integer random numbers. Draws from Philox with the seed and offset
+ * of the generator, and advances the offset. docs/random.md says which element takes which part
+ * of the stream, and what becomes of it. */
+
+/** Fills `inout` with uniform numbers in [`from`, `to`), also after they are rounded to the dtype.
+ *  The old contents are not read. Where `from` = `to`, all are `from`.
+ *  @param[out] inout dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                                       double from, double to, diopiGeneratorHandle_t generator);
+
+/** Fills `inout` with integers in [`from`, `*to`), all equally probable. The old contents are not
+ *  read. An integer dtype must hold all of the range; floats round.
+ *  @param[out] inout dtype real, bool, uint16, uint32, uint64
+ *  @param[in] to may be NULL; NULL: up to the largest integer that the dtype represents exactly
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                                      int64_t from, const int64_t* to,
+                                      diopiGeneratorHandle_t generator);
+
+/** Fills `out` with normal numbers of the given mean and standard deviation.
+ *  @param[out] out dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean,
+                                   double std, diopiGeneratorHandle_t generator);
+
+/** As diopiNormal into `inout`, whose old contents are not read.
+ *  @param[out] inout dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
+                                      double mean, double std, diopiGeneratorHandle_t generator);
+
+/** `out` = normal numbers, one per element of `mean`, with one standard deviation.
+ *  @param[out] out dtype like mean
+ *  @param[in] mean dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t mean, double std,
+                                               diopiGeneratorHandle_t generator);
+
+/** `out` = normal numbers, one per element of `std`, with one mean.
+ *  @param[out] out dtype like std
+ *  @param[in] std dtype float
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               double mean, diopiConstTensorHandle_t std,
+                                               diopiGeneratorHandle_t generator);
+
+/** `out` = normal numbers with a mean and standard deviation per element; `mean` and `std`
+ *  broadcast.
+ *  @param[out] out dtype like mean
+ *  @param[in] mean dtype float
+ *  @param[in] std dtype like mean
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                         diopiConstTensorHandle_t mean,
+                                         diopiConstTensorHandle_t std,
+                                         diopiGeneratorHandle_t generator);
+
+/* randperm: Random permutations. Draws from Philox with the seed and offset of the generator,
+ * and advances the offset. docs/random.md says which element takes which part of the stream, and
+ * what becomes of it. */
+
+/** `out` = a random permutation of 0 … `n` - 1.
+ *  @param[out] out dtype real
+ *  @param[inout] generator */
+DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
+                                     diopiGeneratorHandle_t generator);
+
+/* rearrange: Dimensions and elements in another order: permute, transpose, repeat, flip, roll.
+ * `out` is a separate tensor, never a view. */
+
+/** `out` = `input` repeated `repeats_size` times along each dimension; further leading entries of
+ *  it add dimensions.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiSize_t repeats_size);
+
+/** `out` = `input` with its dimensions in the order `dims`, copied.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, diopiSize_t dims);
+
+/** `out` = `input` with `dim0` and `dim1` swapped, copied.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, int64_t dim0, int64_t dim1);
+
+/** `out` = `input` reversed along each of `dims`.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, diopiSize_t dims);
+
+/** `out` = `input` rotated by `shifts` along `dims`, one shift each; with absent `dims`, the
+ *  flattened tensor by one shift.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] dims may be absent */
+DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, diopiSize_t shifts,
+                                 diopiSize_t dims);
+
+/* reduction: Sums, means, products and extrema over dimensions. */
+
+/** Arithmetic mean over the dimensions `dim`, computed in the dtype of `out`. An absent `dim` means
+ *  all dimensions. `out` has those dimensions removed, or 1 in their place.
+ *  @param[out] out dtype float, complex
+ *  @param[in] input any dtype
+ *  @param[in] dim may be absent */
+DIOPI_API diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, diopiSize_t dim);
+
+/** Sum over the dimensions `dim`, in the dtype of `out`, which is usually int64 for integers. An
+ *  absent `dim` means all dimensions. `out` has those dimensions removed, or 1 in their place.
+ *  @param[out] out any dtype
+ *  @param[in] input any dtype
+ *  @param[in] dim may be absent */
+DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, diopiSize_t dim);
+
+/** Product along the dimension `*dim`, in the dtype of `out`. `out` has it removed, or 1 in its
+ *  place.
+ *  @param[out] out any dtype
+ *  @param[in] input any dtype
+ *  @param[in] dim may be NULL; NULL: all elements, `out` has one */
+DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, const int64_t* dim);
+
+/** Maximum over the dimensions `dim`; NaN wins. An absent `dim` means all.
+ *  @param[out] out dtype like self
+ *  @param[in] self dtype real, bool
+ *  @param[in] dim may be absent */
+DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t self, diopiSize_t dim, bool keepdim);
+
+/** The largest element of `input`; `max` has one element. NaN wins.
+ *  @param[out] max dtype like input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t ctx, diopiTensorHandle_t max,
+                                   diopiConstTensorHandle_t input);
+
+/** The smallest element of `input`; `min` has one element. NaN wins.
+ *  @param[out] min dtype like input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t ctx, diopiTensorHandle_t min,
+                                   diopiConstTensorHandle_t input);
+
+/* regression_loss: Losses of differences - squared error, smooth L1 - and their gradients. With
+ * ReductionNone `out` has the shape of the losses, otherwise it has one element. */
+
+/** (`input` - `target`)², combined by `reduction`. Both have one shape.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target dtype like input */
+DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
+                                    diopiReduction_t reduction);
+
+/** Gradient of diopiMSELoss with respect to `input`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype like grad_output */
+DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t target,
+                                            diopiReduction_t reduction);
+
+/** 0.5 d² / `beta` where d < `beta`, else d - 0.5 `beta`, with d = |`input` - `target`|, combined
+ *  by `reduction`. `beta` 0 gives d.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] target dtype like input */
+DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                         diopiConstTensorHandle_t input,
+                                         diopiConstTensorHandle_t target,
+                                         diopiReduction_t reduction, double beta);
+
+/** Gradient of diopiSmoothL1Loss with respect to `input`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output
+ *  @param[in] target dtype like grad_output */
+DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t grad_input,
+                                                 diopiConstTensorHandle_t grad_output,
+                                                 diopiConstTensorHandle_t input,
+                                                 diopiConstTensorHandle_t target,
+                                                 diopiReduction_t reduction, double beta);
+
+/* roi_align: Regions of feature maps sampled on a grid: region, border and rotated alignment,
+ * and their gradients. */
+
+/** Average of bilinear samples in each of `pooled_height` × `pooled_width` bins of each region of
+ *  `input` [N, C, H, W]; `out` is [K, C, `pooled_height`, `pooled_width`]. `rois` [K, 5] holds the
+ *  batch number and x1, y1, x2, y2, multiplied by `spatial_scale`; `aligned` shifts them by half a
+ *  pixel. `sampling_ratio` points are sampled per side of a bin, or ⌈bin size⌉ if not positive.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input */
+DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
+                                     double spatial_scale, int64_t pooled_height,
+                                     int64_t pooled_width, int64_t sampling_ratio, bool aligned);
+
+/** Gradient of diopiRoiAlign: `out` [`batch_size`, `channels`, `height`, `width`] from `grad` with
+ *  the same regions.
+ *  @param[out] out dtype like grad
+ *  @param[in] grad dtype float
+ *  @param[in] rois dtype like grad */
+DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t grad,
+                                             diopiConstTensorHandle_t rois, double spatial_scale,
+                                             int64_t pooled_height, int64_t pooled_width,
+                                             int64_t batch_size, int64_t channels, int64_t height,
+                                             int64_t width, int64_t sampling_ratio, bool aligned);
+
+/* rounding: Floor and ceiling, element by element. `out` has the shape of `input`. */
+
+/** `out` = the largest integer that is not above `input`; integer dtypes are copied.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/** As diopiFloor, in place: the result overwrites `input`.
+ *  @param[inout] input dtype real */
+DIOPI_API diopiError_t diopiFloorInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = the smallest integer that is not below `input`; integer dtypes are copied.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiCeil(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** As diopiCeil, in place: the result overwrites `input`.
+ *  @param[inout] input dtype real */
+DIOPI_API diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* scatter: Writing and accumulating at the positions that a tensor of indices gives along one
+ * dimension. */
+
+/** `out` = `input` with a last dimension of `num_classes` appended: 1 at the value, 0 elsewhere. -1
+ *  stands for one more than the largest value.
+ *  @param[out] out dtype int64
+ *  @param[in] input dtype int64 */
+DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, int64_t num_classes);
+
+/** `out` = `input`, then `out`[…, `index`[…, i, …], …] along `dim` is replaced by, increased by or
+ *  multiplied with `src`[…, i, …]. An `index` without dimensions changes nothing.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] src dtype like input
+ *  @param[in] index dtype int64
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
+ *      place wins is undefined */
+DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, int64_t dim,
+                                    diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
+                                    const char* reduce);
+
+/** As diopiScatter, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] src dtype like input
+ *  @param[in] index dtype int64
+ *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; which of several
+ *      writes to one place wins is undefined. "amax" and "amin" are not in DIOPI: a vendor without
+ *      them returns diopiNoImplement */
+DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                       int64_t dim, diopiConstTensorHandle_t src,
+                                       diopiConstTensorHandle_t index, const char* reduce);
+
+/** As diopiScatter with a scalar instead of a source tensor.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] index dtype int64
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
+ *      place wins is undefined */
+DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input, int64_t dim,
+                                          const diopiScalar_t* value,
+                                          diopiConstTensorHandle_t index, const char* reduce);
+
+/** As diopiScatterScalar, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] index dtype int64
+ *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
+ *      place wins is undefined */
+DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                             int64_t dim, const diopiScalar_t* value,
+                                             diopiConstTensorHandle_t index, const char* reduce);
+
+/* sign: Sign, absolute value and negation, element by element. `out` has the shape of `input`. */
+
+/** `out` = -1, 0 or 1 by the sign of `input`; NaN gives 0. A bool is returned as it is.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** `out` = `input` / |`input`|, 0 where `input` is 0; for real dtypes the sign, as diopiSign.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiSgn, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all */
+DIOPI_API diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = |`input`|. For a complex `input` the modulus, in the corresponding real dtype (class
+ *  elementary). The smallest integer stays as it is.
+ *  @param[out] out dtype real of input; may share memory with input
+ *  @param[in] input dtype number */
+DIOPI_API diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiAbs, in place: the result overwrites `input`.
+ *  @param[inout] input dtype real */
+DIOPI_API diopiError_t diopiAbsInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = -`input`. Integers wrap.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype number */
+DIOPI_API diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiNeg, in place: the result overwrites `input`.
+ *  @param[inout] input dtype number */
+DIOPI_API diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* slice: Parts of a tensor by position and range, copied, and writing into them. */
+
+/** `out` = the slice of `input` at position `index` along `dim`, that dimension removed.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiSelect(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, int64_t dim, int64_t index);
+
+/** Gradient of diopiSelect: `grad_output` at position `index` along `dim` of a zero tensor of shape
+ *  `input_sizes`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float, complex */
+DIOPI_API diopiError_t diopiSelectBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiSize_t input_sizes, int64_t dim, int64_t index);
+
+/** `out` = `input` with the slice at position `index` along `dim` replaced by `src`.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] src dtype like input */
+DIOPI_API diopiError_t diopiSelectScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                          diopiConstTensorHandle_t input,
+                                          diopiConstTensorHandle_t src, int64_t dim, int64_t index);
+
+/** `null_out` = the elements of `input` at positions `start`, `start` + `step`, … below `end` along
+ *  `dim`, copied. Bounds are clamped as in Python; `step` is positive.
+ *  @param[out] null_out dtype like input
+ *  @param[in] input dtype all */
+DIOPI_API diopiError_t diopiSlice(diopiContextHandle_t ctx, diopiTensorHandle_t null_out,
+                                  diopiConstTensorHandle_t input, int64_t dim, int64_t start,
+                                  int64_t end, int64_t step);
+
+/** Gradient of diopiSlice: `grad_output` at those positions of a zero tensor of shape
+ *  `input_sizes`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float, complex */
+DIOPI_API diopiError_t diopiSliceBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                          diopiConstTensorHandle_t grad_output,
+                                          diopiSize_t input_sizes, int64_t dim, int64_t start,
+                                          int64_t end, int64_t step);
+
+/** `out` = `input` with the positions that diopiSlice would read replaced by `src`.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype all
+ *  @param[in] src dtype like input */
+DIOPI_API diopiError_t diopiSliceScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                         diopiConstTensorHandle_t input,
+                                         diopiConstTensorHandle_t src, int64_t dim, int64_t start,
+                                         int64_t end, int64_t step);
+
+/* softmax: Softmax and log-softmax along a dimension, softmax fused with scale and mask, and
+ * their gradients. */
+
+/** Softmax along `dim`, which may be negative: exponentials of `input` minus the maximum along
+ *  `dim`, divided by their sum. `out` has the shape of `input`. The computation runs in the dtype
+ *  of `out`, which may be float32 for a half-precision `input`.
+ *  @param[out] out any dtype of float; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, int64_t dim);
+
+/** `grad_input` = `output` · (`grad_output` - Σ `grad_output` · `output`), the sum along `dim`,
+ *  where `output` is the result of diopiSoftmax. All tensors have one shape.
+ *  @param[out] grad_input any dtype of float; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] output dtype like grad_output */
+DIOPI_API diopiError_t diopiSoftmaxBackward(diopiContextHandle_t ctx,
+                                            diopiTensorHandle_t grad_input,
+                                            diopiConstTensorHandle_t grad_output,
+                                            diopiConstTensorHandle_t output, int64_t dim);
+
+/** `input` minus the logarithm of the sum of its exponentials along `dim`, computed so that it does
+ *  not overflow. `out` has the shape of `input`; the computation runs in its dtype, which may be
+ *  float32 for a half-precision `input`.
+ *  @param[out] out any dtype of float; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiLogSoftmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input, int64_t dim);
+
+/** `grad_input` = `grad_output` - exp(`output`) · Σ `grad_output`, the sum along `dim`, where
+ *  `output` is the result of diopiLogSoftmax. All tensors have one shape.
+ *  @param[out] grad_input any dtype of float; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] output dtype like grad_output */
+DIOPI_API diopiError_t diopiLogSoftmaxBackward(diopiContextHandle_t ctx,
+                                               diopiTensorHandle_t grad_input,
+                                               diopiConstTensorHandle_t grad_output,
+                                               diopiConstTensorHandle_t output, int64_t dim);
+
+/* sort: Sorting, and the largest or smallest k. */
+
+/** Sorts along `dim`. `values` and `indices` have the shape of `input`; NaN counts as the largest.
+ *  @param[out] values dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real, bool
+ *  @param[in] pStable may be NULL; true: equal elements keep their order; NULL is false */
+DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values,
+                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
+                                 int64_t dim, bool descending, const bool* pStable);
+
+/** Gradient of diopiSort, diopiTopk and the like: scatters `grad_output` to `indices` along `dim`
+ *  of a zero tensor of shape `sizes`. Without `keepdim`, `grad_output` and `indices` lack that
+ *  dimension.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] indices dtype int64 */
+DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                         diopiConstTensorHandle_t grad_output, int64_t dim,
+                                         diopiConstTensorHandle_t indices, diopiSize_t sizes,
+                                         bool keepdim);
+
+/** The `k` largest elements along `dim`, or the smallest, and their positions. With `sorted` they
+ *  are in order. NaN counts as the largest.
+ *  @param[out] values dtype like input
+ *  @param[out] indices dtype int64
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values,
+                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
+                                 int64_t k, int64_t dim, bool largest, bool sorted);
+
+/** The positions that sort `input` along `*dim`; NaN counts as the largest.
+ *  @param[out] out dtype int64
+ *  @param[in] input dtype real, bool
+ *  @param[in] stable equal elements keep their order
+ *  @param[in] dim may be NULL; NULL: the last dimension */
+DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input, bool stable, const int64_t* dim,
+                                    bool descending);
+
+/* special: The error function and its inverse, element by element. `out` has the shape of
+ * `input`. */
+
+/** `out` = the error function of `input`. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** As diopiErf, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float */
+DIOPI_API diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/** `out` = the inverse error function of `input`: ±infinity at ±1, NaN outside [-1, 1]. An integer
+ *  or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t diopiErfinv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input);
+
+/** As diopiErfinv, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float */
+DIOPI_API diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+
+/* std_var: Standard deviations and variances. */
+
+/** Standard deviation over the dimensions `dim` with divisor n - `correction`. An absent `dim`
+ *  means all dimensions. `out` has those dimensions removed, or 1 in their place.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] dim may be absent
+ *  @param[in] correction may be NULL; 1 if NULL */
+DIOPI_API diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, diopiSize_t dim,
+                                const diopiScalar_t* correction);
+
+/* sync_batch_norm: The steps of batch normalization whose statistics come from several devices. */
 
 /** Per-channel `mean` and reciprocal standard deviation `invstd` [C] of `input` [N, C, …], with the
  *  biased variance plus `eps`.
@@ -1916,1329 +3373,67 @@ DIOPI_API diopiError_t diopiBatchNormElemt(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t mean,
                                            diopiConstTensorHandle_t invstd, float eps);
 
-/** Gradients of diopiBatchNorm. In training the saved statistics of the forward pass are used,
- *  otherwise the running ones. Each output that is not NULL is written.
- *  @param[out] grad_input dtype like grad_output; may be NULL
- *  @param[out] grad_weight dtype accumulate input; may be NULL
- *  @param[out] grad_bias dtype accumulate input; may be NULL
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] weight dtype accumulate input; may be NULL
- *  @param[in] running_mean dtype accumulate input; may be NULL
- *  @param[in] running_var dtype accumulate input; may be NULL
- *  @param[in] save_mean dtype accumulate input; may be NULL
- *  @param[in] save_invstd dtype accumulate input; may be NULL */
-DIOPI_API diopiError_t diopiBatchNormBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiTensorHandle_t grad_weight,
-                                              diopiTensorHandle_t grad_bias,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiConstTensorHandle_t weight,
-                                              diopiConstTensorHandle_t running_mean,
-                                              diopiConstTensorHandle_t running_var,
-                                              diopiConstTensorHandle_t save_mean,
-                                              diopiConstTensorHandle_t save_invstd, bool training,
-                                              double eps);
-
-/** Normalizes `input` [N, C, …] over each of `num_groups` groups of channels, then scales and
- *  shifts per channel. `save_mean` and `save_invstd` [N, `num_groups`] get the statistics.
- *  @param[out] out dtype like input
- *  @param[out] save_mean any dtype of float
- *  @param[out] save_invstd dtype like save_mean
- *  @param[in] input dtype float
- *  @param[in] weight dtype like input; may be NULL; [C]
- *  @param[in] bias dtype like input; may be NULL; [C] */
-DIOPI_API diopiError_t diopiGroupNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t save_mean,
-                                      diopiTensorHandle_t save_invstd,
-                                      diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t bias, int64_t num_groups,
-                                      double eps);
-
-/** Gradients of diopiGroupNorm. Each output that is not NULL is written.
- *  @param[out] grad_input dtype like grad_output; may be NULL
- *  @param[out] grad_weight dtype like grad_output; may be NULL
- *  @param[out] grad_bias dtype like grad_output; may be NULL
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] mean any dtype of float
- *  @param[in] rstd dtype like mean */
-DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiTensorHandle_t grad_weight,
-                                              diopiTensorHandle_t grad_bias,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiConstTensorHandle_t weight,
-                                              diopiConstTensorHandle_t mean,
-                                              diopiConstTensorHandle_t rstd, int64_t num_groups);
-
-/** Normalizes `input` over its last dimensions, whose sizes are `normalized_shape`, then scales and
- *  shifts by `weight` and `bias` of that shape. `save_mean` and `save_invstd` have the leading
- *  dimensions of `input` and 1 for the rest.
- *  @param[out] out dtype like input
- *  @param[out] save_mean any dtype of float
- *  @param[out] save_invstd dtype like save_mean; reciprocal standard deviation
- *  @param[in] input dtype float
- *  @param[in] weight dtype like input; may be NULL
- *  @param[in] bias dtype like input; may be NULL */
-DIOPI_API diopiError_t diopiLayerNorm(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiTensorHandle_t save_mean,
-                                      diopiTensorHandle_t save_invstd,
-                                      diopiConstTensorHandle_t input,
-                                      diopiConstTensorHandle_t weight,
-                                      diopiConstTensorHandle_t bias, diopiSize_t normalized_shape,
-                                      double eps);
-
-/** Gradients of diopiLayerNorm from its saved statistics. Each output that is not NULL is written;
- *  `bias` gives the shape only.
- *  @param[out] grad_input dtype like grad_output; may be NULL
- *  @param[out] grad_weight dtype like grad_output; may be NULL
- *  @param[out] grad_bias dtype like grad_output; may be NULL
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] bias dtype like grad_output; may be NULL
- *  @param[in] mean any dtype of float
- *  @param[in] rstd dtype like mean; may be NULL; NULL: computed again from `input` */
-DIOPI_API diopiError_t diopiLayerNormBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiTensorHandle_t grad_weight,
-                                              diopiTensorHandle_t grad_bias,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiConstTensorHandle_t weight,
-                                              diopiConstTensorHandle_t bias,
-                                              diopiConstTensorHandle_t mean,
-                                              diopiConstTensorHandle_t rstd,
-                                              diopiSize_t normalized_shape);
-
-/** Layer normalization over the dimensions from `begin_norm_axis` to the last. As diopiLayerNorm
- *  otherwise; `running_mean` gets the means and `running_var` the reciprocal standard deviations.
- *  Both are written, not moved.
- *  @param[out] out dtype like input
- *  @param[out] running_mean any dtype of float
- *  @param[out] running_var dtype like running_mean
- *  @param[in] input dtype float
- *  @param[in] weight dtype like input; may be NULL
- *  @param[in] bias dtype like input; may be NULL */
-DIOPI_API diopiError_t diopiLayerNormGB(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                        diopiTensorHandle_t running_mean,
-                                        diopiTensorHandle_t running_var,
-                                        diopiConstTensorHandle_t input,
-                                        diopiConstTensorHandle_t weight,
-                                        diopiConstTensorHandle_t bias, const double eps,
-                                        const int64_t begin_norm_axis);
-
-/** Gradients of diopiLayerNormGB from its statistics. Each output that is not NULL is written.
- *  @param[out] grad_input dtype like grad_output; may be NULL
- *  @param[out] grad_weight dtype like grad_output; may be NULL
- *  @param[out] grad_bias dtype like grad_output; may be NULL
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] bias dtype like grad_output; may be NULL
- *  @param[in] running_mean any dtype of float
- *  @param[in] running_std dtype like running_mean; may be NULL; the reciprocal standard deviations;
- *      NULL: computed again */
-DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t grad_input,
-                                                diopiTensorHandle_t grad_weight,
-                                                diopiTensorHandle_t grad_bias,
-                                                diopiConstTensorHandle_t grad_output,
-                                                diopiConstTensorHandle_t input,
-                                                diopiConstTensorHandle_t weight,
-                                                diopiConstTensorHandle_t bias,
-                                                diopiConstTensorHandle_t running_mean,
-                                                diopiConstTensorHandle_t running_std,
-                                                const int64_t begin_norm_axis);
-
-/** Normalizes each sample and channel of `input` over all other dimensions, then multiplies by
- *  `scale` and adds `bias`, both [C]. `axis` is the channel dimension; dimension 0 is the sample.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] scale dtype like input; may be NULL
- *  @param[in] bias dtype like input; may be NULL */
-DIOPI_API diopiError_t diopiInstanceNorm(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                         diopiConstTensorHandle_t input, const int64_t axis,
-                                         diopiConstTensorHandle_t scale,
-                                         diopiConstTensorHandle_t bias, const double eps);
-
-/** Gradients of diopiInstanceNorm. Each output that is not NULL is written; `bias` gives the shape
- *  only.
- *  @param[out] grad_input dtype like grad_output; may be NULL
- *  @param[out] grad_scale dtype like grad_output; may be NULL
- *  @param[out] grad_bias dtype like grad_output; may be NULL
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] scale dtype like grad_output; may be NULL
- *  @param[in] bias dtype like grad_output; may be NULL */
-DIOPI_API diopiError_t diopiInstanceNormBackward(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t grad_input,
-                                                 diopiTensorHandle_t grad_scale,
-                                                 diopiTensorHandle_t grad_bias,
-                                                 diopiConstTensorHandle_t grad_output,
-                                                 diopiConstTensorHandle_t input,
-                                                 diopiConstTensorHandle_t scale,
-                                                 diopiConstTensorHandle_t bias, const int64_t axis,
-                                                 const double eps);
-
-/** `output` = `input` divided by its `p`-norm along `axis`, or by `eps` where the norm is smaller.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiNormalize(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                      diopiConstTensorHandle_t input, const float p,
-                                      const int64_t axis, const double eps);
-
-/** Gradient of diopiNormalize.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t diopiNormalizeBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input, const float p,
-                                              const int64_t axis, const double eps);
-
-/* optimizer: Optimiser steps, gradient scaling and operators on lists of tensors. */
-
-/** One step of stochastic gradient descent: g = `grad` + `weight_decay` · `param`; with `momentum`,
- *  `buf` = `momentum` · `buf` + (1 - `dampening`) · g and g = `buf`, or g + `momentum` · `buf` with
- *  `nesterov`; `param` -= `lr` · g. `grad` may be overwritten with g.
- *  @param[inout] param dtype float
- *  @param[inout] grad dtype like param
- *  @param[inout] buf dtype like param; may be NULL; NULL without momentum, or for a first step
- *      whose `buf` = g is not kept */
-DIOPI_API diopiError_t diopiSgd(diopiContextHandle_t ctx, diopiTensorHandle_t param,
-                                diopiTensorHandle_t grad, diopiTensorHandle_t buf, double lr,
-                                double momentum, double dampening, double weight_decay,
-                                bool nesterov);
-
-/** One step of Adam. `weight_decay` · `param` is added to the gradient. `exp_avg` and `exp_avg_sq`
- *  become the running means of gradient and squared gradient; the step is -`lr` · m / (√v + `eps`)
- *  with both corrected for their start, by `step`, counted from 1. With `amsgrad`, v is the largest
- *  so far, kept in `max_exp_avg_sq`.
- *  @param[inout] param dtype float
- *  @param[in] grad dtype like param
- *  @param[inout] exp_avg dtype like param
- *  @param[inout] exp_avg_sq dtype like param
- *  @param[inout] max_exp_avg_sq dtype like param; may be NULL; unused without `amsgrad` */
-DIOPI_API diopiError_t diopiAdam(diopiContextHandle_t ctx, diopiTensorHandle_t param,
-                                 diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg,
-                                 diopiTensorHandle_t exp_avg_sq, diopiTensorHandle_t max_exp_avg_sq,
-                                 float lr, float beta1, float beta2, float eps, float weight_decay,
-                                 int64_t step, bool amsgrad);
-
-/** One step of Adam with decoupled decay: `param` is first multiplied by 1 - `lr` · `weight_decay`.
- *  `exp_avg` and `exp_avg_sq` become the running means of gradient and squared gradient; the step
- *  is -`lr` · m / (√v + `eps`) with both corrected for their start, by `step`, counted from 1. With
- *  `amsgrad`, v is the largest so far, kept in `max_exp_avg_sq`.
- *  @param[inout] param dtype float
- *  @param[in] grad dtype like param
- *  @param[inout] exp_avg dtype like param
- *  @param[inout] exp_avg_sq dtype like param
- *  @param[inout] max_exp_avg_sq dtype like param; may be NULL; unused without `amsgrad` */
-DIOPI_API diopiError_t diopiAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t param,
-                                  diopiConstTensorHandle_t grad, diopiTensorHandle_t exp_avg,
-                                  diopiTensorHandle_t exp_avg_sq,
-                                  diopiTensorHandle_t max_exp_avg_sq, float lr, float beta1,
-                                  float beta2, float eps, float weight_decay, int64_t step,
-                                  bool amsgrad);
-
-/** diopiAdamW on `nums` parameters at once, in double precision scalars. `maximize` negates the
- *  gradients.
- *  @param[inout] params dtype float; array of nums
- *  @param[in] grads dtype like params; array of nums
- *  @param[inout] exp_avgs dtype like params; array of nums
- *  @param[inout] exp_avg_sqs dtype like params; array of nums
- *  @param[inout] max_exp_avg_sqs dtype like params; array of nums; may be NULL; entries may be
- *      NULL; unused without `amsgrad`
- *  @param[in] state_steps dtype float; array of nums; one element each: the number of this step,
- *      counted from 1 */
-DIOPI_API diopiError_t diopiFusedAdamW(diopiContextHandle_t ctx, diopiTensorHandle_t* params,
-                                       diopiConstTensorHandle_t* grads,
-                                       diopiTensorHandle_t* exp_avgs,
-                                       diopiTensorHandle_t* exp_avg_sqs,
-                                       diopiTensorHandle_t* max_exp_avg_sqs,
-                                       diopiConstTensorHandle_t* state_steps, int64_t nums,
-                                       double lr, double beta1, double beta2, double eps,
-                                       double weight_decay, bool amsgrad, bool maximize);
-
-/** One step of Adadelta: `square_avg` = `rho` · `square_avg` + (1 - `rho`) · g², step d =
- *  √(`acc_delta` + `eps`) / √(`square_avg` + `eps`) · g, `acc_delta` follows d² likewise, `param`
- *  -= `lr` · d, with g = `grad` + `weight_decay` · `param`.
- *  @param[inout] param dtype float
- *  @param[in] grad dtype like param
- *  @param[inout] square_avg dtype like param
- *  @param[inout] acc_delta dtype like param */
-DIOPI_API diopiError_t diopiAdadelta(diopiContextHandle_t ctx, diopiTensorHandle_t param,
-                                     diopiConstTensorHandle_t grad, diopiTensorHandle_t square_avg,
-                                     diopiTensorHandle_t acc_delta, float lr, float rho, float eps,
-                                     float weight_decay);
-
-/** One step of RMSprop: `square_avg` = `alpha` · `square_avg` + (1 - `alpha`) · g², minus the
- *  square of `grad_avg`, kept likewise, if `centered`; `param` -= `lr` · g / (√ + `eps`), through
- *  `momentum_buf` with `momentum`. g = `grad` + `weight_decay` · `param`.
- *  @param[inout] param dtype float
- *  @param[in] grad dtype like param
- *  @param[inout] square_avg dtype like param
- *  @param[inout] grad_avg dtype like param; may be NULL; unused unless `centered`
- *  @param[inout] momentum_buf dtype like param; may be NULL; unused without `momentum` */
-DIOPI_API diopiError_t diopiRmsprop(diopiContextHandle_t ctx, diopiTensorHandle_t param,
-                                    diopiConstTensorHandle_t grad, diopiTensorHandle_t square_avg,
-                                    diopiTensorHandle_t grad_avg, diopiTensorHandle_t momentum_buf,
-                                    float lr, float alpha, float eps, float weight_decay,
-                                    float momentum, bool centered);
-
-/** Scales all of `grads` in place by `max_norm` / (norm + 1e-6) where that is below 1. `*out`, in
- *  host memory, gets the `norm_type`-norm over all elements before. `error_if_nonfinite` makes a
- *  norm that is not finite an error. Waits for the device.
- *  @param[out] out one host double
- *  @param[inout] grads dtype float; array of num_grads; entries may be NULL */
-DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out,
-                                         diopiTensorHandle_t* grads, int64_t num_grads,
-                                         double max_norm, double norm_type,
-                                         bool error_if_nonfinite);
-
-/** Multiplies each of `scaled_grads` by `inv_scale` (one element) and sets `found_inf` (one
- *  element) to 1 if one of them holds an infinity or NaN; otherwise leaves it as it is.
- *  @param[inout] scaled_grads dtype float; array of num_scaled_grads
- *  @param[inout] found_inf dtype float32
- *  @param[in] inv_scale dtype float32 */
-DIOPI_API diopiError_t diopiAmpForeachNonFiniteCheckAndUnscaleInp(diopiContextHandle_t ctx,
-                                                                  diopiTensorHandle_t* scaled_grads,
-                                                                  int64_t num_scaled_grads,
-                                                                  diopiTensorHandle_t found_inf,
-                                                                  diopiConstTensorHandle_t inv_scale);
-
-/** Adapts the loss scale, each tensor one element: if `found_inf` is not 0, `current_scale` is
- *  multiplied by `scale_backoff_factor` and `growth_tracker` becomes 0; else it counts up, and at
- *  `growth_interval` the scale is multiplied by `scale_growth_factor`, unless that is infinite, and
- *  it becomes 0.
- *  @param[inout] current_scale dtype float32
- *  @param[inout] growth_tracker dtype int32
- *  @param[in] found_inf dtype like current_scale */
-DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t current_scale,
-                                              diopiTensorHandle_t growth_tracker,
-                                              diopiConstTensorHandle_t found_inf,
-                                              double scale_growth_factor,
-                                              double scale_backoff_factor, int32_t growth_interval);
-
-/** Adds the scalar `other` to each tensor of a list.
- *  @param[out] outs any dtype of number; array of inputSize
- *  @param[in] inputs dtype number; array of inputSize */
-DIOPI_API diopiError_t diopiForeachaddScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
-                                             const diopiScalar_t* other);
-
-/** As diopiForeachaddScalar, in place.
- *  @param[inout] inputs dtype number; array of inputSize */
-DIOPI_API diopiError_t diopiForeachaddInpScalar(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t* inputs, int64_t inputSize,
-                                                const diopiScalar_t* other);
-
-/** Multiplies each tensor of a list by the scalar `other`.
- *  @param[out] outs any dtype of number; array of inputSize
- *  @param[in] inputs dtype number; array of inputSize */
-DIOPI_API diopiError_t diopiForeachmulScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
-                                             const diopiScalar_t* other);
-
-/** As diopiForeachmulScalar, in place.
- *  @param[inout] inputs dtype number; array of inputSize */
-DIOPI_API diopiError_t diopiForeachmulInpScalar(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t* inputs, int64_t inputSize,
-                                                const diopiScalar_t* other);
-
-/** Multiplies each tensor of a list by `other`, a tensor of one element.
- *  @param[out] outs any dtype of number; array of inputSize
- *  @param[in] inputs dtype number; array of inputSize
- *  @param[in] other any dtype of number */
-DIOPI_API diopiError_t diopiForeachmulTensor(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                             diopiConstTensorHandle_t* inputs, int64_t inputSize,
-                                             const diopiConstTensorHandle_t other);
-
-/** As diopiForeachmulTensor, in place.
- *  @param[inout] inputs dtype number; array of inputSize
- *  @param[in] other any dtype of number */
-DIOPI_API diopiError_t diopiForeachmulInpTensor(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t* inputs, int64_t inputSize,
-                                                const diopiConstTensorHandle_t other);
-
-/** `outs`[i] = the `ord`-norm of all elements of `inputs`[i], one element.
- *  @param[out] outs any dtype of float; array of inputSize
- *  @param[in] inputs dtype float; array of inputSize */
-DIOPI_API diopiError_t diopiForeachnormScalar(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                              diopiConstTensorHandle_t* inputs, int64_t inputSize,
-                                              const diopiScalar_t* ord);
-
-/* pooling: Max and average pooling over one to three dimensions. A batch-less input is allowed
- * everywhere. */
-
-/** Maximum of each window: `input` [N, C, L]. Size lists have one entry; an absent `stride` is the
- *  kernel size. Cells beyond the edge never win, NaN always does. `ceil_mode` rounds the output
- *  size up.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                                      bool ceil_mode);
-
-/** As diopiMaxPool1d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [L] plane; the first of equals wins.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool1dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices,
-                                                 diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride,
-                                                 diopiSize_t padding, diopiSize_t dilation,
-                                                 bool ceil_mode);
-
-/** Gradient of diopiMaxPool1dWithIndices: adds each element of `grad_output` at its position in
- *  `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiMaxPool1dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, diopiSize_t dilation,
-                                              bool ceil_mode, diopiConstTensorHandle_t indices);
-
-/** Mean of each window: `input` [N, C, L]. Size lists have one entry; an absent `stride` is the
- *  kernel size. `count_include_pad` counts padding cells as zeros in the divisor; `ceil_mode`
- *  rounds the output size up, with windows that never start beyond the padding.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad);
-
-/** Gradient of diopiAvgPool1d: spreads each element of `grad_output` evenly over its window.
- *  `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiAvgPool1dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, bool ceil_mode,
-                                              bool count_include_pad);
-
-/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
- *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** As diopiAdaptiveMaxPool1d, and `indices` gets the position of each maximum within the flattened
- *  [L] plane.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dWithIndices(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t out,
-                                                         diopiTensorHandle_t indices,
-                                                         diopiConstTensorHandle_t input,
-                                                         diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveMaxPool1dWithIndices: adds each element of `grad_output` at its
- *  position in `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool1dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input,
-                                                      diopiConstTensorHandle_t indices);
-
-/** Mean of windows chosen as in diopiAdaptiveMaxPool1d; `out` is [N, C, `output_size`].
- *  @param[out] out dtype like input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveAvgPool1d. `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool1dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input);
-
-/** Max or average pooling in one operator: `input` [N, C, L]. With `adaptive`, windows are chosen
- *  as in diopiAdaptiveMaxPool1d to give `output_size`, and the window lists are ignored; otherwise
- *  `output_size` is. `exclusive` leaves padding out of an average.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] mode one of "max", "avg"
- *  @param[in] output_size may be absent */
-DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode,
-                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
-                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
-                                   const bool adaptive, diopiSize_t output_size);
-
-/** Gradient of diopiPool1d. `input` gives the shape, and the maxima where `indices` is NULL.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] mode one of "max", "avg"
- *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
- *      unused for "avg" */
-DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiConstTensorHandle_t input, const char* mode,
-                                           diopiSize_t ksize, diopiSize_t stride,
-                                           diopiSize_t padding, diopiSize_t dilation,
-                                           const bool ceil_mode, const bool exclusive,
-                                           const bool adaptive, diopiConstTensorHandle_t indices);
-
-/** Maximum of each window: `input` [N, C, H, W]. Size lists have two entries, or one for both; an
- *  absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
- *  `ceil_mode` rounds the output size up.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                                      bool ceil_mode);
-
-/** As diopiMaxPool2d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [H, W] plane; the first of equals wins.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool2dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices,
-                                                 diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride,
-                                                 diopiSize_t padding, diopiSize_t dilation,
-                                                 bool ceil_mode);
-
-/** Gradient of diopiMaxPool2dWithIndices: adds each element of `grad_output` at its position in
- *  `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent
- *  @param[in] indices dtype int64; may be NULL; NULL: the operator finds the maxima again */
-DIOPI_API diopiError_t diopiMaxPool2dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, diopiSize_t dilation,
-                                              bool ceil_mode, diopiConstTensorHandle_t indices);
-
-/** Mean of each window: `input` [N, C, H, W]. Size lists have two entries, or one for both; an
- *  absent `stride` is the kernel size. `count_include_pad` counts padding cells as zeros in the
- *  divisor; `ceil_mode` rounds the output size up, with windows that never start beyond the
- *  padding.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] stride may be absent
- *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
-DIOPI_API diopiError_t diopiAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad, const int64_t* divisor_override);
-
-/** Gradient of diopiAvgPool2d: spreads each element of `grad_output` evenly over its window.
- *  `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent
- *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
-DIOPI_API diopiError_t diopiAvgPool2dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, bool ceil_mode,
-                                              bool count_include_pad,
-                                              const int64_t* divisor_override);
-
-/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
- *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** As diopiAdaptiveMaxPool2d, and `indices` gets the position of each maximum within the flattened
- *  [H, W] plane.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dWithIndices(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t out,
-                                                         diopiTensorHandle_t indices,
-                                                         diopiConstTensorHandle_t input,
-                                                         diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveMaxPool2dWithIndices: adds each element of `grad_output` at its
- *  position in `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool2dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input,
-                                                      diopiConstTensorHandle_t indices);
-
-/** Mean of windows chosen as in diopiAdaptiveMaxPool2d; `out` is [N, C, `output_size`].
- *  @param[out] out dtype like input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveAvgPool2d. `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool2dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input);
-
-/** Max or average pooling in one operator: `input` [N, C, H, W]. With `adaptive`, windows are
- *  chosen as in diopiAdaptiveMaxPool2d to give `output_size`, and the window lists are ignored;
- *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] mode one of "max", "avg"
- *  @param[in] output_size may be absent */
-DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode,
-                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
-                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
-                                   const bool adaptive, diopiSize_t output_size);
-
-/** Gradient of diopiPool2d. `input` gives the shape, and the maxima where `indices` is NULL.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] mode one of "max", "avg"
- *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
- *      unused for "avg" */
-DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiConstTensorHandle_t input, const char* mode,
-                                           diopiSize_t ksize, diopiSize_t stride,
-                                           diopiSize_t padding, diopiSize_t dilation,
-                                           const bool ceil_mode, const bool exclusive,
-                                           const bool adaptive, diopiConstTensorHandle_t indices);
-
-/** Maximum of each window: `input` [N, C, D, H, W]. Size lists have three entries, or one for all;
- *  an absent `stride` is the kernel size. Cells beyond the edge never win, NaN always does.
- *  `ceil_mode` rounds the output size up.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, diopiSize_t dilation,
-                                      bool ceil_mode);
-
-/** As diopiMaxPool3d, and `indices` (same shape as `out`) gets the position of each maximum within
- *  the flattened [D, H, W] plane; the first of equals wins.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real
- *  @param[in] stride may be absent */
-DIOPI_API diopiError_t diopiMaxPool3dWithIndices(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                                 diopiTensorHandle_t indices,
-                                                 diopiConstTensorHandle_t input,
-                                                 diopiSize_t kernel_size, diopiSize_t stride,
-                                                 diopiSize_t padding, diopiSize_t dilation,
-                                                 bool ceil_mode);
-
-/** Gradient of diopiMaxPool3dWithIndices: adds each element of `grad_output` at its position in
- *  `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiMaxPool3dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, diopiSize_t dilation,
-                                              bool ceil_mode, diopiConstTensorHandle_t indices);
-
-/** Mean of each window: `input` [N, C, D, H, W]. Size lists have three entries, or one for all; an
- *  absent `stride` is the kernel size. `count_include_pad` counts padding cells as zeros in the
- *  divisor; `ceil_mode` rounds the output size up, with windows that never start beyond the
- *  padding.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] stride may be absent
- *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
-DIOPI_API diopiError_t diopiAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, diopiSize_t kernel_size,
-                                      diopiSize_t stride, diopiSize_t padding, bool ceil_mode,
-                                      bool count_include_pad, const int64_t* divisor_override);
-
-/** Gradient of diopiAvgPool3d: spreads each element of `grad_output` evenly over its window.
- *  `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] stride may be absent
- *  @param[in] divisor_override may be NULL; divides every window instead of its number of cells */
-DIOPI_API diopiError_t diopiAvgPool3dBackward(diopiContextHandle_t ctx,
-                                              diopiTensorHandle_t grad_input,
-                                              diopiConstTensorHandle_t grad_output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t kernel_size, diopiSize_t stride,
-                                              diopiSize_t padding, bool ceil_mode,
-                                              bool count_include_pad,
-                                              const int64_t* divisor_override);
-
-/** Maximum of windows chosen so that `out` is [N, C, `output_size`]: output i covers input cells
- *  floor(i·n/m) to ceil((i+1)·n/m) - 1 of n, m the output size.
- *  @param[out] out dtype like input
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** As diopiAdaptiveMaxPool3d, and `indices` gets the position of each maximum within the flattened
- *  [D, H, W] plane.
- *  @param[out] out dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dWithIndices(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t out,
-                                                         diopiTensorHandle_t indices,
-                                                         diopiConstTensorHandle_t input,
-                                                         diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveMaxPool3dWithIndices: adds each element of `grad_output` at its
- *  position in `indices`; the rest becomes 0.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input,
-                                                      diopiConstTensorHandle_t indices);
-
-/** Mean of windows chosen as in diopiAdaptiveMaxPool3d; `out` is [N, C, `output_size`].
- *  @param[out] out dtype like input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                              diopiConstTensorHandle_t input,
-                                              diopiSize_t output_size);
-
-/** Gradient of diopiAdaptiveAvgPool3d. `input` gives the shape only.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t diopiAdaptiveAvgPool3dBackward(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input);
-
-/** Max or average pooling in one operator: `input` [N, C, D, H, W]. With `adaptive`, windows are
- *  chosen as in diopiAdaptiveMaxPool3d to give `output_size`, and the window lists are ignored;
- *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] mode one of "max", "avg"
- *  @param[in] output_size may be absent */
-DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const char* mode,
-                                   diopiSize_t ksize, diopiSize_t stride, diopiSize_t padding,
-                                   diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
-                                   const bool adaptive, diopiSize_t output_size);
-
-/** Gradient of diopiPool3d. `input` gives the shape, and the maxima where `indices` is NULL.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output
- *  @param[in] mode one of "max", "avg"
- *  @param[in] indices dtype int64; may be NULL; positions of the maxima within the flattened plane;
- *      unused for "avg" */
-DIOPI_API diopiError_t diopiPool3dBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output,
-                                           diopiConstTensorHandle_t input, const char* mode,
-                                           diopiSize_t ksize, diopiSize_t stride,
-                                           diopiSize_t padding, diopiSize_t dilation,
-                                           const bool ceil_mode, const bool exclusive,
-                                           const bool adaptive, diopiConstTensorHandle_t indices);
-
-/* random: Random numbers. All draw from Philox with the seed and offset of their generator, and
- * advance the offset. docs/random.md says which element takes which part of the stream, and what
- * becomes of it. */
-
-/** In training each element is 0 with probability `p`, else `input` / (1 - `p`), and `mask` tells
- *  which were kept. Otherwise `out` = `input`, and `mask` and the generator are not touched.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[out] mask dtype bool, uint8; broadcast to `input`: where it has size 1, one draw serves
- *      the whole slice
- *  @param[in] input dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiDropout(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiTensorHandle_t mask, diopiConstTensorHandle_t input,
-                                    double p, bool train, diopiGeneratorHandle_t generator);
-
-/** As diopiDropout, in place: the result overwrites `input`.
- *  @param[inout] input dtype float
- *  @param[out] mask dtype bool, uint8
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                       diopiTensorHandle_t mask, double p, bool train,
-                                       diopiGeneratorHandle_t generator);
-
-/** Fills `inout` with uniform numbers in [`from`, `to`), also after they are rounded to the dtype.
- *  The old contents are not read. Where `from` = `to`, all are `from`.
- *  @param[out] inout dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiUniformInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
-                                       double from, double to, diopiGeneratorHandle_t generator);
-
-/** Fills `inout` with integers in [`from`, `*to`), all equally probable. The old contents are not
- *  read. An integer dtype must hold all of the range; floats round.
- *  @param[out] inout dtype real, bool, uint16, uint32, uint64
- *  @param[in] to may be NULL; NULL: up to the largest integer that the dtype represents exactly
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiRandomInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
-                                      int64_t from, const int64_t* to,
-                                      diopiGeneratorHandle_t generator);
-
-/** `out` = 1 with the probability given by the matching element of `input`, else 0.
- *  @param[out] out any dtype
- *  @param[in] input dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input,
-                                      diopiGeneratorHandle_t generator);
-
-/** As diopiBernoulli, in place: each probability in `inout` is replaced by its draw.
- *  @param[inout] inout dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
-                                         diopiGeneratorHandle_t generator);
-
-/** Fills `out` with 1 with probability `p`, else 0.
- *  @param[out] out dtype all
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            double p, diopiGeneratorHandle_t generator);
-
-/** `out` = a random permutation of 0 … `n` - 1.
- *  @param[out] out dtype real
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiRandperm(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
-                                     diopiGeneratorHandle_t generator);
-
-/** Fills `out` with normal numbers of the given mean and standard deviation.
- *  @param[out] out dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiNormal(diopiContextHandle_t ctx, diopiTensorHandle_t out, double mean,
-                                   double std, diopiGeneratorHandle_t generator);
-
-/** As diopiNormal into `inout`, whose old contents are not read.
- *  @param[out] inout dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiNormalInp(diopiContextHandle_t ctx, diopiTensorHandle_t inout,
-                                      double mean, double std, diopiGeneratorHandle_t generator);
-
-/** `out` = normal numbers, one per element of `mean`, with one standard deviation.
- *  @param[out] out dtype like mean
- *  @param[in] mean dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiNormalTensorScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                               diopiConstTensorHandle_t mean, double std,
-                                               diopiGeneratorHandle_t generator);
-
-/** `out` = normal numbers, one per element of `std`, with one mean.
- *  @param[out] out dtype like std
- *  @param[in] std dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiNormalScalarTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                               double mean, diopiConstTensorHandle_t std,
-                                               diopiGeneratorHandle_t generator);
-
-/** `out` = normal numbers with a mean and standard deviation per element; `mean` and `std`
- *  broadcast.
- *  @param[out] out dtype like mean
- *  @param[in] mean dtype float
- *  @param[in] std dtype like mean
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiNormalTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                         diopiConstTensorHandle_t mean,
-                                         diopiConstTensorHandle_t std,
-                                         diopiGeneratorHandle_t generator);
-
-/** `num_samples` positions per row of `input` [N, C] or [C], drawn with probability proportional to
- *  the elements, which must not be negative.
- *  @param[out] out dtype int64
- *  @param[in] input dtype float
- *  @param[inout] generator */
-DIOPI_API diopiError_t diopiMultinomial(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                        diopiConstTensorHandle_t input, int64_t num_samples,
-                                        bool replacement, diopiGeneratorHandle_t generator);
-
-/* reduction: Sums, extrema, logical reductions and scans. */
-
-/** Arithmetic mean over the dimensions `dim`, computed in the dtype of `out`. An absent `dim` means
- *  all dimensions. `out` has those dimensions removed, or 1 in their place.
- *  @param[out] out dtype float, complex
- *  @param[in] input any dtype
- *  @param[in] dim may be absent */
-DIOPI_API diopiError_t diopiMean(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, diopiSize_t dim);
-
-/** Sum over the dimensions `dim`, in the dtype of `out`, which is usually int64 for integers. An
- *  absent `dim` means all dimensions. `out` has those dimensions removed, or 1 in their place.
- *  @param[out] out any dtype
- *  @param[in] input any dtype
- *  @param[in] dim may be absent */
-DIOPI_API diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, diopiSize_t dim);
-
-/** Standard deviation over the dimensions `dim` with divisor n - `correction`. An absent `dim`
- *  means all dimensions. `out` has those dimensions removed, or 1 in their place.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] dim may be absent
- *  @param[in] correction may be NULL; 1 if NULL */
-DIOPI_API diopiError_t diopiStd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, diopiSize_t dim,
-                                const diopiScalar_t* correction);
-
-/** Product along the dimension `*dim`, in the dtype of `out`. `out` has it removed, or 1 in its
- *  place.
- *  @param[out] out any dtype
- *  @param[in] input any dtype
- *  @param[in] dim may be NULL; NULL: all elements, `out` has one */
-DIOPI_API diopiError_t diopiProd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, const int64_t* dim);
-
-/** Maximum over the dimensions `dim`; NaN wins. An absent `dim` means all.
- *  @param[out] out dtype like self
- *  @param[in] self dtype real, bool
- *  @param[in] dim may be absent */
-DIOPI_API diopiError_t diopiAmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t self, diopiSize_t dim, bool keepdim);
-
-/** The largest element along `dim` and its position. NaN wins; among equals any position may be
- *  given. Both outputs have the dimension removed, or 1 in its place.
- *  @param[out] max dtype like input
- *  @param[out] max_indices dtype int64
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiMax(diopiContextHandle_t ctx, diopiTensorHandle_t max,
-                                diopiTensorHandle_t max_indices, diopiConstTensorHandle_t input,
-                                int64_t dim);
-
-/** The largest element of `input`; `max` has one element. NaN wins.
- *  @param[out] max dtype like input
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiMaxAll(diopiContextHandle_t ctx, diopiTensorHandle_t max,
-                                   diopiConstTensorHandle_t input);
-
-/** The smallest element along `dim` and its position. NaN wins; among equals any position may be
- *  given. Both outputs have the dimension removed, or 1 in its place.
- *  @param[out] min dtype like input
- *  @param[out] min_indices dtype int64
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiMin(diopiContextHandle_t ctx, diopiTensorHandle_t min,
-                                diopiTensorHandle_t min_indices, diopiConstTensorHandle_t input,
-                                int64_t dim);
-
-/** The smallest element of `input`; `min` has one element. NaN wins.
- *  @param[out] min dtype like input
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t ctx, diopiTensorHandle_t min,
-                                   diopiConstTensorHandle_t input);
-
-/** True if one element is not 0, along `*dim`, or of all elements. The dimension is removed from
- *  `out`, or 1 in its place.
- *  @param[out] out dtype bool, uint8
- *  @param[in] input dtype all
- *  @param[in] dim may be NULL; NULL: all elements */
-DIOPI_API diopiError_t diopiAny(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, const int64_t* dim);
-
-/** True if no element is 0, along `*dim`, or of all elements. The dimension is removed from `out`,
- *  or 1 in its place.
- *  @param[out] out dtype bool, uint8
- *  @param[in] input dtype all
- *  @param[in] dim may be NULL; NULL: all elements */
-DIOPI_API diopiError_t diopiAll(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, const int64_t* dim);
-
-/** Position of the largest element along `*dim`; NaN wins, the first of equals.
- *  @param[out] out dtype int64
- *  @param[in] input dtype real
- *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
-DIOPI_API diopiError_t diopiArgmax(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const int64_t* dim,
-                                   bool keepdim);
-
-/** Position of the smallest element along `*dim`; NaN wins, the first of equals.
- *  @param[out] out dtype int64
- *  @param[in] input dtype real
- *  @param[in] dim may be NULL; NULL: the position within the flattened tensor */
-DIOPI_API diopiError_t diopiArgmin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, const int64_t* dim,
-                                   bool keepdim);
-
-/** Running sum along `dim`: each element of `out` is the sum up to and including its position, in
- *  the dtype of `out`.
- *  @param[out] out any dtype of number; may share memory with input
- *  @param[in] input any dtype of number */
-DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, int64_t dim);
-
-/** Gradient of diopiCumsum: the running sum of `grad_output` along `dim` from the end.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float, complex */
-DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                           diopiConstTensorHandle_t grad_output, int64_t dim);
-
-/* shape: Creating, copying, casting and rearranging tensors. `out` is a separate tensor, never a
- * view. */
-
-/** Sets every element of `input` to `value`, converted to its dtype. The old contents are not read.
- *  @param[out] input dtype all */
-DIOPI_API diopiError_t diopiFill(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                 const diopiScalar_t* value);
-
-/** Sets every element of `out` to 1; `size` repeats its shape.
- *  @param[out] out dtype all */
-DIOPI_API diopiError_t diopiOnes(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiSize_t size);
-
-/** Sets every element of `out` to 0; `size` repeats its shape.
- *  @param[out] out dtype all */
-DIOPI_API diopiError_t diopiZeros(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiSize_t size);
-
-/** Sets every element of `self` to 0. The old contents are not read.
- *  @param[out] self dtype all */
-DIOPI_API diopiError_t diopiZeroInp(diopiContextHandle_t ctx, diopiTensorHandle_t self);
-
-/** `start`, `start` + `step`, … up to but without `end`; `out` has one dimension of that length.
- *  @param[out] out dtype real */
-DIOPI_API diopiError_t diopiArange(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   const diopiScalar_t* start, const diopiScalar_t* end,
-                                   const diopiScalar_t* step);
-
-/** `steps` evenly spaced numbers from `start` to `end`, both included; `out` has one dimension.
- *  @param[out] out dtype real */
-DIOPI_API diopiError_t diopiLinspace(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                     const diopiScalar_t* start, const diopiScalar_t* end,
-                                     int64_t steps);
-
-/** Copies `src` to `dest`, converting dtype and strides; `src` broadcasts. Mind the order of the
- *  parameters. Both are on the device of `ctx`.
- *  @param[in] src any dtype
- *  @param[out] dest any dtype */
-DIOPI_API diopiError_t diopiCopyInp(diopiContextHandle_t ctx, diopiConstTensorHandle_t src,
-                                    diopiTensorHandle_t dest);
-
-/** `out` = `input` converted to the dtype of `out`: floating-point values are truncated to
- *  integers, anything but 0 is true, complex numbers lose their imaginary part.
- *  @param[out] out any dtype
- *  @param[in] input any dtype */
-DIOPI_API diopiError_t diopiCastDtype(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input);
-
-/** A copy of `input` in the given memory format, stored in `*out`.
- *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiContiguous(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                       diopiConstTensorHandle_t input,
-                                       diopiMemoryFormat_t memoryFormat);
-
-/** `out` = `input` broadcast to the shape of `out`, copied.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input);
-
-/** `out` = `input` repeated `repeats_size` times along each dimension; further leading entries of
- *  it add dimensions.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiRepeat(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input, diopiSize_t repeats_size);
-
-/** `out` = `input` with its dimensions in the order `dims`, copied.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiPermute(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, diopiSize_t dims);
-
-/** `out` = `input` with `dim0` and `dim1` swapped, copied.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiTranspose(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, int64_t dim0, int64_t dim1);
-
-/** `out` = `input` reversed along each of `dims`.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiFlip(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, diopiSize_t dims);
-
-/** `out` = `input` rotated by `shifts` along `dims`, one shift each; with absent `dims`, the
- *  flattened tensor by one shift.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] dims may be absent */
-DIOPI_API diopiError_t diopiRoll(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, diopiSize_t shifts,
-                                 diopiSize_t dims);
-
-/** Pads `input`: `pad` lists the cells to add before and after, beginning with the last dimension;
- *  negative entries crop.
- *  @param[out] out dtype like input
- *  @param[in] input dtype all
- *  @param[in] mode one of "constant", "reflect", "replicate", "circular"
- *  @param[in] value may be NULL; the fill of "constant"; NULL is 0 */
-DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input, diopiSize_t pad, const char* mode,
-                                const double* value);
-
-/** Concatenates tensors along `dim`. Tensors of shape [0] are skipped.
- *  @param[out] out dtype all
- *  @param[in] tensors any dtype; array of num_inputs */
-DIOPI_API diopiError_t diopiCat(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t* tensors, int64_t num_inputs, int64_t dim);
-
-/** Joins tensors of one shape along a new dimension `dim` of `out`.
- *  @param[out] out dtype all
- *  @param[in] tensors any dtype; array of numTensors */
-DIOPI_API diopiError_t diopiStack(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t* tensors, int64_t numTensors,
-                                  int64_t dim);
-
-/** Cuts `input` along `dim` into pieces of the lengths `splitSizes`, copied to `outs`.
- *  @param[out] outs dtype like input; array of num_outs
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiSplitWithSizes(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                           int64_t num_outs, diopiConstTensorHandle_t input,
-                                           const diopiSize_t splitSizes, int64_t dim);
-
-/** `outs`[i] = the one-dimensional `inputs`[i] broadcast along dimension i of a grid whose shape is
- *  the lengths of all inputs.
- *  @param[out] outs dtype like inputs; array of inputsNum
- *  @param[in] inputs dtype all; array of inputsNum */
-DIOPI_API diopiError_t diopiMeshGrid(diopiContextHandle_t ctx, diopiTensorHandle_t* outs,
-                                     diopiConstTensorHandle_t* inputs, int64_t inputsNum);
-
-/** `out` = the lower triangle of each matrix of `input`: 0 above the `diagonal`, counted upwards
- *  from the main one.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, int64_t diagonal);
-
-/** `out` = the upper triangle of each matrix of `input`: 0 below the `diagonal`, counted upwards
- *  from the main one.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input, int64_t diagonal);
-
-/** As diopiTriu, in place: the result overwrites `input`.
- *  @param[inout] input dtype all */
-DIOPI_API diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
-                                    int64_t diagonal);
-
-/** For devices with private layouts: a copy of `in` in the vendor's format number, stored in
- *  `*out`. `in` is read only, although its handle is not const. Others return diopiNoImplement.
- *  @param[out] out dtype like in; handle stored by the operator, owned by the context
- *  @param[in] in dtype all */
-DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx,
-                                                   diopiTensorHandle_t* out, diopiTensorHandle_t in,
-                                                   int64_t format);
-
-/** For devices with private layouts: the vendor's format number of `input`, in host memory.
- *  @param[in] input dtype all
- *  @param[out] format */
-DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx,
-                                                  diopiConstTensorHandle_t input, int64_t* format);
-
-/** For devices that keep state per tensor: called by the host with the data address of a tensor
- *  that is about to be freed. Nothing is written. */
-DIOPI_API diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr);
-
-/* sorting: Sorting, the largest k, and distinct values. */
-
-/** Sorts along `dim`. `values` and `indices` have the shape of `input`; NaN counts as the largest.
- *  @param[out] values dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real, bool
- *  @param[in] pStable may be NULL; true: equal elements keep their order; NULL is false */
-DIOPI_API diopiError_t diopiSort(diopiContextHandle_t ctx, diopiTensorHandle_t values,
-                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-                                 int64_t dim, bool descending, const bool* pStable);
-
-/** Gradient of diopiSort, diopiTopk and the like: scatters `grad_output` to `indices` along `dim`
- *  of a zero tensor of shape `sizes`. Without `keepdim`, `grad_output` and `indices` lack that
- *  dimension.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] indices dtype int64 */
-DIOPI_API diopiError_t diopiSortBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                         diopiConstTensorHandle_t grad_output, int64_t dim,
-                                         diopiConstTensorHandle_t indices, diopiSize_t sizes,
-                                         bool keepdim);
-
-/** The `k` largest elements along `dim`, or the smallest, and their positions. With `sorted` they
- *  are in order. NaN counts as the largest.
- *  @param[out] values dtype like input
- *  @param[out] indices dtype int64
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiTopk(diopiContextHandle_t ctx, diopiTensorHandle_t values,
-                                 diopiTensorHandle_t indices, diopiConstTensorHandle_t input,
-                                 int64_t k, int64_t dim, bool largest, bool sorted);
-
-/** The positions that sort `input` along `*dim`; NaN counts as the largest.
- *  @param[out] out dtype int64
- *  @param[in] input dtype real, bool
- *  @param[in] stable equal elements keep their order
- *  @param[in] dim may be NULL; NULL: the last dimension */
-DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                    diopiConstTensorHandle_t input, bool stable, const int64_t* dim,
-                                    bool descending);
-
-/** The distinct values of `input`, or its distinct slices along `*dim`. `indices` gets, for each
- *  element (or slice) of `input`, the position of its value in `*out`; `*counts` how often each
- *  occurs.
- *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype real, bool
- *  @param[in] dim may be NULL; NULL: distinct elements of the flattened tensor
- *  @param[in] sorted in ascending order; if false, in any order
- *  @param[out] indices dtype int64; may be NULL
- *  @param[out] counts dtype int64; handle stored by the operator, owned by the context; may be
- *      NULL; required if `return_counts` */
-DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                   diopiConstTensorHandle_t input, const int64_t* dim, bool sorted,
-                                   bool return_counts, diopiTensorHandle_t indices,
-                                   diopiTensorHandle_t* counts);
-
-/* unary: Element-by-element functions of one tensor. `out` has the shape of `input`. */
-
-/** `out` = -1, 0 or 1 by the sign of `input`; NaN gives 0. A bool is returned as it is.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiSign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** `out` = `input` / |`input`|, 0 where `input` is 0; for real dtypes the sign, as diopiSign.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiSgn(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
-
-/** As diopiSgn, in place: the result overwrites `input`.
- *  @param[inout] input dtype all */
-DIOPI_API diopiError_t diopiSgnInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = |`input`|. For a complex `input` the modulus, in the corresponding real dtype (class
- *  elementary). The smallest integer stays as it is.
- *  @param[out] out dtype real of input; may share memory with input
- *  @param[in] input dtype number */
-DIOPI_API diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
-
-/** As diopiAbs, in place: the result overwrites `input`.
- *  @param[inout] input dtype real */
-DIOPI_API diopiError_t diopiAbsInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = -`input`. Integers wrap.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype number */
-DIOPI_API diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
-
-/** As diopiNeg, in place: the result overwrites `input`.
- *  @param[inout] input dtype number */
-DIOPI_API diopiError_t diopiNegInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the largest integer that is not above `input`; integer dtypes are copied.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
-
-/** As diopiFloor, in place: the result overwrites `input`.
- *  @param[inout] input dtype real */
-DIOPI_API diopiError_t diopiFloorInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the smallest integer that is not below `input`; integer dtypes are copied.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype real */
-DIOPI_API diopiError_t diopiCeil(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** As diopiCeil, in place: the result overwrites `input`.
- *  @param[inout] input dtype real */
-DIOPI_API diopiError_t diopiCeilInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the square root of `input`; NaN for negative real numbers. An integer or bool `input`
- *  gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiSqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** As diopiSqrt, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiSqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = 1 / √`input`; infinity at 0, NaN for negative real numbers. An integer or bool `input`
- *  gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiRsqrt(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
-
-/** As diopiRsqrt, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiRsqrtInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+/* ternary: Element-by-element functions of three tensors: addcmul, addcdiv, lerp. Tensors
+ * broadcast to the shape of `out`. */
+
+/** `out` = `input` + `value` · `tensor1` · `tensor2`.
+ *  @param[out] out dtype like input; may share memory with input, tensor1, tensor2
+ *  @param[in] input dtype number
+ *  @param[in] tensor1 dtype like input
+ *  @param[in] tensor2 dtype like input */
+DIOPI_API diopiError_t diopiAddcmul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t tensor1,
+                                    diopiConstTensorHandle_t tensor2, const diopiScalar_t* value);
+
+/** As diopiAddcmul, in place: the result overwrites `input`.
+ *  @param[inout] input dtype number
+ *  @param[in] tensor1 dtype like input
+ *  @param[in] tensor2 dtype like input */
+DIOPI_API diopiError_t diopiAddcmulInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                       diopiConstTensorHandle_t tensor1,
+                                       diopiConstTensorHandle_t tensor2,
+                                       const diopiScalar_t* value);
+
+/** `out` = `input` + `value` · `tensor1` / `tensor2`.
+ *  @param[out] out dtype like input; may share memory with input, tensor1, tensor2
+ *  @param[in] input dtype float, complex
+ *  @param[in] tensor1 dtype like input
+ *  @param[in] tensor2 dtype like input */
+DIOPI_API diopiError_t diopiAddcdiv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input,
+                                    diopiConstTensorHandle_t tensor1,
+                                    diopiConstTensorHandle_t tensor2, const diopiScalar_t* value);
+
+/** As diopiAddcdiv, in place: the result overwrites `input`.
+ *  @param[inout] input dtype float, complex
+ *  @param[in] tensor1 dtype like input
+ *  @param[in] tensor2 dtype like input */
+DIOPI_API diopiError_t diopiAddcdivInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                       diopiConstTensorHandle_t tensor1,
+                                       diopiConstTensorHandle_t tensor2,
+                                       const diopiScalar_t* value);
+
+/** `out` = `input` + `weight` · (`end` - `input`), from the nearer end, so that a weight of 1 gives
+ *  `end` exactly.
+ *  @param[out] out dtype like input; may share memory with input, end, weight
+ *  @param[in] input dtype float, complex
+ *  @param[in] end dtype like input
+ *  @param[in] weight dtype like input */
+DIOPI_API diopiError_t diopiLerpTensor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
+                                       diopiConstTensorHandle_t weight);
+
+/** As diopiLerpTensor with a scalar `weight`.
+ *  @param[out] out dtype like input; may share memory with input, end
+ *  @param[in] input dtype float, complex
+ *  @param[in] end dtype like input */
+DIOPI_API diopiError_t diopiLerpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input, diopiConstTensorHandle_t end,
+                                       const diopiScalar_t* weight);
+
+/* trigonometry: Trigonometric and hyperbolic functions and their inverses, element by element.
+ * `out` has the shape of `input`. */
 
 /** `out` = the sine of `input`, in radians. An integer or bool `input` gives float32.
  *  @param[out] out dtype float of input; may share memory with input
@@ -3354,207 +3549,81 @@ DIOPI_API diopiError_t diopiAtanh(diopiContextHandle_t ctx, diopiTensorHandle_t 
  *  @param[inout] input dtype float, complex */
 DIOPI_API diopiError_t diopiAtanhInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
 
-/** `out` = e to the power of `input`. An integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
+/* tril: Lower and upper triangles of matrices. */
+
+/** `out` = the lower triangle of each matrix of `input`: 0 above the `diagonal`, counted upwards
+ *  from the main one.
+ *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
+DIOPI_API diopiError_t diopiTril(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, int64_t diagonal);
 
-/** As diopiExp, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiExpInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = exp(`input`) - 1, accurate near 0. An integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
+/** `out` = the upper triangle of each matrix of `input`: 0 below the `diagonal`, counted upwards
+ *  from the main one.
+ *  @param[out] out dtype like input; may share memory with input
  *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiExpm1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
+DIOPI_API diopiError_t diopiTriu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input, int64_t diagonal);
 
-/** As diopiExpm1, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiExpm1Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the natural logarithm of `input`; -infinity at 0, NaN for negative real numbers. An
- *  integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
-
-/** As diopiLog, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiLogInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the logarithm of `input` to base 2; -infinity at 0, NaN for negative real numbers. An
- *  integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiLog2(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** As diopiLog2, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiLog2Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the logarithm of `input` to base 10; -infinity at 0, NaN for negative real numbers. An
- *  integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiLog10(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
-
-/** As diopiLog10, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiLog10Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = log(1 + `input`), accurate near 0; NaN below -1 for real numbers. An integer or bool
- *  `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiLog1p(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
-
-/** As diopiLog1p, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiLog1pInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the error function of `input`. An integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiErf(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                diopiConstTensorHandle_t input);
-
-/** As diopiErf, in place: the result overwrites `input`.
- *  @param[inout] input dtype float */
-DIOPI_API diopiError_t diopiErfInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = the inverse error function of `input`: ±infinity at ±1, NaN outside [-1, 1]. An integer
- *  or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype real, bool */
-DIOPI_API diopiError_t diopiErfinv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                   diopiConstTensorHandle_t input);
-
-/** As diopiErfinv, in place: the result overwrites `input`.
- *  @param[inout] input dtype float */
-DIOPI_API diopiError_t diopiErfinvInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = 1 / `input`; ±infinity at ±0. An integer or bool `input` gives float32.
- *  @param[out] out dtype float of input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiReciprocal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input);
-
-/** As diopiReciprocal, in place: the result overwrites `input`.
- *  @param[inout] input dtype float, complex */
-DIOPI_API diopiError_t diopiReciprocalInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = true where `input` is 0 or false, else false.
- *  @param[out] out dtype bool; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiLogicalNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input);
-
-/** As diopiLogicalNot, in place: `input` becomes 1 where it was 0, else 0, in its own dtype.
+/** As diopiTriu, in place: the result overwrites `input`.
  *  @param[inout] input dtype all */
-DIOPI_API diopiError_t diopiLogicalNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
+DIOPI_API diopiError_t diopiTriuInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                    int64_t diagonal);
 
-/** `out` = `input` with all bits inverted; for bool the logical negation.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype integer, bool */
-DIOPI_API diopiError_t diopiBitwiseNot(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input);
+/* unfold: Sliding windows as matrices: unfold, im2col, and the sums over windows that undo them. */
 
-/** As diopiBitwiseNot, in place: the result overwrites `input`.
- *  @param[inout] input dtype integer, bool */
-DIOPI_API diopiError_t diopiBitwiseNotInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
-
-/** `out` = true where `input` is NaN, for complex dtypes where either part is; false everywhere for
- *  integers.
- *  @param[out] out dtype bool
+/** `out` = windows of `size` elements every `step` along `dim`, copied: the shape of `input` with
+ *  that dimension replaced by the number of windows and a last dimension of `size` appended.
+ *  @param[out] out dtype like input
  *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiIsNan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                  diopiConstTensorHandle_t input);
+DIOPI_API diopiError_t diopiUnfold(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, int64_t dim, int64_t size,
+                                   int64_t step);
 
-/** `out` = the complex conjugate of `input`, computed, not flagged; real dtypes are copied.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype all */
-DIOPI_API diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** `out` = the real part of `input`, copied.
- *  @param[out] out dtype real of input
- *  @param[in] input dtype complex */
-DIOPI_API diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/** `out` = the imaginary part of `input`, copied.
- *  @param[out] out dtype real of input
- *  @param[in] input dtype complex */
-DIOPI_API diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                 diopiConstTensorHandle_t input);
-
-/* vision: Interpolation, sampling and region operators. */
-
-/** Non-maximum suppression: of `boxes` [N, 4] as x1, y1, x2, y2, in falling order of `confidence`
- *  [N], keeps each that overlaps none kept before by more than `iou_threshold`. `*out` gets the
- *  positions kept, in that order.
- *  @param[out] out dtype int64; handle stored by the operator, owned by the context
- *  @param[in] boxes dtype float32, float64
- *  @param[in] confidence dtype like boxes */
-DIOPI_API diopiError_t diopiNms(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                diopiConstTensorHandle_t boxes, diopiConstTensorHandle_t confidence,
-                                double iou_threshold);
-
-/** Average of bilinear samples in each of `pooled_height` × `pooled_width` bins of each region of
- *  `input` [N, C, H, W]; `out` is [K, C, `pooled_height`, `pooled_width`]. `rois` [K, 5] holds the
- *  batch number and x1, y1, x2, y2, multiplied by `spatial_scale`; `aligned` shifts them by half a
- *  pixel. `sampling_ratio` points are sampled per side of a bin, or ⌈bin size⌉ if not positive.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input */
-DIOPI_API diopiError_t diopiRoiAlign(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t rois,
-                                     double spatial_scale, int64_t pooled_height,
-                                     int64_t pooled_width, int64_t sampling_ratio, bool aligned);
-
-/** Gradient of diopiRoiAlign: `out` [`batch_size`, `channels`, `height`, `width`] from `grad` with
- *  the same regions.
- *  @param[out] out dtype like grad
- *  @param[in] grad dtype float
- *  @param[in] rois dtype like grad */
-DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t grad,
-                                             diopiConstTensorHandle_t rois, double spatial_scale,
-                                             int64_t pooled_height, int64_t pooled_width,
-                                             int64_t batch_size, int64_t channels, int64_t height,
-                                             int64_t width, int64_t sampling_ratio, bool aligned);
-
-/** Samples `input` [N, C, H, W] at the places `grid` [N, h, w, 2], x and y in -1 … 1 from border to
- *  border of the image, not of the corner pixels' centres; zeros outside. `out` is [N, C, h, w].
- *  @param[out] out dtype like input
- *  @param[in] input dtype float
- *  @param[in] grid dtype like input
- *  @param[in] mode one of "bilinear", "nearest", "bicubic" */
-DIOPI_API diopiError_t diopiGridSample(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input,
-                                       diopiConstTensorHandle_t grid, const char* mode);
-
-/** Resizes `input` [N, C, …] to the spatial `size` by the cell at floor(i · n / m), n the input and
- *  m the output size.
- *  @param[out] out dtype like input
- *  @param[in] input dtype float, uint8 */
-DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t input, diopiSize_t size);
-
-/** Gradient of diopiUpsampleNearest. `out_size` is spatial, `in_size` the full shape of
- *  `grad_input`.
+/** Gradient of diopiUnfold: sums the windows back into a tensor of shape `input_sizes`; elements
+ *  that no window covers become 0.
  *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float */
-DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t grad_input,
-                                                    diopiConstTensorHandle_t grad_output,
-                                                    diopiSize_t out_size, diopiSize_t in_size);
+ *  @param[in] grad_output dtype float, complex */
+DIOPI_API diopiError_t diopiUnfoldBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                           diopiConstTensorHandle_t grad_output,
+                                           diopiSize_t input_sizes, int64_t dim, int64_t size,
+                                           int64_t step);
+
+/** Windows of an image as columns: `input` [N, C, H, W] or [C, H, W] becomes `out` [N, C·kh·kw, L]
+ *  with L windows, zeros beyond the edge. All size lists have two entries: height, width.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float, complex, bool */
+DIOPI_API diopiError_t diopiIm2Col(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiSize_t kernel_size,
+                                   diopiSize_t dilation, diopiSize_t padding, diopiSize_t stride);
+
+/** Sums columns back into an image, the gradient of diopiIm2Col: `input` [N, C·kh·kw, L] or
+ *  [C·kh·kw, L] becomes `out` [N, C, `output_size`].
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float, complex */
+DIOPI_API diopiError_t diopiCol2Im(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiSize_t output_size,
+                                   diopiSize_t kernel_size, diopiSize_t dilation,
+                                   diopiSize_t padding, diopiSize_t stride);
+
+/* unique: Distinct values. */
+
+/** The distinct values of `input`, or its distinct slices along `*dim`. `indices` gets, for each
+ *  element (or slice) of `input`, the position of its value in `*out`; `*counts` how often each
+ *  occurs.
+ *  @param[out] out dtype like input; handle stored by the operator, owned by the context
+ *  @param[in] input dtype real, bool
+ *  @param[in] dim may be NULL; NULL: distinct elements of the flattened tensor
+ *  @param[in] sorted in ascending order; if false, in any order
+ *  @param[out] indices dtype int64; may be NULL
+ *  @param[out] counts dtype int64; handle stored by the operator, owned by the context; may be
+ *      NULL; required if `return_counts` */
+DIOPI_API diopiError_t diopiUnique(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                   diopiConstTensorHandle_t input, const int64_t* dim, bool sorted,
+                                   bool return_counts, diopiTensorHandle_t indices,
+                                   diopiTensorHandle_t* counts);
+
+/* upsample_linear: Images resized by linear and cubic interpolation, and the gradient. */
 
 /** Resizes `input` [N, C, …] to the spatial `size` by interpolation. `align_corners` aligns the
  *  centres of the corner cells, otherwise their outer corners. "linear" takes 3 dimensions,
@@ -3576,5 +3645,69 @@ DIOPI_API diopiError_t diopiUpsampleLinearBackward(diopiContextHandle_t ctx,
                                                    diopiConstTensorHandle_t grad_output,
                                                    diopiSize_t out_size, diopiSize_t in_size,
                                                    bool align_corners, const char* mode);
+
+/* upsample_nearest: Images resized by taking the nearest element, and the gradient. */
+
+/** Resizes `input` [N, C, …] to the spatial `size` by the cell at floor(i · n / m), n the input and
+ *  m the output size.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype float, uint8 */
+DIOPI_API diopiError_t diopiUpsampleNearest(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t input, diopiSize_t size);
+
+/** Gradient of diopiUpsampleNearest. `out_size` is spatial, `in_size` the full shape of
+ *  `grad_input`.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float */
+DIOPI_API diopiError_t diopiUpsampleNearestBackward(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t grad_input,
+                                                    diopiConstTensorHandle_t grad_output,
+                                                    diopiSize_t out_size, diopiSize_t in_size);
+
+/* where: Choosing by a mask, element by element: where and masked_fill. Tensors broadcast to the
+ * shape of `out`. */
+
+/** `out` = `input` where `condition` is true, else `other`. All three broadcast.
+ *  @param[out] out dtype promote input other; may share memory with input, other
+ *  @param[in] condition dtype bool, uint8
+ *  @param[in] input any dtype
+ *  @param[in] other any dtype */
+DIOPI_API diopiError_t diopiWhere(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t condition,
+                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
+
+/** `out` = `input`, with `value` where `mask` is true. `mask` broadcasts to `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype all
+ *  @param[in] mask dtype bool, uint8
+ *  @param[in] value any dtype; one element */
+DIOPI_API diopiError_t diopiMaskedFill(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input,
+                                       diopiConstTensorHandle_t mask,
+                                       diopiConstTensorHandle_t value);
+
+/** As diopiMaskedFill, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] mask dtype bool, uint8
+ *  @param[in] value any dtype; one element */
+DIOPI_API diopiError_t diopiMaskedFillInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                          diopiConstTensorHandle_t mask,
+                                          diopiConstTensorHandle_t value);
+
+/** As diopiMaskedFill with a scalar `value`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype all
+ *  @param[in] mask dtype bool, uint8 */
+DIOPI_API diopiError_t diopiMaskedFillScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t input,
+                                             diopiConstTensorHandle_t mask,
+                                             const diopiScalar_t* value);
+
+/** As diopiMaskedFillScalar, in place: the result overwrites `input`.
+ *  @param[inout] input dtype all
+ *  @param[in] mask dtype bool, uint8 */
+DIOPI_API diopiError_t diopiMaskedFillInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
+                                                diopiConstTensorHandle_t mask,
+                                                const diopiScalar_t* value);
 
 #endif

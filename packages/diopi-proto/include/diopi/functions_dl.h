@@ -21,7 +21,51 @@
 
 #include "diopi/types.gen.h"
 
-/* activation_dl: Activation functions and their gradients, which DIOPI's operators lack. */
+/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
+ * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
+ * gradients; leaky_relu fused with a bias. */
+
+/** `out` = min(max(`input` + 3, 0), 6) / 6, element by element. NaN stays NaN. `out` has the shape
+ *  of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopHardsigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                       diopiConstTensorHandle_t input);
+
+/** `grad_input` = `grad_output` / 6 where -3 < `input` < 3, else 0. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopHardsigmoidBackward(diopiContextHandle_t ctx,
+                                               diopiTensorHandle_t grad_input,
+                                               diopiConstTensorHandle_t grad_output,
+                                               diopiConstTensorHandle_t input);
+
+/** `out` = 0 where -`bound` <= `input` <= `bound`, else `input`. NaN stays NaN. `out` has the shape
+ *  of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopHardshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, double bound);
+
+/** `out` = `input` - `bound` where `input` > `bound`, `input` + `bound` where `input` < -`bound`,
+ *  else 0. NaN stays NaN. `out` has the shape of `input`.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t dlopSoftshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                      diopiConstTensorHandle_t input, double bound);
+
+/** Gradient of dlopHardshrink and dlopSoftshrink: `grad_output` where `input` > `bound` or `input`
+ *  < -`bound`, else 0. All tensors have one shape.
+ *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] input dtype like grad_output */
+DIOPI_API diopiError_t dlopShrinkBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
+                                          diopiConstTensorHandle_t grad_output,
+                                          diopiConstTensorHandle_t input, double bound);
+
+/* activation_smooth: Activation functions built on exponentials - sigmoid, tanh, silu, gelu,
+ * elu, softplus, mish, logsigmoid - and their gradients. */
 
 /** `out` = `scale` · `input` where `input` >= 0, else `scale` · `alpha` · (exp(`input_scale` ·
  *  `input`) - 1). `out` has the shape of `input`.
@@ -75,22 +119,6 @@ DIOPI_API diopiError_t dlopMishBackward(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t grad_output,
                                         diopiConstTensorHandle_t input);
 
-/** `out` = min(max(`input` + 3, 0), 6) / 6, element by element. NaN stays NaN. `out` has the shape
- *  of `input`.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t dlopHardsigmoid(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                       diopiConstTensorHandle_t input);
-
-/** `grad_input` = `grad_output` / 6 where -3 < `input` < 3, else 0. All tensors have one shape.
- *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t dlopHardsigmoidBackward(diopiContextHandle_t ctx,
-                                               diopiTensorHandle_t grad_input,
-                                               diopiConstTensorHandle_t grad_output,
-                                               diopiConstTensorHandle_t input);
-
 /** `out` = -log(1 + exp(-`input`)) and `buffer` = exp(-|`input`|), element by element. Both have
  *  the shape of `input`.
  *  @param[out] out dtype like input; may share memory with input
@@ -111,30 +139,7 @@ DIOPI_API diopiError_t dlopLogSigmoidBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t input,
                                               diopiConstTensorHandle_t buffer);
 
-/** `out` = 0 where -`bound` <= `input` <= `bound`, else `input`. NaN stays NaN. `out` has the shape
- *  of `input`.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t dlopHardshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, double bound);
-
-/** `out` = `input` - `bound` where `input` > `bound`, `input` + `bound` where `input` < -`bound`,
- *  else 0. NaN stays NaN. `out` has the shape of `input`.
- *  @param[out] out dtype like input; may share memory with input
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t dlopSoftshrink(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                      diopiConstTensorHandle_t input, double bound);
-
-/** Gradient of dlopHardshrink and dlopSoftshrink: `grad_output` where `input` > `bound` or `input`
- *  < -`bound`, else 0. All tensors have one shape.
- *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] input dtype like grad_output */
-DIOPI_API diopiError_t dlopShrinkBackward(diopiContextHandle_t ctx, diopiTensorHandle_t grad_input,
-                                          diopiConstTensorHandle_t grad_output,
-                                          diopiConstTensorHandle_t input, double bound);
-
-/* attention_dl: Attention with any mask, which DIOPI's operators lack. */
+/* attention: Scaled dot-product attention of batches of equal length, and its gradient. */
 
 /** `out` [N, H, S, Dᵥ] = softmax(`q` · `k`ᵀ · `scale` + `mask`) · `v` with `q` [N, H, S, D], `k`
  *  [N, Hₖ, T, D] and `v` [N, Hₖ, T, Dᵥ], H a multiple of Hₖ. With `is_causal`, query i sees keys up
@@ -173,7 +178,8 @@ DIOPI_API diopiError_t dlopAttentionBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask, double scale,
                                              bool is_causal);
 
-/* binary_dl: Functions of two tensors, which DIOPI's operators lack. */
+/* trigonometry: Trigonometric and hyperbolic functions and their inverses, element by element.
+ * `out` has the shape of `input`. */
 
 /** The angle of the points (`x`, `y`) in radians, in [-π, π], with the special values of IEEE 754.
  *  `y` and `x` broadcast to the shape of `out`.

@@ -21,32 +21,7 @@
 
 #include "diopi/types.gen.h"
 
-/* attention: Attention, rotary embedding and fused softmax of language-model training. */
-
-/** Rotates pairs of elements along the last dimension of `x`: (a cos - b sin, a sin + b cos), pairs
- *  being neighbours with `interleaved`, else an element and the one half a row on. `cos` and `sin`
- *  broadcast over `x` with half its last dimension.
- *  @param[out] out dtype like x; may share memory with x
- *  @param[in] x dtype float
- *  @param[in] cos dtype like x
- *  @param[in] sin dtype like x
- *  @param[in] conj rotate backwards, which is the gradient */
-DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t x,
-                                            diopiConstTensorHandle_t cos,
-                                            diopiConstTensorHandle_t sin, const bool conj,
-                                            const bool interleaved);
-
-/** Rotates `query` and `key` in place as diopiRotaryEmbedding does when it is not interleaved; a
- *  tensor of two dimensions is taken as [tokens, heads · `dim`]. `cos` and `sin` have the full
- *  `dim`.
- *  @param[inout] query dtype float
- *  @param[inout] key dtype like query
- *  @param[in] cos dtype like query
- *  @param[in] sin dtype like query */
-DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_t query,
-                                              diopiTensorHandle_t key, diopiConstTensorHandle_t cos,
-                                              diopiConstTensorHandle_t sin, int64_t dim);
+/* attention: Scaled dot-product attention of batches of equal length, and its gradient. */
 
 /** Attention of `q` [N, S, H, D] and `k`, `v` [N, T, H, D]; `out` has the shape of `q`. Weights are
  *  softmax(`q` · `k`ᵀ · scale), masked above the diagonal with `is_causal`, dropped with the
@@ -92,61 +67,6 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
                                                        diopiTensorHandle_t grad_q,
                                                        diopiTensorHandle_t grad_k,
                                                        diopiTensorHandle_t grad_v);
-
-/** As diopiMultiHeadAttention, but the sequences of a batch lie one after the other: `q` [total, H,
- *  D], sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1]; `max_q` and `max_k` are the largest
- *  lengths.
- *  @param[in] q dtype float; read only, although its handle is not const
- *  @param[in] k dtype like q; read only, although its handle is not const
- *  @param[in] v dtype like q; read only, although its handle is not const
- *  @param[in] cum_seq_q dtype int32, int64
- *  @param[in] cum_seq_k dtype int32, int64
- *  @param[out] out dtype like q
- *  @param[out] softmax_lse any dtype of float
- *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[out] debug_attn_mask any dtype of float; may be NULL; written with `return_debug_mask` */
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx,
-                                                     diopiTensorHandle_t q, diopiTensorHandle_t k,
-                                                     diopiTensorHandle_t v,
-                                                     diopiConstTensorHandle_t cum_seq_q,
-                                                     diopiConstTensorHandle_t cum_seq_k,
-                                                     int64_t max_q, int64_t max_k, double dropout_p,
-                                                     bool is_causal, bool return_debug_mask,
-                                                     double scale, diopiTensorHandle_t out,
-                                                     diopiTensorHandle_t softmax_lse,
-                                                     diopiGeneratorHandle_t gen,
-                                                     diopiTensorHandle_t debug_attn_mask);
-
-/** Gradients of diopiMultiHeadAttentionVarLen; the outputs come last. `gen` must hold the seed and
- *  offset of the forward pass.
- *  @param[in] grad_out dtype float
- *  @param[in] q dtype like grad_out
- *  @param[in] k dtype like grad_out
- *  @param[in] v dtype like grad_out
- *  @param[in] out dtype like grad_out
- *  @param[in] softmax_lse any dtype of float
- *  @param[in] cum_seq_q dtype int32, int64
- *  @param[in] cum_seq_k dtype int32, int64
- *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[out] grad_q dtype like grad_out
- *  @param[out] grad_k dtype like grad_out
- *  @param[out] grad_v dtype like grad_out */
-DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_t ctx,
-                                                             diopiConstTensorHandle_t grad_out,
-                                                             diopiConstTensorHandle_t q,
-                                                             diopiConstTensorHandle_t k,
-                                                             diopiConstTensorHandle_t v,
-                                                             diopiConstTensorHandle_t out,
-                                                             diopiConstTensorHandle_t softmax_lse,
-                                                             diopiConstTensorHandle_t cum_seq_q,
-                                                             diopiConstTensorHandle_t cum_seq_k,
-                                                             int64_t max_q, int64_t max_k,
-                                                             double dropout_p, bool is_causal,
-                                                             diopiGeneratorHandle_t gen,
-                                                             double scale,
-                                                             diopiTensorHandle_t grad_q,
-                                                             diopiTensorHandle_t grad_k,
-                                                             diopiTensorHandle_t grad_v);
 
 /** Attention of `q` [N, S, H, D] with `k`, `v` [N, T, Hₖ, D], H a multiple of Hₖ; `attention_out`
  *  has the shape of `q`. Weights are softmax(`q` · `k`ᵀ · scale), masked above the diagonal with
@@ -198,68 +118,6 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
                                                    float p_dropout, float softmax_scale,
                                                    bool is_causal, int32_t window_size_left,
                                                    int32_t window_size_right);
-
-/** As diopiFlashAttention, but the sequences of a batch lie one after the other: `q` [total, H, D],
- *  sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values likewise by `cum_seq_kv`.
- *  @param[out] attention_out dtype like q
- *  @param[out] softmax_lse dtype float32; [H, total]
- *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[in] q dtype float
- *  @param[in] k dtype like q
- *  @param[in] v dtype like q
- *  @param[in] cum_seq_q dtype int32
- *  @param[in] cum_seq_kv dtype int32
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance */
-DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t attention_out,
-                                                 diopiTensorHandle_t softmax_lse,
-                                                 diopiGeneratorHandle_t gen,
-                                                 diopiConstTensorHandle_t q,
-                                                 diopiConstTensorHandle_t k,
-                                                 diopiConstTensorHandle_t v,
-                                                 diopiConstTensorHandle_t cum_seq_q,
-                                                 diopiConstTensorHandle_t cum_seq_kv,
-                                                 diopiConstTensorHandle_t alibi_slopes,
-                                                 int32_t max_seqlen_q, int32_t max_seqlen_kv,
-                                                 float p_dropout, float softmax_scale,
-                                                 bool is_causal, int32_t window_size_left,
-                                                 int32_t window_size_right);
-
-/** Gradients of diopiFlashAttentionVarLen. `gen` must hold the seed and offset of the forward pass.
- *  @param[out] grad_q dtype like grad_output
- *  @param[out] grad_k dtype like grad_output
- *  @param[out] grad_v dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[in] q dtype like grad_output
- *  @param[in] k dtype like grad_output
- *  @param[in] v dtype like grad_output
- *  @param[in] cum_seq_q dtype int32
- *  @param[in] cum_seq_kv dtype int32
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
- *  @param[in] attention_out dtype like grad_output
- *  @param[in] softmax_lse dtype float32 */
-DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t grad_q,
-                                                         diopiTensorHandle_t grad_k,
-                                                         diopiTensorHandle_t grad_v,
-                                                         diopiConstTensorHandle_t grad_output,
-                                                         diopiGeneratorHandle_t gen,
-                                                         diopiConstTensorHandle_t q,
-                                                         diopiConstTensorHandle_t k,
-                                                         diopiConstTensorHandle_t v,
-                                                         diopiConstTensorHandle_t cum_seq_q,
-                                                         diopiConstTensorHandle_t cum_seq_kv,
-                                                         diopiConstTensorHandle_t alibi_slopes,
-                                                         diopiConstTensorHandle_t attention_out,
-                                                         diopiConstTensorHandle_t softmax_lse,
-                                                         int32_t max_seqlen_q,
-                                                         int32_t max_seqlen_kv, float p_dropout,
-                                                         float softmax_scale, bool is_causal,
-                                                         int32_t window_size_left,
-                                                         int32_t window_size_right);
 
 /** As diopiFlashAttention with a mask of the caller's, tensors in `input_layout`, and intermediate
  *  results that the vendor allocates for its own gradient in a format of its own. `head_num` is
@@ -336,158 +194,8 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionBackward(diopiContextHandle_
                                                              int32_t head_num,
                                                              const char* input_layout);
 
-/** As diopiFlashAttentionVarLen with a mask of the caller's and intermediate results that the
- *  vendor allocates for its own gradient. The cumulative lengths are host lists without the leading
- *  0.
- *  @param[out] attention_out dtype like q
- *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context; NULL
- *      is stored without dropout
- *  @param[out] softmax_max dtype float32; handle stored by the operator, owned by the context
- *  @param[out] softmax_sum dtype float32; handle stored by the operator, owned by the context
- *  @param[out] softmax_out any dtype of float; handle stored by the operator, owned by the context
- *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[in] q dtype float
- *  @param[in] k dtype like q
- *  @param[in] v dtype like q
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key */
-DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t ctx,
-                                                           diopiTensorHandle_t attention_out,
-                                                           diopiTensorHandle_t* dropout_mask,
-                                                           diopiTensorHandle_t* softmax_max,
-                                                           diopiTensorHandle_t* softmax_sum,
-                                                           diopiTensorHandle_t* softmax_out,
-                                                           diopiGeneratorHandle_t gen,
-                                                           diopiConstTensorHandle_t q,
-                                                           diopiConstTensorHandle_t k,
-                                                           diopiConstTensorHandle_t v,
-                                                           diopiSize_t cum_seq_q,
-                                                           diopiSize_t cum_seq_kv,
-                                                           diopiConstTensorHandle_t alibi_slopes,
-                                                           diopiConstTensorHandle_t attention_mask,
-                                                           int32_t max_seqlen_q,
-                                                           int32_t max_seqlen_kv, float p_dropout,
-                                                           float softmax_scale, bool is_causal,
-                                                           int32_t window_size_left,
-                                                           int32_t window_size_right);
-
-/** Gradients of diopiCustomizedFlashAttentionVarLen, from what it stored.
- *  @param[out] grad_q dtype like grad_output
- *  @param[out] grad_k dtype like grad_output
- *  @param[out] grad_v dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] q dtype like grad_output
- *  @param[in] k dtype like grad_output
- *  @param[in] v dtype like grad_output
- *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
- *      with the distance
- *  @param[in] attention_out dtype like grad_output
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key
- *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
- *  @param[in] softmax_max dtype float32
- *  @param[in] softmax_sum dtype float32
- *  @param[in] softmax_out any dtype of float */
-DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
-                                                                   diopiTensorHandle_t grad_q,
-                                                                   diopiTensorHandle_t grad_k,
-                                                                   diopiTensorHandle_t grad_v,
-                                                                   diopiConstTensorHandle_t grad_output,
-                                                                   diopiConstTensorHandle_t q,
-                                                                   diopiConstTensorHandle_t k,
-                                                                   diopiConstTensorHandle_t v,
-                                                                   diopiSize_t cum_seq_q,
-                                                                   diopiSize_t cum_seq_kv,
-                                                                   diopiConstTensorHandle_t alibi_slopes,
-                                                                   diopiConstTensorHandle_t attention_out,
-                                                                   diopiConstTensorHandle_t attention_mask,
-                                                                   diopiConstTensorHandle_t dropout_mask,
-                                                                   diopiConstTensorHandle_t softmax_max,
-                                                                   diopiConstTensorHandle_t softmax_sum,
-                                                                   diopiConstTensorHandle_t softmax_out,
-                                                                   int32_t max_seqlen_q,
-                                                                   int32_t max_seqlen_kv,
-                                                                   float p_dropout,
-                                                                   float softmax_scale,
-                                                                   bool is_causal,
-                                                                   int32_t window_size_left,
-                                                                   int32_t window_size_right);
-
-/** Softmax of `scale` · `input` [N, H, S, T] along the last dimension, where elements with a true
- *  `mask` become -10000 first. `fixed_triu_mask` hides what lies above the diagonal instead.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] mask dtype bool, uint8; broadcasts to `input` */
-DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t output,
-                                                diopiConstTensorHandle_t input,
-                                                diopiConstTensorHandle_t mask, double scale,
-                                                bool fixed_triu_mask);
-
-/** Gradient of diopiScaledMaskedSoftmax, from its result.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] output dtype like grad_output
- *  @param[in] mask dtype bool, uint8 */
-DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx,
-                                                        diopiTensorHandle_t grad_input,
-                                                        diopiConstTensorHandle_t grad_output,
-                                                        diopiConstTensorHandle_t output,
-                                                        diopiConstTensorHandle_t mask, double scale,
-                                                        bool fixed_triu_mask);
-
-/** `x1` · `x2` + `bias`, summed over all processes of the communicator `group`.
- *  @param[out] out dtype like x1
- *  @param[in] x1 dtype float
- *  @param[in] x2 dtype like x1
- *  @param[in] bias dtype like x1; may be NULL
- *  @param[in] group name of the communicator as the vendor knows it
- *  @param[in] reduce_op one of "sum"
- *  @param[in] comm_turn pieces to overlap the communication in; 0: the vendor's choice
- *  @param[in] stream_mode 1: on the stream of `ctx` */
-DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t x1,
-                                            diopiConstTensorHandle_t x2,
-                                            diopiConstTensorHandle_t bias, const char* group,
-                                            const char* reduce_op, int64_t comm_turn,
-                                            int64_t stream_mode);
-
-/* llm_inference: Operators of a language-model server without padding: token and paged
- * attention, penalties. */
-
-/** Lowers, in `logits` [N, V], the logit of each token that sequence i has generated by
- *  `presence_penalty`[i] plus its count times `frequency_penalty`[i]. The tokens of sequence i and
- *  their counts are entries `p_cumsum_seq_len`[i] … `p_cumsum_seq_len`[i + 1] - 1.
- *  @param[inout] logits dtype float
- *  @param[in] presence_penalty dtype like logits
- *  @param[in] frequency_penalty dtype like logits
- *  @param[in] p_token_ids dtype int32, int64
- *  @param[in] p_token_counts dtype int32, int64
- *  @param[in] p_cumsum_seq_len dtype int32, int64
- *  @param[in] p_max_len_in_batch largest number of entries of one sequence */
-DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
-                                         diopiConstTensorHandle_t presence_penalty,
-                                         diopiConstTensorHandle_t frequency_penalty,
-                                         diopiConstTensorHandle_t p_token_ids,
-                                         diopiConstTensorHandle_t p_token_counts,
-                                         diopiConstTensorHandle_t p_cumsum_seq_len,
-                                         int p_max_len_in_batch);
-
-/** Penalizes entries of `logits`, flattened, at the positions `p_token_ids`: divided by
- *  `repetition_penalty` where positive, else multiplied, then lowered by `presence_penalty` and
- *  `p_token_counts` · `frequency_penalty`. The penalties have one entry per token.
- *  @param[inout] logits dtype float
- *  @param[in] presence_penalty dtype like logits
- *  @param[in] frequency_penalty dtype like logits
- *  @param[in] repetition_penalty dtype like logits
- *  @param[in] p_token_ids dtype int32, int64
- *  @param[in] p_token_counts dtype int32, int64 */
-DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
-                                           diopiConstTensorHandle_t presence_penalty,
-                                           diopiConstTensorHandle_t frequency_penalty,
-                                           diopiConstTensorHandle_t repetition_penalty,
-                                           diopiConstTensorHandle_t p_token_ids,
-                                           diopiConstTensorHandle_t p_token_counts);
+/* attention_inference: Attention of a language-model server over a cache of keys and values:
+ * prompts, single tokens, pages. */
 
 /** `out` [M, H, D] gets row i of `k` [S, H, D] at row `dest_loc`[i]; other rows stay.
  *  @param[inout] out dtype float
@@ -588,7 +296,222 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
                                                  int64_t max_input_len, int64_t num_heads,
                                                  int64_t num_kv_heads, int64_t dim);
 
-/* normalization: Batch, layer, group, instance and root-mean-square normalization. */
+/* attention_varlen: Scaled dot-product attention of sequences of different lengths, packed
+ * without padding, and its gradient. */
+
+/** As diopiMultiHeadAttention, but the sequences of a batch lie one after the other: `q` [total, H,
+ *  D], sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1]; `max_q` and `max_k` are the largest
+ *  lengths.
+ *  @param[in] q dtype float; read only, although its handle is not const
+ *  @param[in] k dtype like q; read only, although its handle is not const
+ *  @param[in] v dtype like q; read only, although its handle is not const
+ *  @param[in] cum_seq_q dtype int32, int64
+ *  @param[in] cum_seq_k dtype int32, int64
+ *  @param[out] out dtype like q
+ *  @param[out] softmax_lse any dtype of float
+ *  @param[inout] gen may be NULL; NULL without dropout
+ *  @param[out] debug_attn_mask any dtype of float; may be NULL; written with `return_debug_mask` */
+DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx,
+                                                     diopiTensorHandle_t q, diopiTensorHandle_t k,
+                                                     diopiTensorHandle_t v,
+                                                     diopiConstTensorHandle_t cum_seq_q,
+                                                     diopiConstTensorHandle_t cum_seq_k,
+                                                     int64_t max_q, int64_t max_k, double dropout_p,
+                                                     bool is_causal, bool return_debug_mask,
+                                                     double scale, diopiTensorHandle_t out,
+                                                     diopiTensorHandle_t softmax_lse,
+                                                     diopiGeneratorHandle_t gen,
+                                                     diopiTensorHandle_t debug_attn_mask);
+
+/** Gradients of diopiMultiHeadAttentionVarLen; the outputs come last. `gen` must hold the seed and
+ *  offset of the forward pass.
+ *  @param[in] grad_out dtype float
+ *  @param[in] q dtype like grad_out
+ *  @param[in] k dtype like grad_out
+ *  @param[in] v dtype like grad_out
+ *  @param[in] out dtype like grad_out
+ *  @param[in] softmax_lse any dtype of float
+ *  @param[in] cum_seq_q dtype int32, int64
+ *  @param[in] cum_seq_k dtype int32, int64
+ *  @param[inout] gen may be NULL; NULL without dropout
+ *  @param[out] grad_q dtype like grad_out
+ *  @param[out] grad_k dtype like grad_out
+ *  @param[out] grad_v dtype like grad_out */
+DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_t ctx,
+                                                             diopiConstTensorHandle_t grad_out,
+                                                             diopiConstTensorHandle_t q,
+                                                             diopiConstTensorHandle_t k,
+                                                             diopiConstTensorHandle_t v,
+                                                             diopiConstTensorHandle_t out,
+                                                             diopiConstTensorHandle_t softmax_lse,
+                                                             diopiConstTensorHandle_t cum_seq_q,
+                                                             diopiConstTensorHandle_t cum_seq_k,
+                                                             int64_t max_q, int64_t max_k,
+                                                             double dropout_p, bool is_causal,
+                                                             diopiGeneratorHandle_t gen,
+                                                             double scale,
+                                                             diopiTensorHandle_t grad_q,
+                                                             diopiTensorHandle_t grad_k,
+                                                             diopiTensorHandle_t grad_v);
+
+/** As diopiFlashAttention, but the sequences of a batch lie one after the other: `q` [total, H, D],
+ *  sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values likewise by `cum_seq_kv`.
+ *  @param[out] attention_out dtype like q
+ *  @param[out] softmax_lse dtype float32; [H, total]
+ *  @param[inout] gen may be NULL; NULL without dropout
+ *  @param[in] q dtype float
+ *  @param[in] k dtype like q
+ *  @param[in] v dtype like q
+ *  @param[in] cum_seq_q dtype int32
+ *  @param[in] cum_seq_kv dtype int32
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
+ *      with the distance */
+DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t attention_out,
+                                                 diopiTensorHandle_t softmax_lse,
+                                                 diopiGeneratorHandle_t gen,
+                                                 diopiConstTensorHandle_t q,
+                                                 diopiConstTensorHandle_t k,
+                                                 diopiConstTensorHandle_t v,
+                                                 diopiConstTensorHandle_t cum_seq_q,
+                                                 diopiConstTensorHandle_t cum_seq_kv,
+                                                 diopiConstTensorHandle_t alibi_slopes,
+                                                 int32_t max_seqlen_q, int32_t max_seqlen_kv,
+                                                 float p_dropout, float softmax_scale,
+                                                 bool is_causal, int32_t window_size_left,
+                                                 int32_t window_size_right);
+
+/** Gradients of diopiFlashAttentionVarLen. `gen` must hold the seed and offset of the forward pass.
+ *  @param[out] grad_q dtype like grad_output
+ *  @param[out] grad_k dtype like grad_output
+ *  @param[out] grad_v dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[inout] gen may be NULL; NULL without dropout
+ *  @param[in] q dtype like grad_output
+ *  @param[in] k dtype like grad_output
+ *  @param[in] v dtype like grad_output
+ *  @param[in] cum_seq_q dtype int32
+ *  @param[in] cum_seq_kv dtype int32
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
+ *      with the distance
+ *  @param[in] attention_out dtype like grad_output
+ *  @param[in] softmax_lse dtype float32 */
+DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t grad_q,
+                                                         diopiTensorHandle_t grad_k,
+                                                         diopiTensorHandle_t grad_v,
+                                                         diopiConstTensorHandle_t grad_output,
+                                                         diopiGeneratorHandle_t gen,
+                                                         diopiConstTensorHandle_t q,
+                                                         diopiConstTensorHandle_t k,
+                                                         diopiConstTensorHandle_t v,
+                                                         diopiConstTensorHandle_t cum_seq_q,
+                                                         diopiConstTensorHandle_t cum_seq_kv,
+                                                         diopiConstTensorHandle_t alibi_slopes,
+                                                         diopiConstTensorHandle_t attention_out,
+                                                         diopiConstTensorHandle_t softmax_lse,
+                                                         int32_t max_seqlen_q,
+                                                         int32_t max_seqlen_kv, float p_dropout,
+                                                         float softmax_scale, bool is_causal,
+                                                         int32_t window_size_left,
+                                                         int32_t window_size_right);
+
+/** As diopiFlashAttentionVarLen with a mask of the caller's and intermediate results that the
+ *  vendor allocates for its own gradient. The cumulative lengths are host lists without the leading
+ *  0.
+ *  @param[out] attention_out dtype like q
+ *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context; NULL
+ *      is stored without dropout
+ *  @param[out] softmax_max dtype float32; handle stored by the operator, owned by the context
+ *  @param[out] softmax_sum dtype float32; handle stored by the operator, owned by the context
+ *  @param[out] softmax_out any dtype of float; handle stored by the operator, owned by the context
+ *  @param[inout] gen may be NULL; NULL without dropout
+ *  @param[in] q dtype float
+ *  @param[in] k dtype like q
+ *  @param[in] v dtype like q
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
+ *      with the distance
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key */
+DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t ctx,
+                                                           diopiTensorHandle_t attention_out,
+                                                           diopiTensorHandle_t* dropout_mask,
+                                                           diopiTensorHandle_t* softmax_max,
+                                                           diopiTensorHandle_t* softmax_sum,
+                                                           diopiTensorHandle_t* softmax_out,
+                                                           diopiGeneratorHandle_t gen,
+                                                           diopiConstTensorHandle_t q,
+                                                           diopiConstTensorHandle_t k,
+                                                           diopiConstTensorHandle_t v,
+                                                           diopiSize_t cum_seq_q,
+                                                           diopiSize_t cum_seq_kv,
+                                                           diopiConstTensorHandle_t alibi_slopes,
+                                                           diopiConstTensorHandle_t attention_mask,
+                                                           int32_t max_seqlen_q,
+                                                           int32_t max_seqlen_kv, float p_dropout,
+                                                           float softmax_scale, bool is_causal,
+                                                           int32_t window_size_left,
+                                                           int32_t window_size_right);
+
+/** Gradients of diopiCustomizedFlashAttentionVarLen, from what it stored.
+ *  @param[out] grad_q dtype like grad_output
+ *  @param[out] grad_k dtype like grad_output
+ *  @param[out] grad_v dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] q dtype like grad_output
+ *  @param[in] k dtype like grad_output
+ *  @param[in] v dtype like grad_output
+ *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
+ *      with the distance
+ *  @param[in] attention_out dtype like grad_output
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key
+ *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
+ *  @param[in] softmax_max dtype float32
+ *  @param[in] softmax_sum dtype float32
+ *  @param[in] softmax_out any dtype of float */
+DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
+                                                                   diopiTensorHandle_t grad_q,
+                                                                   diopiTensorHandle_t grad_k,
+                                                                   diopiTensorHandle_t grad_v,
+                                                                   diopiConstTensorHandle_t grad_output,
+                                                                   diopiConstTensorHandle_t q,
+                                                                   diopiConstTensorHandle_t k,
+                                                                   diopiConstTensorHandle_t v,
+                                                                   diopiSize_t cum_seq_q,
+                                                                   diopiSize_t cum_seq_kv,
+                                                                   diopiConstTensorHandle_t alibi_slopes,
+                                                                   diopiConstTensorHandle_t attention_out,
+                                                                   diopiConstTensorHandle_t attention_mask,
+                                                                   diopiConstTensorHandle_t dropout_mask,
+                                                                   diopiConstTensorHandle_t softmax_max,
+                                                                   diopiConstTensorHandle_t softmax_sum,
+                                                                   diopiConstTensorHandle_t softmax_out,
+                                                                   int32_t max_seqlen_q,
+                                                                   int32_t max_seqlen_kv,
+                                                                   float p_dropout,
+                                                                   float softmax_scale,
+                                                                   bool is_causal,
+                                                                   int32_t window_size_left,
+                                                                   int32_t window_size_right);
+
+/* matmul: Matrix products. */
+
+/** `x1` · `x2` + `bias`, summed over all processes of the communicator `group`.
+ *  @param[out] out dtype like x1
+ *  @param[in] x1 dtype float
+ *  @param[in] x2 dtype like x1
+ *  @param[in] bias dtype like x1; may be NULL
+ *  @param[in] group name of the communicator as the vendor knows it
+ *  @param[in] reduce_op one of "sum"
+ *  @param[in] comm_turn pieces to overlap the communication in; 0: the vendor's choice
+ *  @param[in] stream_mode 1: on the stream of `ctx` */
+DIOPI_API diopiError_t diopiMatmulAllReduce(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t x1,
+                                            diopiConstTensorHandle_t x2,
+                                            diopiConstTensorHandle_t bias, const char* group,
+                                            const char* reduce_op, int64_t comm_turn,
+                                            int64_t stream_mode);
+
+/* rms_norm: Root-mean-square normalization and its gradient. */
 
 /** `out` = `input` / √(mean of squares + `eps`) · `weight` + `bias`, over the last dimensions,
  *  whose sizes are `normalized_shape`. `inv_rms` gets the reciprocal root mean squares, with the
@@ -622,5 +545,95 @@ DIOPI_API diopiError_t diopiRMSNormBackward(diopiContextHandle_t ctx,
                                             diopiConstTensorHandle_t bias,
                                             diopiConstTensorHandle_t inv_rms,
                                             diopiSize_t normalized_shape, double eps);
+
+/* rotary_embedding: Rotary position embedding. */
+
+/** Rotates pairs of elements along the last dimension of `x`: (a cos - b sin, a sin + b cos), pairs
+ *  being neighbours with `interleaved`, else an element and the one half a row on. `cos` and `sin`
+ *  broadcast over `x` with half its last dimension.
+ *  @param[out] out dtype like x; may share memory with x
+ *  @param[in] x dtype float
+ *  @param[in] cos dtype like x
+ *  @param[in] sin dtype like x
+ *  @param[in] conj rotate backwards, which is the gradient */
+DIOPI_API diopiError_t diopiRotaryEmbedding(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t x,
+                                            diopiConstTensorHandle_t cos,
+                                            diopiConstTensorHandle_t sin, const bool conj,
+                                            const bool interleaved);
+
+/** Rotates `query` and `key` in place as diopiRotaryEmbedding does when it is not interleaved; a
+ *  tensor of two dimensions is taken as [tokens, heads · `dim`]. `cos` and `sin` have the full
+ *  `dim`.
+ *  @param[inout] query dtype float
+ *  @param[inout] key dtype like query
+ *  @param[in] cos dtype like query
+ *  @param[in] sin dtype like query */
+DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTensorHandle_t query,
+                                              diopiTensorHandle_t key, diopiConstTensorHandle_t cos,
+                                              diopiConstTensorHandle_t sin, int64_t dim);
+
+/* softmax: Softmax and log-softmax along a dimension, softmax fused with scale and mask, and
+ * their gradients. */
+
+/** Softmax of `scale` · `input` [N, H, S, T] along the last dimension, where elements with a true
+ *  `mask` become -10000 first. `fixed_triu_mask` hides what lies above the diagonal instead.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] mask dtype bool, uint8; broadcasts to `input` */
+DIOPI_API diopiError_t diopiScaledMaskedSoftmax(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t output,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t mask, double scale,
+                                                bool fixed_triu_mask);
+
+/** Gradient of diopiScaledMaskedSoftmax, from its result.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] output dtype like grad_output
+ *  @param[in] mask dtype bool, uint8 */
+DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx,
+                                                        diopiTensorHandle_t grad_input,
+                                                        diopiConstTensorHandle_t grad_output,
+                                                        diopiConstTensorHandle_t output,
+                                                        diopiConstTensorHandle_t mask, double scale,
+                                                        bool fixed_triu_mask);
+
+/* token_sampling: The next token of a language model: penalties, temperatures, banned words,
+ * sampling, criteria to stop. */
+
+/** Lowers, in `logits` [N, V], the logit of each token that sequence i has generated by
+ *  `presence_penalty`[i] plus its count times `frequency_penalty`[i]. The tokens of sequence i and
+ *  their counts are entries `p_cumsum_seq_len`[i] … `p_cumsum_seq_len`[i + 1] - 1.
+ *  @param[inout] logits dtype float
+ *  @param[in] presence_penalty dtype like logits
+ *  @param[in] frequency_penalty dtype like logits
+ *  @param[in] p_token_ids dtype int32, int64
+ *  @param[in] p_token_counts dtype int32, int64
+ *  @param[in] p_cumsum_seq_len dtype int32, int64
+ *  @param[in] p_max_len_in_batch largest number of entries of one sequence */
+DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
+                                         diopiConstTensorHandle_t presence_penalty,
+                                         diopiConstTensorHandle_t frequency_penalty,
+                                         diopiConstTensorHandle_t p_token_ids,
+                                         diopiConstTensorHandle_t p_token_counts,
+                                         diopiConstTensorHandle_t p_cumsum_seq_len,
+                                         int p_max_len_in_batch);
+
+/** Penalizes entries of `logits`, flattened, at the positions `p_token_ids`: divided by
+ *  `repetition_penalty` where positive, else multiplied, then lowered by `presence_penalty` and
+ *  `p_token_counts` · `frequency_penalty`. The penalties have one entry per token.
+ *  @param[inout] logits dtype float
+ *  @param[in] presence_penalty dtype like logits
+ *  @param[in] frequency_penalty dtype like logits
+ *  @param[in] repetition_penalty dtype like logits
+ *  @param[in] p_token_ids dtype int32, int64
+ *  @param[in] p_token_counts dtype int32, int64 */
+DIOPI_API diopiError_t diopiApplyPenaltyV2(diopiContextHandle_t ctx, diopiTensorHandle_t logits,
+                                           diopiConstTensorHandle_t presence_penalty,
+                                           diopiConstTensorHandle_t frequency_penalty,
+                                           diopiConstTensorHandle_t repetition_penalty,
+                                           diopiConstTensorHandle_t p_token_ids,
+                                           diopiConstTensorHandle_t p_token_counts);
 
 #endif

@@ -21,44 +21,8 @@
 
 #include "diopi/types.gen.h"
 
-/* serving: Fused layers, sampling and bookkeeping of a language-model server. */
-
-/** Gated feed-forward layer, in place: `inoutput` [tokens, hidden] becomes (silu(x · `weight1`) ·
- *  (x · `weight3`)) · `weight2`, the product between element by element. `workspace_size` < 0 asks
- *  for the size: it is set to the bytes needed and nothing else happens.
- *  @param[inout] inoutput dtype float
- *  @param[in] weight1 dtype like inoutput
- *  @param[in] weight2 dtype like inoutput
- *  @param[in] weight3 dtype like inoutput
- *  @param[inout] workspace any dtype of float; may be NULL
- *  @param[inout] workspace_size host memory
- *  @param[in] fusion_level 0 without fusion; larger numbers allow more */
-DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
-                                            diopiConstTensorHandle_t weight1,
-                                            diopiConstTensorHandle_t weight2,
-                                            diopiConstTensorHandle_t weight3,
-                                            diopiTensorHandle_t workspace, int64_t* workspace_size,
-                                            int64_t fusion_level);
-
-/** `inoutput` [tokens, hidden] becomes x / √(mean of x² + `eps`) · `scale`, per token.
- *  @param[inout] inoutput dtype float
- *  @param[in] scale dtype like inoutput */
-DIOPI_API diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx,
-                                                  diopiTensorHandle_t inoutput,
-                                                  diopiConstTensorHandle_t scale, float eps);
-
-/** `residual` += `inoutput` + `bias`, then `inoutput` becomes `residual` normalized as in
- *  diopiRootMeanSquareNormInp. Both are [tokens, hidden].
- *  @param[inout] inoutput dtype float
- *  @param[inout] residual dtype like inoutput
- *  @param[in] bias dtype like inoutput; may be NULL
- *  @param[in] scale dtype like inoutput */
-DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx,
-                                                          diopiTensorHandle_t inoutput,
-                                                          diopiTensorHandle_t residual,
-                                                          diopiConstTensorHandle_t bias,
-                                                          diopiConstTensorHandle_t scale,
-                                                          float eps);
+/* attention_inference: Attention of a language-model server over a cache of keys and values:
+ * prompts, single tokens, pages. */
 
 /** Attention layer for prompts, in place: projects `inoutput` [tokens, hidden] by `qkv_weight` and
  *  `qkv_bias` to queries, keys and values, rotates queries and keys, stores keys and values of
@@ -125,6 +89,109 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx,
                                                      int64_t local_kv_head_num,
                                                      int64_t size_per_head, int64_t max_seq_len,
                                                      int64_t rotary_embedding, float rope_theta);
+
+/* feed_forward: Fused feed-forward layers. */
+
+/** Gated feed-forward layer, in place: `inoutput` [tokens, hidden] becomes (silu(x · `weight1`) ·
+ *  (x · `weight3`)) · `weight2`, the product between element by element. `workspace_size` < 0 asks
+ *  for the size: it is set to the bytes needed and nothing else happens.
+ *  @param[inout] inoutput dtype float
+ *  @param[in] weight1 dtype like inoutput
+ *  @param[in] weight2 dtype like inoutput
+ *  @param[in] weight3 dtype like inoutput
+ *  @param[inout] workspace any dtype of float; may be NULL
+ *  @param[inout] workspace_size host memory
+ *  @param[in] fusion_level 0 without fusion; larger numbers allow more */
+DIOPI_API diopiError_t diopiFusedSiluFfnInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
+                                            diopiConstTensorHandle_t weight1,
+                                            diopiConstTensorHandle_t weight2,
+                                            diopiConstTensorHandle_t weight3,
+                                            diopiTensorHandle_t workspace, int64_t* workspace_size,
+                                            int64_t fusion_level);
+
+/* rms_norm: Root-mean-square normalization and its gradient. */
+
+/** `inoutput` [tokens, hidden] becomes x / √(mean of x² + `eps`) · `scale`, per token.
+ *  @param[inout] inoutput dtype float
+ *  @param[in] scale dtype like inoutput */
+DIOPI_API diopiError_t diopiRootMeanSquareNormInp(diopiContextHandle_t ctx,
+                                                  diopiTensorHandle_t inoutput,
+                                                  diopiConstTensorHandle_t scale, float eps);
+
+/** `residual` += `inoutput` + `bias`, then `inoutput` becomes `residual` normalized as in
+ *  diopiRootMeanSquareNormInp. Both are [tokens, hidden].
+ *  @param[inout] inoutput dtype float
+ *  @param[inout] residual dtype like inoutput
+ *  @param[in] bias dtype like inoutput; may be NULL
+ *  @param[in] scale dtype like inoutput */
+DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t ctx,
+                                                          diopiTensorHandle_t inoutput,
+                                                          diopiTensorHandle_t residual,
+                                                          diopiConstTensorHandle_t bias,
+                                                          diopiConstTensorHandle_t scale,
+                                                          float eps);
+
+/* token_batch: The batch of a language-model server: tokens, lengths, padding, embedded inputs. */
+
+/** Transposes `ids` [steps, batch] to `output_ids` [batch, `max_output_len`] without the padding
+ *  between the end of each prompt, `context_length`, and `max_context_len`.
+ *  @param[out] output_ids dtype like ids
+ *  @param[in] ids dtype int32, int64
+ *  @param[in] context_length dtype like ids */
+DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t output_ids,
+                                         diopiConstTensorHandle_t ids,
+                                         diopiConstTensorHandle_t context_length,
+                                         int64_t max_context_len, int64_t max_gen_step,
+                                         int64_t max_output_len, int64_t batch_size);
+
+/** Adds `val` to the first `size` elements of `inoutput`.
+ *  @param[inout] inoutput dtype int32, int64 */
+DIOPI_API diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
+                                          const int64_t val, const int64_t size);
+
+/** `total_padding_count`[i] = `max_input_length` - `input_lengths`[i].
+ *  @param[out] total_padding_count dtype like input_lengths
+ *  @param[in] input_lengths dtype int32, int64 */
+DIOPI_API diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx,
+                                               diopiTensorHandle_t total_padding_count,
+                                               diopiConstTensorHandle_t input_lengths,
+                                               int64_t max_input_length, int64_t batch_size);
+
+/** `output` [`dim1`, `dim0`, `dim2`] = `input` [`dim0`, `dim1`, `dim2`] with the first two
+ *  dimensions swapped.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float, int32, int64 */
+DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                            diopiConstTensorHandle_t input, const int64_t dim0,
+                                            const int64_t dim1, const int64_t dim2);
+
+/** `from_tensor` [batch, hidden] = the rows of `embedding_table` [V, hidden] for the tokens of row
+ *  `step` of `all_ids` [steps, batch].
+ *  @param[out] from_tensor dtype like embedding_table
+ *  @param[in] embedding_table dtype float
+ *  @param[in] all_ids dtype int32, int64 */
+DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
+                                                       diopiTensorHandle_t from_tensor,
+                                                       diopiConstTensorHandle_t embedding_table,
+                                                       diopiConstTensorHandle_t all_ids,
+                                                       const int64_t batch_size,
+                                                       const int64_t hidden_units,
+                                                       const int64_t step);
+
+/** `from_tensor` [`input_lengths`, hidden] = the rows of `embedding_table` [V, hidden] for
+ *  `input_ids`.
+ *  @param[out] from_tensor dtype like embedding_table
+ *  @param[in] input_ids dtype int32, int64
+ *  @param[in] embedding_table dtype float */
+DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
+                                                               diopiTensorHandle_t from_tensor,
+                                                               diopiConstTensorHandle_t input_ids,
+                                                               diopiConstTensorHandle_t embedding_table,
+                                                               const int64_t input_lengths,
+                                                               const int64_t hidden_units);
+
+/* token_sampling: The next token of a language model: penalties, temperatures, banned words,
+ * sampling, criteria to stop. */
 
 /** Completes the parameters of top-k sampling for each sequence. Taken from the tensors where their
  *  size parameter is positive, else from the scalars. k = 0 with p = 0 becomes k = 1; k > 0 with p
@@ -237,63 +304,6 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiTensorHandle_t cum_log_probs,
                                          diopiTensorHandle_t output_log_probs,
                                          diopiGeneratorHandle_t* generators);
-
-/** Transposes `ids` [steps, batch] to `output_ids` [batch, `max_output_len`] without the padding
- *  between the end of each prompt, `context_length`, and `max_context_len`.
- *  @param[out] output_ids dtype like ids
- *  @param[in] ids dtype int32, int64
- *  @param[in] context_length dtype like ids */
-DIOPI_API diopiError_t diopiGatherOutput(diopiContextHandle_t ctx, diopiTensorHandle_t output_ids,
-                                         diopiConstTensorHandle_t ids,
-                                         diopiConstTensorHandle_t context_length,
-                                         int64_t max_context_len, int64_t max_gen_step,
-                                         int64_t max_output_len, int64_t batch_size);
-
-/** Adds `val` to the first `size` elements of `inoutput`.
- *  @param[inout] inoutput dtype int32, int64 */
-DIOPI_API diopiError_t diopiPlusScalarInp(diopiContextHandle_t ctx, diopiTensorHandle_t inoutput,
-                                          const int64_t val, const int64_t size);
-
-/** `total_padding_count`[i] = `max_input_length` - `input_lengths`[i].
- *  @param[out] total_padding_count dtype like input_lengths
- *  @param[in] input_lengths dtype int32, int64 */
-DIOPI_API diopiError_t diopiUpdatePaddingCount(diopiContextHandle_t ctx,
-                                               diopiTensorHandle_t total_padding_count,
-                                               diopiConstTensorHandle_t input_lengths,
-                                               int64_t max_input_length, int64_t batch_size);
-
-/** `output` [`dim1`, `dim0`, `dim2`] = `input` [`dim0`, `dim1`, `dim2`] with the first two
- *  dimensions swapped.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float, int32, int64 */
-DIOPI_API diopiError_t diopiTransposeAxis01(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                            diopiConstTensorHandle_t input, const int64_t dim0,
-                                            const int64_t dim1, const int64_t dim2);
-
-/** `from_tensor` [batch, hidden] = the rows of `embedding_table` [V, hidden] for the tokens of row
- *  `step` of `all_ids` [steps, batch].
- *  @param[out] from_tensor dtype like embedding_table
- *  @param[in] embedding_table dtype float
- *  @param[in] all_ids dtype int32, int64 */
-DIOPI_API diopiError_t diopiEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
-                                                       diopiTensorHandle_t from_tensor,
-                                                       diopiConstTensorHandle_t embedding_table,
-                                                       diopiConstTensorHandle_t all_ids,
-                                                       const int64_t batch_size,
-                                                       const int64_t hidden_units,
-                                                       const int64_t step);
-
-/** `from_tensor` [`input_lengths`, hidden] = the rows of `embedding_table` [V, hidden] for
- *  `input_ids`.
- *  @param[out] from_tensor dtype like embedding_table
- *  @param[in] input_ids dtype int32, int64
- *  @param[in] embedding_table dtype float */
-DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandle_t ctx,
-                                                               diopiTensorHandle_t from_tensor,
-                                                               diopiConstTensorHandle_t input_ids,
-                                                               diopiConstTensorHandle_t embedding_table,
-                                                               const int64_t input_lengths,
-                                                               const int64_t hidden_units);
 
 /** Sets, in `logits` [batch, vocab], the last token of each bad word to -infinity for a sequence
  *  that ends with the rest of the word. `bad_words` is one list per sequence: row 0 the tokens of

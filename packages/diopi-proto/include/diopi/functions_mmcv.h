@@ -21,7 +21,48 @@
 
 #include "diopi/types.gen.h"
 
-/* mmcv_boxes: Boxes, polygons and their overlaps; non-maximum suppression. */
+/* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
+ * leaky_relu, hardtanh, hardsigmoid, hardswish, threshold, hardshrink, softshrink - and their
+ * gradients; leaky_relu fused with a bias. */
+
+/** Adds `bias` [C] to `input` [N, C, …], applies `act` and multiplies by `scale`. `grad` 0 is the
+ *  function, 1 its first derivative with `refer` the output of the function, 2 the second, which is
+ *  0. `*out` has the shape of `input`.
+ *  @param[out] out dtype like input; handle stored by the operator, owned by the context
+ *  @param[in] input dtype float
+ *  @param[in] bias dtype like input; may be NULL; NULL or without elements: none
+ *  @param[in] refer dtype like input; may be NULL; NULL or without elements for `grad` 0
+ *  @param[in] act one of 1, 3; identity, leaky ReLU with slope `alpha` */
+DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx,
+                                                   diopiTensorHandle_t* out,
+                                                   diopiConstTensorHandle_t input,
+                                                   diopiConstTensorHandle_t bias,
+                                                   diopiConstTensorHandle_t refer, int64_t act,
+                                                   int64_t grad, float alpha, float scale);
+
+/* active_rotated_filter: Convolution filters rotated, and the gradient. */
+
+/** Rotates filters `input` [O, I, orientations, H, W] by the table `indices` [orientations, H, W,
+ *  rotations], counted from 1, into `output` [O · rotations, I · orientations, H, W].
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] indices dtype uint8, int32 */
+DIOPI_API diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t output,
+                                                    diopiConstTensorHandle_t input,
+                                                    diopiConstTensorHandle_t indices);
+
+/** Gradient of diopiActiveRotatedFilterMmcv.
+ *  @param[out] grad_in dtype like grad_out
+ *  @param[in] grad_out dtype float
+ *  @param[in] indices dtype uint8, int32 */
+DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx,
+                                                            diopiTensorHandle_t grad_in,
+                                                            diopiConstTensorHandle_t grad_out,
+                                                            diopiConstTensorHandle_t indices);
+
+/* box_overlap: Overlaps of boxes: axis-parallel, rotated, quadrilateral, convex,
+ * three-dimensional. */
 
 /** Overlap of boxes x1, y1, x2, y2: `ious` [m, n] for all pairs of `bboxes1` [m, 4] and `bboxes2`
  *  [n, 4], or [m] for matching rows if `aligned`. `offset` is added to widths and heights.
@@ -74,24 +115,6 @@ DIOPI_API diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t pointsets,
                                            diopiConstTensorHandle_t polygons);
 
-/** `polygons` [n, 8] = corners of the smallest rectangle around each of `pointsets` [n, 18], nine
- *  points.
- *  @param[out] polygons dtype like pointsets
- *  @param[in] pointsets dtype float32, float64 */
-DIOPI_API diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t polygons,
-                                                diopiConstTensorHandle_t pointsets);
-
-/** `output` [b, m] = 1 where point i of `points` [b, 2] lies inside polygon j of `polygons` [m, 8],
- *  else 0.
- *  @param[out] output dtype like points
- *  @param[in] points dtype float32
- *  @param[in] polygons dtype like points */
-DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t output,
-                                                 diopiConstTensorHandle_t points,
-                                                 diopiConstTensorHandle_t polygons);
-
 /** Orders the vertices of intersections of rotated boxes: of `vertices` [B, N, 24, 2], relative to
  *  the centre, those with true `mask` counter-clockwise. `*out` [B, N, 9] gets their positions, the
  *  first repeated at the end, and the position of a masked one in the rest.
@@ -105,32 +128,6 @@ DIOPI_API diopiError_t diopiDiffIouRotatedSortVerticesMmcv(diopiContextHandle_t 
                                                            diopiConstTensorHandle_t mask,
                                                            diopiConstTensorHandle_t num_valid);
 
-/** Non-maximum suppression as diopiNms, of boxes `dets` [N, 4] with `scores` [N]; `offset` is added
- *  to widths and heights.
- *  @param[out] out dtype int64; handle stored by the operator, owned by the context
- *  @param[in] dets dtype float32, float64
- *  @param[in] scores dtype like dets */
-DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                    diopiConstTensorHandle_t dets, diopiConstTensorHandle_t scores,
-                                    double iou_threshold, int64_t offset);
-
-/** Non-maximum suppression of rotated boxes `dets` [N, 5], or [N, 6] with the label last if
- *  `multi_label`: only boxes of one label suppress each other. `dets_sorted` holds them in the
- *  order `order` of falling `scores`. `*out` gets the positions kept.
- *  @param[out] out dtype int64; handle stored by the operator, owned by the context
- *  @param[in] dets dtype float32, float64
- *  @param[in] scores dtype like dets
- *  @param[in] order dtype int64
- *  @param[in] dets_sorted dtype like dets
- *  @param[in] labels dtype int64; may be NULL; unused unless `multi_label` */
-DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                           diopiConstTensorHandle_t dets,
-                                           diopiConstTensorHandle_t scores,
-                                           diopiConstTensorHandle_t order,
-                                           diopiConstTensorHandle_t dets_sorted,
-                                           diopiConstTensorHandle_t labels, float iou_threshold,
-                                           bool multi_label);
-
 /** Area of overlap seen from above: `ans_overlap` [m, n] of `boxes_a` [m, 7] and `boxes_b` [n, 7],
  *  as x, y, z, dx, dy, dz, heading.
  *  @param[out] ans_overlap dtype like boxes_a
@@ -141,72 +138,7 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx,
                                                      diopiConstTensorHandle_t boxes_a,
                                                      diopiConstTensorHandle_t boxes_b);
 
-/** Non-maximum suppression of `boxes` [N, 7] by overlap seen from above, in the given order. `keep`
- *  [N] gets the positions kept, `keep_num` (one element) how many.
- *  @param[out] keep dtype int64
- *  @param[out] keep_num dtype int64
- *  @param[in] boxes dtype float32 */
-DIOPI_API diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep,
-                                           diopiTensorHandle_t keep_num,
-                                           diopiConstTensorHandle_t boxes,
-                                           float nms_overlap_thresh);
-
-/** As diopiIou3dNms3dMmcv with all headings taken as 0.
- *  @param[out] keep dtype int64
- *  @param[out] keep_num dtype int64
- *  @param[in] boxes dtype float32 */
-DIOPI_API diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep,
-                                                 diopiTensorHandle_t keep_num,
-                                                 diopiConstTensorHandle_t boxes,
-                                                 float nms_overlap_thresh);
-
-/** `box_idx_of_points` [B, M] = the first box of `boxes` [B, T, 7] that holds each point of `pts`
- *  [B, M, 3]; points in none stay as they are, so the caller fills it with -1. Boxes are given by
- *  bottom centre, sizes and rotation about z.
- *  @param[inout] box_idx_of_points dtype int32
- *  @param[in] boxes dtype float32
- *  @param[in] pts dtype like boxes */
-DIOPI_API diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx,
-                                                  diopiTensorHandle_t box_idx_of_points,
-                                                  diopiConstTensorHandle_t boxes,
-                                                  diopiConstTensorHandle_t pts);
-
-/** `box_idx_of_points` [B, M, T] = 1 where box t of `boxes` [B, T, 7] holds point m of `pts` [B, M,
- *  3]; other elements stay as they are, so the caller fills it with 0.
- *  @param[inout] box_idx_of_points dtype int32
- *  @param[in] boxes dtype float32
- *  @param[in] pts dtype like boxes */
-DIOPI_API diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t box_idx_of_points,
-                                                 diopiConstTensorHandle_t boxes,
-                                                 diopiConstTensorHandle_t pts);
-
-/* mmcv_features: Feature maps: deformable and rotated convolution and pooling, focal losses,
- * normalization. */
-
-/** Maximum of `pool_size` + 1 bilinear samples along each border of `boxes` [N, K, 4]: `output` [N,
- *  C, K, 4] from `input` [N, 4C, H, W], whose four channel groups serve top, left, bottom and
- *  right. `argmax_idx` gets the number of each maximum.
- *  @param[out] output dtype like input
- *  @param[out] argmax_idx dtype int32
- *  @param[in] input dtype float
- *  @param[in] boxes dtype like input */
-DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                            diopiTensorHandle_t argmax_idx,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t boxes, int64_t pool_size);
-
-/** Gradient of diopiBorderAlignMmcv, added to `grad_input`, which the caller fills with 0.
- *  @param[inout] grad_input dtype float
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] boxes dtype like grad_input
- *  @param[in] argmax_idx dtype int32 */
-DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t grad_input,
-                                                    diopiConstTensorHandle_t grad_output,
-                                                    diopiConstTensorHandle_t boxes,
-                                                    diopiConstTensorHandle_t argmax_idx,
-                                                    int64_t pool_size);
+/* carafe: Upsampling by kernels that depend on the content (CARAFE), and its gradient. */
 
 /** Upsamples `features` [N, C, H, W] by `scale_factor`: each cell of `output` is the sum of the
  *  `kernel_size`² cells around its source, weighted by `masks` [N, `group_size` · `kernel_size`²,
@@ -274,6 +206,8 @@ DIOPI_API diopiError_t diopiCarafeNaiveBackwardMmcv(diopiContextHandle_t ctx,
                                                     int64_t kernel_size, int64_t group_size,
                                                     int64_t scale_factor);
 
+/* correlation: Correlation of two feature maps over a patch of displacements, and its gradient. */
+
 /** Correlation of two feature maps [N, C, H, W]: `output` [N, `patchH`, `patchW`, h, w] holds, for
  *  each of the displacements and each position of the `kH` × `kW` window moving by `dH`, `dW`, the
  *  sum over channels and window of the products. Padded with zeros; the dilations space the window
@@ -306,6 +240,52 @@ DIOPI_API diopiError_t diopiCorrelationBackwardMmcv(diopiContextHandle_t ctx,
                                                     int64_t dilationW, int64_t dilation_patchH,
                                                     int64_t dilation_patchW, int64_t dH,
                                                     int64_t dW);
+
+/* deformable_attention: Attention at learned positions of feature maps of several scales, and
+ * its gradient. */
+
+/** Multi-scale deformable attention: the weighted sum of bilinear samples from several feature
+ *  levels; `*out` is [N, Q, H · D]. `value` [N, S, H, D] holds the levels one after the other,
+ *  sizes in `spatial_shapes` [L, 2] and starts in `level_start_index` [L]; `sampling_loc` [N, Q, H,
+ *  L, P, 2] are x, y in [0, 1]; `attn_weight` is [N, Q, H, L, P]. `im2col_step` samples are
+ *  processed at a time.
+ *  @param[out] out dtype like value; handle stored by the operator, owned by the context
+ *  @param[in] value dtype float
+ *  @param[in] spatial_shapes dtype int64
+ *  @param[in] level_start_index dtype int64
+ *  @param[in] sampling_loc dtype like value
+ *  @param[in] attn_weight dtype like value */
+DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                             diopiConstTensorHandle_t value,
+                                             diopiConstTensorHandle_t spatial_shapes,
+                                             diopiConstTensorHandle_t level_start_index,
+                                             diopiConstTensorHandle_t sampling_loc,
+                                             diopiConstTensorHandle_t attn_weight,
+                                             int64_t im2col_step);
+
+/** Gradients of diopiMsDeformAttnMmcv, added to the outputs, which the caller fills with 0.
+ *  @param[inout] grad_value dtype float
+ *  @param[inout] grad_sampling_loc dtype like grad_value
+ *  @param[inout] grad_attn_weight dtype like grad_value
+ *  @param[in] value dtype like grad_value
+ *  @param[in] spatial_shapes dtype int64
+ *  @param[in] level_start_index dtype int64
+ *  @param[in] sampling_loc dtype like grad_value
+ *  @param[in] attn_weight dtype like grad_value
+ *  @param[in] grad_output dtype like grad_value */
+DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx,
+                                                     diopiTensorHandle_t grad_value,
+                                                     diopiTensorHandle_t grad_sampling_loc,
+                                                     diopiTensorHandle_t grad_attn_weight,
+                                                     diopiConstTensorHandle_t value,
+                                                     diopiConstTensorHandle_t spatial_shapes,
+                                                     diopiConstTensorHandle_t level_start_index,
+                                                     diopiConstTensorHandle_t sampling_loc,
+                                                     diopiConstTensorHandle_t attn_weight,
+                                                     diopiConstTensorHandle_t grad_output,
+                                                     int64_t im2col_step);
+
+/* deformable_convolution: Convolutions at learned positions, and their gradients. */
 
 /** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at places moved by
  *  `offset` [N, 2 · `deform_groups` · kh · kw, h, w], y then x, sampled bilinearly. `im2col_step`
@@ -433,38 +413,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(diopiContextHandle_t
                                                             int64_t group, int64_t deformable_group,
                                                             const bool with_bias);
 
-/** Average of bilinear samples in each bin of the regions `rois` [K, 5] of `input` [N, C, H, W],
- *  the bins moved by `gamma` · `offset` [K, 2, `pooled_height`, `pooled_width`] of the region's
- *  size. `output` is [K, C, `pooled_height`, `pooled_width`].
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input
- *  @param[in] offset dtype like input; may be NULL; NULL or without elements: no moves */
-DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                              diopiConstTensorHandle_t input,
-                                              diopiConstTensorHandle_t rois,
-                                              diopiConstTensorHandle_t offset,
-                                              int64_t pooled_height, int64_t pooled_width,
-                                              int64_t sampling_ratio, float spatial_scale,
-                                              float gamma);
-
-/** Gradients of diopiDeformRoiPoolMmcv, added to the outputs, which the caller fills with 0.
- *  @param[inout] grad_input dtype float
- *  @param[inout] grad_offset dtype like grad_input; may be NULL
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] input dtype like grad_input
- *  @param[in] rois dtype like grad_input
- *  @param[in] offset dtype like grad_input; may be NULL */
-DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_input,
-                                                      diopiTensorHandle_t grad_offset,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input,
-                                                      diopiConstTensorHandle_t rois,
-                                                      diopiConstTensorHandle_t offset,
-                                                      int64_t pooled_height, int64_t pooled_width,
-                                                      int64_t sampling_ratio, float spatial_scale,
-                                                      float gamma);
+/* focal_loss: Focal losses and their gradients. With ReductionNone `out` has the shape of the
+ * losses, otherwise it has one element. */
 
 /** Focal loss of class logits `input` [N, C] with class numbers `target` [N], not reduced: -`alpha`
  *  (1 - p)^`gamma` log p for the target class, -(1 - `alpha`) p^`gamma` log(1 - p) for the others,
@@ -522,20 +472,7 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
                                                          diopiConstTensorHandle_t weight,
                                                          float gamma, float alpha);
 
-/** Adds `bias` [C] to `input` [N, C, …], applies `act` and multiplies by `scale`. `grad` 0 is the
- *  function, 1 its first derivative with `refer` the output of the function, 2 the second, which is
- *  0. `*out` has the shape of `input`.
- *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype float
- *  @param[in] bias dtype like input; may be NULL; NULL or without elements: none
- *  @param[in] refer dtype like input; may be NULL; NULL or without elements for `grad` 0
- *  @param[in] act one of 1, 3; identity, leaky ReLU with slope `alpha` */
-DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx,
-                                                   diopiTensorHandle_t* out,
-                                                   diopiConstTensorHandle_t input,
-                                                   diopiConstTensorHandle_t bias,
-                                                   diopiConstTensorHandle_t refer, int64_t act,
-                                                   int64_t grad, float alpha, float scale);
+/* masked_convolution: The windows of a convolution under a mask. */
 
 /** Windows of one image at chosen places: `col` [C · `kernel_h` · `kernel_w`, M] from `im` [1, C,
  *  H, W] around the rows `mask_h_idx` and columns `mask_w_idx`, both [M].
@@ -561,440 +498,54 @@ DIOPI_API diopiError_t diopiMaskedCol2imMmcv(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask_w_idx, int64_t height,
                                              int64_t width, int64_t channels);
 
-/** Multi-scale deformable attention: the weighted sum of bilinear samples from several feature
- *  levels; `*out` is [N, Q, H · D]. `value` [N, S, H, D] holds the levels one after the other,
- *  sizes in `spatial_shapes` [L, 2] and starts in `level_start_index` [L]; `sampling_loc` [N, Q, H,
- *  L, P, 2] are x, y in [0, 1]; `attn_weight` is [N, Q, H, L, P]. `im2col_step` samples are
- *  processed at a time.
- *  @param[out] out dtype like value; handle stored by the operator, owned by the context
- *  @param[in] value dtype float
- *  @param[in] spatial_shapes dtype int64
- *  @param[in] level_start_index dtype int64
- *  @param[in] sampling_loc dtype like value
- *  @param[in] attn_weight dtype like value */
-DIOPI_API diopiError_t diopiMsDeformAttnMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                             diopiConstTensorHandle_t value,
-                                             diopiConstTensorHandle_t spatial_shapes,
-                                             diopiConstTensorHandle_t level_start_index,
-                                             diopiConstTensorHandle_t sampling_loc,
-                                             diopiConstTensorHandle_t attn_weight,
-                                             int64_t im2col_step);
+/* nms: Non-maximum suppression. */
 
-/** Gradients of diopiMsDeformAttnMmcv, added to the outputs, which the caller fills with 0.
- *  @param[inout] grad_value dtype float
- *  @param[inout] grad_sampling_loc dtype like grad_value
- *  @param[inout] grad_attn_weight dtype like grad_value
- *  @param[in] value dtype like grad_value
- *  @param[in] spatial_shapes dtype int64
- *  @param[in] level_start_index dtype int64
- *  @param[in] sampling_loc dtype like grad_value
- *  @param[in] attn_weight dtype like grad_value
- *  @param[in] grad_output dtype like grad_value */
-DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx,
-                                                     diopiTensorHandle_t grad_value,
-                                                     diopiTensorHandle_t grad_sampling_loc,
-                                                     diopiTensorHandle_t grad_attn_weight,
-                                                     diopiConstTensorHandle_t value,
-                                                     diopiConstTensorHandle_t spatial_shapes,
-                                                     diopiConstTensorHandle_t level_start_index,
-                                                     diopiConstTensorHandle_t sampling_loc,
-                                                     diopiConstTensorHandle_t attn_weight,
-                                                     diopiConstTensorHandle_t grad_output,
-                                                     int64_t im2col_step);
+/** Non-maximum suppression as diopiNms, of boxes `dets` [N, 4] with `scores` [N]; `offset` is added
+ *  to widths and heights.
+ *  @param[out] out dtype int64; handle stored by the operator, owned by the context
+ *  @param[in] dets dtype float32, float64
+ *  @param[in] scores dtype like dets */
+DIOPI_API diopiError_t diopiNmsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                    diopiConstTensorHandle_t dets, diopiConstTensorHandle_t scores,
+                                    double iou_threshold, int64_t offset);
 
-/** Point-wise spatial attention: spreads each position's mask over the feature map. `input` [N,
- *  `h_mask` · `w_mask`, H, W], `output` [N, H · W, H, W], filled with 0 by the caller.
- *  @param[inout] output dtype float
- *  @param[in] input dtype like output
- *  @param[in] psa_type one of 0, 1; collect, distribute */
-DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                        diopiConstTensorHandle_t input, int64_t psa_type,
-                                        int64_t num_, int64_t h_feature, int64_t w_feature,
-                                        int64_t h_mask, int64_t w_mask, int64_t half_h_mask,
-                                        int64_t half_w_mask);
+/** Non-maximum suppression of rotated boxes `dets` [N, 5], or [N, 6] with the label last if
+ *  `multi_label`: only boxes of one label suppress each other. `dets_sorted` holds them in the
+ *  order `order` of falling `scores`. `*out` gets the positions kept.
+ *  @param[out] out dtype int64; handle stored by the operator, owned by the context
+ *  @param[in] dets dtype float32, float64
+ *  @param[in] scores dtype like dets
+ *  @param[in] order dtype int64
+ *  @param[in] dets_sorted dtype like dets
+ *  @param[in] labels dtype int64; may be NULL; unused unless `multi_label` */
+DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                           diopiConstTensorHandle_t dets,
+                                           diopiConstTensorHandle_t scores,
+                                           diopiConstTensorHandle_t order,
+                                           diopiConstTensorHandle_t dets_sorted,
+                                           diopiConstTensorHandle_t labels, float iou_threshold,
+                                           bool multi_label);
 
-/** Gradient of diopiPsamaskMmcv, written where a mask reaches; the caller fills `grad_input` with
- *  0.
- *  @param[inout] grad_input dtype float
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] psa_type one of 0, 1; collect, distribute */
-DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t grad_input,
-                                                diopiConstTensorHandle_t grad_output,
-                                                int64_t psa_type, int64_t num_, int64_t h_feature,
-                                                int64_t w_feature, int64_t h_mask, int64_t w_mask,
-                                                int64_t half_h_mask, int64_t half_w_mask);
+/** Non-maximum suppression of `boxes` [N, 7] by overlap seen from above, in the given order. `keep`
+ *  [N] gets the positions kept, `keep_num` (one element) how many.
+ *  @param[out] keep dtype int64
+ *  @param[out] keep_num dtype int64
+ *  @param[in] boxes dtype float32 */
+DIOPI_API diopiError_t diopiIou3dNms3dMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep,
+                                           diopiTensorHandle_t keep_num,
+                                           diopiConstTensorHandle_t boxes,
+                                           float nms_overlap_thresh);
 
-/** As diopiRoiAlign with a choice of pooling. For maxima, `argmax_y` and `argmax_x` get the places
- *  of the samples; for averages they are not used.
- *  @param[out] output dtype like input
- *  @param[out] argmax_y dtype like input
- *  @param[out] argmax_x dtype like input
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input
- *  @param[in] pool_mode one of 0, 1; maximum, average */
-DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                         diopiTensorHandle_t argmax_y, diopiTensorHandle_t argmax_x,
-                                         diopiConstTensorHandle_t input,
-                                         diopiConstTensorHandle_t rois, int64_t aligned_height,
-                                         int64_t aligned_width, int64_t sampling_ratio,
-                                         int64_t pool_mode, float spatial_scale, bool aligned);
+/** As diopiIou3dNms3dMmcv with all headings taken as 0.
+ *  @param[out] keep dtype int64
+ *  @param[out] keep_num dtype int64
+ *  @param[in] boxes dtype float32 */
+DIOPI_API diopiError_t diopiIou3dNms3dNormalMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t keep,
+                                                 diopiTensorHandle_t keep_num,
+                                                 diopiConstTensorHandle_t boxes,
+                                                 float nms_overlap_thresh);
 
-/** Gradient of diopiRoiAlignMmcv, added to `grad_input`, which the caller fills with 0.
- *  @param[inout] grad_input dtype float
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] rois dtype like grad_input
- *  @param[in] argmax_y dtype like grad_input
- *  @param[in] argmax_x dtype like grad_input
- *  @param[in] pool_mode one of 0, 1; maximum, average */
-DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t grad_input,
-                                                 diopiConstTensorHandle_t grad_output,
-                                                 diopiConstTensorHandle_t rois,
-                                                 diopiConstTensorHandle_t argmax_y,
-                                                 diopiConstTensorHandle_t argmax_x,
-                                                 int64_t aligned_height, int64_t aligned_width,
-                                                 int64_t sampling_ratio, int64_t pool_mode,
-                                                 float spatial_scale, bool aligned);
-
-/** As diopiRoiAlign for rotated regions `rois` [K, 6]: batch number, centre x, y, width, height,
- *  angle in radian.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input
- *  @param[in] clockwise angles turn clockwise */
-DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t output,
-                                                diopiConstTensorHandle_t input,
-                                                diopiConstTensorHandle_t rois,
-                                                int64_t aligned_height, int64_t aligned_width,
-                                                int64_t sampling_ratio, float spatial_scale,
-                                                bool aligned, bool clockwise);
-
-/** Gradient of diopiRoiAlignRotatedMmcv, added to `bottom_grad`, which the caller fills with 0.
- *  @param[inout] bottom_grad dtype float
- *  @param[in] top_grad dtype like bottom_grad
- *  @param[in] rois dtype like bottom_grad */
-DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx,
-                                                        diopiTensorHandle_t bottom_grad,
-                                                        diopiConstTensorHandle_t top_grad,
-                                                        diopiConstTensorHandle_t rois,
-                                                        int64_t aligned_height,
-                                                        int64_t aligned_width,
-                                                        int64_t sampling_ratio, float spatial_scale,
-                                                        bool aligned, bool clockwise);
-
-/** As diopiRoiAlignRotatedMmcv for features in `num_orientations` oriented channels, which are
- *  shifted and interpolated by the region's angle.
- *  @param[out] output dtype like features
- *  @param[in] features dtype float
- *  @param[in] rois dtype like features */
-DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx,
-                                                  diopiTensorHandle_t output,
-                                                  diopiConstTensorHandle_t features,
-                                                  diopiConstTensorHandle_t rois,
-                                                  int64_t pooled_height, int64_t pooled_width,
-                                                  int64_t num_samples, int64_t num_orientations,
-                                                  float spatial_scale, bool clockwise);
-
-/** Gradient of diopiRiroiAlignRotatedMmcv, added to `bottom_grad`, which the caller fills with 0.
- *  @param[inout] bottom_grad dtype float
- *  @param[in] top_grad dtype like bottom_grad
- *  @param[in] rois dtype like bottom_grad */
-DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx,
-                                                          diopiTensorHandle_t bottom_grad,
-                                                          diopiConstTensorHandle_t top_grad,
-                                                          diopiConstTensorHandle_t rois,
-                                                          int64_t pooled_height,
-                                                          int64_t pooled_width, int64_t num_samples,
-                                                          int64_t num_orientations,
-                                                          float spatial_scale, bool clockwise);
-
-/** Maximum of each of `pooled_height` × `pooled_width` bins of the regions `rois` [K, 5], rounded
- *  to cells, of `input` [N, C, H, W]. `argmax` gets the position of each maximum within the plane,
- *  -1 for an empty bin, whose value is 0.
- *  @param[out] output dtype like input
- *  @param[out] argmax dtype int32
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input */
-DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                        diopiTensorHandle_t argmax, diopiConstTensorHandle_t input,
-                                        diopiConstTensorHandle_t rois, int64_t pooled_height,
-                                        int64_t pooled_width, float spatial_scale);
-
-/** Gradient of diopiRoiPoolMmcv, added to `grad_input`, which the caller fills with 0.
- *  @param[inout] grad_input dtype float
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] rois dtype like grad_input
- *  @param[in] argmax dtype int32 */
-DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
-                                                diopiTensorHandle_t grad_input,
-                                                diopiConstTensorHandle_t grad_output,
-                                                diopiConstTensorHandle_t rois,
-                                                diopiConstTensorHandle_t argmax,
-                                                int64_t pooled_height, int64_t pooled_width,
-                                                float spatial_scale);
-
-/** Precise region pooling: the exact mean of the bilinear surface of `input` [N, C, H, W] over each
- *  bin of the regions `rois` [K, 5].
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] rois dtype like input */
-DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                          diopiConstTensorHandle_t input,
-                                          diopiConstTensorHandle_t rois, int64_t pooled_height,
-                                          int64_t pooled_width, float spatial_scale);
-
-/** Gradient of diopiPrroiPoolMmcv with respect to its input, added to `grad_input`, which the
- *  caller fills with 0.
- *  @param[inout] grad_input dtype float
- *  @param[in] grad_output dtype like grad_input
- *  @param[in] rois dtype like grad_input */
-DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx,
-                                                  diopiTensorHandle_t grad_input,
-                                                  diopiConstTensorHandle_t grad_output,
-                                                  diopiConstTensorHandle_t rois,
-                                                  int64_t pooled_height, int64_t pooled_width,
-                                                  float spatial_scale);
-
-/** Gradient of diopiPrroiPoolMmcv with respect to the coordinates of `rois`, added to `grad_rois`,
- *  which the caller fills with 0. `output` is the result of the forward pass.
- *  @param[inout] grad_rois dtype float
- *  @param[in] output dtype like grad_rois
- *  @param[in] grad_output dtype like grad_rois
- *  @param[in] input dtype like grad_rois
- *  @param[in] rois dtype like grad_rois */
-DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t grad_rois,
-                                                      diopiConstTensorHandle_t output,
-                                                      diopiConstTensorHandle_t grad_output,
-                                                      diopiConstTensorHandle_t input,
-                                                      diopiConstTensorHandle_t rois,
-                                                      int64_t pooled_height, int64_t pooled_width,
-                                                      float spatial_scale);
-
-/** `output` = `features` [N, C, H, W] plus bilinear samples of them at the centre, or the centre
- *  and four corners, of the refined anchors `best_bboxes` [N, H, W, 5] as y, x, w, h, angle.
- *  @param[out] output dtype like features
- *  @param[in] features dtype float
- *  @param[in] best_bboxes dtype like features
- *  @param[in] points one of 1, 5 */
-DIOPI_API diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t output,
-                                                    diopiConstTensorHandle_t features,
-                                                    diopiConstTensorHandle_t best_bboxes,
-                                                    float spatial_scale, int64_t points);
-
-/** Gradient of diopiRotatedFeatureAlignMmcv, added to `bottom_grad`, which the caller fills with 0.
- *  @param[inout] bottom_grad dtype float
- *  @param[in] top_grad dtype like bottom_grad
- *  @param[in] best_bboxes dtype like bottom_grad
- *  @param[in] points one of 1, 5 */
-DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx,
-                                                            diopiTensorHandle_t bottom_grad,
-                                                            diopiConstTensorHandle_t top_grad,
-                                                            diopiConstTensorHandle_t best_bboxes,
-                                                            float spatial_scale, int64_t points);
-
-/** Rotates filters `input` [O, I, orientations, H, W] by the table `indices` [orientations, H, W,
- *  rotations], counted from 1, into `output` [O · rotations, I · orientations, H, W].
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] indices dtype uint8, int32 */
-DIOPI_API diopiError_t diopiActiveRotatedFilterMmcv(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t output,
-                                                    diopiConstTensorHandle_t input,
-                                                    diopiConstTensorHandle_t indices);
-
-/** Gradient of diopiActiveRotatedFilterMmcv.
- *  @param[out] grad_in dtype like grad_out
- *  @param[in] grad_out dtype float
- *  @param[in] indices dtype uint8, int32 */
-DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t ctx,
-                                                            diopiTensorHandle_t grad_in,
-                                                            diopiConstTensorHandle_t grad_out,
-                                                            diopiConstTensorHandle_t indices);
-
-/** `mean` [C] of each channel of `input` [N, C, S].
- *  @param[out] mean dtype float32
- *  @param[in] input dtype float */
-DIOPI_API diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
-                                           diopiConstTensorHandle_t input);
-
-/** Biased variance `var` [C] of each channel of `input` [N, C, S] about `mean`.
- *  @param[out] var dtype float32
- *  @param[in] input dtype float
- *  @param[in] mean dtype float32 */
-DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t var,
-                                          diopiConstTensorHandle_t input,
-                                          diopiConstTensorHandle_t mean);
-
-/** `output` = normalized `input` [N, C, S] · `weight` + `bias` from the statistics of all
- *  `group_size` processes; `norm` [N, C, S] and `std` [C] are kept for the gradient, and the
- *  running statistics move by `momentum` with the unbiased variance.
- *  @param[inout] running_mean dtype float32; may be NULL
- *  @param[inout] running_var dtype float32; may be NULL
- *  @param[out] norm dtype float32; may be NULL; unused without running statistics
- *  @param[out] std dtype float32
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] mean dtype float32
- *  @param[in] var dtype float32
- *  @param[in] weight dtype float32
- *  @param[in] bias dtype float32 */
-DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx,
-                                             diopiTensorHandle_t running_mean,
-                                             diopiTensorHandle_t running_var,
-                                             diopiTensorHandle_t norm, diopiTensorHandle_t std,
-                                             diopiTensorHandle_t output,
-                                             diopiConstTensorHandle_t input,
-                                             diopiConstTensorHandle_t mean,
-                                             diopiConstTensorHandle_t var,
-                                             diopiConstTensorHandle_t weight,
-                                             diopiConstTensorHandle_t bias, float eps,
-                                             float momentum, int64_t group_size);
-
-/** Gradients of diopiSyncBnOutputMmcv with respect to weight and bias, summed over this process.
- *  @param[out] grad_weight dtype float32
- *  @param[out] grad_bias dtype float32
- *  @param[in] grad_output dtype float
- *  @param[in] norm dtype float32 */
-DIOPI_API diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t grad_weight,
-                                                    diopiTensorHandle_t grad_bias,
-                                                    diopiConstTensorHandle_t grad_output,
-                                                    diopiConstTensorHandle_t norm);
-
-/** Gradient of diopiSyncBnOutputMmcv with respect to its input, from the gradients of weight and
- *  bias averaged over all processes.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] weight dtype float32
- *  @param[in] grad_weight dtype float32
- *  @param[in] grad_bias dtype float32
- *  @param[in] norm dtype float32
- *  @param[in] std dtype float32 */
-DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx,
-                                                   diopiTensorHandle_t grad_input,
-                                                   diopiConstTensorHandle_t grad_output,
-                                                   diopiConstTensorHandle_t weight,
-                                                   diopiConstTensorHandle_t grad_weight,
-                                                   diopiConstTensorHandle_t grad_bias,
-                                                   diopiConstTensorHandle_t norm,
-                                                   diopiConstTensorHandle_t std);
-
-/** Shifts groups of channels in time: `output` = `input` [N, T, C, S] with each group of channels
- *  moved by `shift` [N, groups] frames, zeros moving in.
- *  @param[out] output dtype like input
- *  @param[in] input dtype float
- *  @param[in] shift dtype int32 */
-DIOPI_API diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
-                                         diopiConstTensorHandle_t input,
-                                         diopiConstTensorHandle_t shift);
-
-/** Gradient of diopiTinShiftMmcv: the opposite shift.
- *  @param[out] grad_input dtype like grad_output
- *  @param[in] grad_output dtype float
- *  @param[in] shift dtype int32 */
-DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t grad_input,
-                                                 diopiConstTensorHandle_t grad_output,
-                                                 diopiConstTensorHandle_t shift);
-
-/** Upsamples `input` [N, C, H, W] by inserting zeros, pads it (negative: crops), filters it with
- *  `kernel` [kh, kw], flipped, and keeps every `down_y`-th row and `down_x`-th column. The result
- *  is stored in `*out`.
- *  @param[out] out dtype like input; handle stored by the operator, owned by the context
- *  @param[in] input dtype float
- *  @param[in] kernel dtype like input */
-DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                            diopiConstTensorHandle_t input,
-                                            diopiConstTensorHandle_t kernel, int64_t up_x,
-                                            int64_t up_y, int64_t down_x, int64_t down_y,
-                                            int64_t pad_x0, int64_t pad_x1, int64_t pad_y0,
-                                            int64_t pad_y1);
-
-/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. `indicePairs` [2, K, P] (or [K,
- *  2, P]) lists, per kernel cell, the active input and output rows, `indiceNum` [K] how many.
- *  @param[out] out dtype like features; handle stored by the operator, owned by the context
- *  @param[in] features dtype float
- *  @param[in] indicePairs dtype int32
- *  @param[in] indiceNum dtype int32 */
-DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                              diopiConstTensorHandle_t features,
-                                              diopiConstTensorHandle_t indicePairs,
-                                              diopiConstTensorHandle_t indiceNum, int64_t numAct);
-
-/** Gradient of diopiIndiceMaxpoolMmcv with respect to `features`, stored in `*out`.
- *  @param[out] out dtype like features; handle stored by the operator, owned by the context
- *  @param[in] features dtype float
- *  @param[in] outFeatures dtype like features
- *  @param[in] outGrad dtype like features
- *  @param[in] indicePairs dtype int32
- *  @param[in] indiceNum dtype int32 */
-DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx,
-                                                      diopiTensorHandle_t* out,
-                                                      diopiConstTensorHandle_t features,
-                                                      diopiConstTensorHandle_t outFeatures,
-                                                      diopiConstTensorHandle_t outGrad,
-                                                      diopiConstTensorHandle_t indicePairs,
-                                                      diopiConstTensorHandle_t indiceNum);
-
-/** Sparse convolution: `*out` [`numActOut`, K] from `features` [N, C] by `filters` […, C, K].
- *  `indicePairs` [2, K, P] (or [K, 2, P]) lists, per kernel cell, the active input and output rows,
- *  `indiceNum` [K] how many.
- *  @param[out] out dtype like features; handle stored by the operator, owned by the context
- *  @param[in] features dtype float
- *  @param[in] filters dtype like features
- *  @param[in] indicePairs dtype int32
- *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
-DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
-                                           diopiConstTensorHandle_t features,
-                                           diopiConstTensorHandle_t filters,
-                                           diopiConstTensorHandle_t indicePairs,
-                                           diopiConstTensorHandle_t indiceNum, int64_t numActOut,
-                                           int64_t _inverse, int64_t _subM);
-
-/** Gradients of diopiIndiceConvMmcv: the two results are those of `features` and of `filters`.
- *  @param[out] outlist dtype like features; 2 handles stored by the operator, owned by the context
- *  @param[in] features dtype float
- *  @param[in] filters dtype like features
- *  @param[in] outGrad dtype like features
- *  @param[in] indicePairs dtype int32
- *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
-DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx,
-                                                   diopiTensorHandle_t* outlist,
-                                                   diopiConstTensorHandle_t features,
-                                                   diopiConstTensorHandle_t filters,
-                                                   diopiConstTensorHandle_t outGrad,
-                                                   diopiConstTensorHandle_t indicePairs,
-                                                   diopiConstTensorHandle_t indiceNum,
-                                                   int64_t _inverse, int64_t _subM);
-
-/** As diopiIndiceConvMmcv with `bias` [K] added.
- *  @param[out] out dtype like features; handle stored by the operator, owned by the context
- *  @param[in] features dtype float
- *  @param[in] filters dtype like features
- *  @param[in] bias dtype like features
- *  @param[in] indicePairs dtype int32
- *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
-DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t* out,
-                                                         diopiConstTensorHandle_t features,
-                                                         diopiConstTensorHandle_t filters,
-                                                         diopiConstTensorHandle_t bias,
-                                                         diopiConstTensorHandle_t indicePairs,
-                                                         diopiConstTensorHandle_t indiceNum,
-                                                         int64_t numActOut, int64_t _inverse,
-                                                         int64_t _subM);
-
-/* mmcv_points: Point clouds: neighbours, grouping, interpolation, voxels. */
+/* point_grouping: Point clouds: features of points gathered in groups, and their gradients. */
 
 /** Weighted sum of neighbours: `output` [`B`, `out_dim`, `npoint`, `K`] is increased by Σ over m of
  *  `scores` [`B`, `npoint`, `K`, `M`] · (`points` at the neighbour - `centers` at the first
@@ -1037,6 +588,81 @@ DIOPI_API diopiError_t diopiAssignScoreWithkBackwardMmcv(diopiContextHandle_t ct
                                                          int64_t B, int64_t N, int64_t npoint,
                                                          int64_t M, int64_t K, int64_t out_dim,
                                                          int64_t aggregate);
+
+/** `out` [`b`, `c`, `npoints`] = the columns of `points` [`b`, `c`, `n`] at `idx` [`b`, `npoints`].
+ *  @param[out] out dtype like points
+ *  @param[in] points dtype float
+ *  @param[in] idx dtype int32 */
+DIOPI_API diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t points,
+                                             diopiConstTensorHandle_t idx, int64_t b, int64_t c,
+                                             int64_t n, int64_t npoints);
+
+/** Gradient of diopiGatherPointsMmcv, added to `grad_points`, which the caller fills with 0.
+ *  @param[inout] grad_points dtype float
+ *  @param[in] grad_out dtype like grad_points
+ *  @param[in] idx dtype int32 */
+DIOPI_API diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx,
+                                                     diopiTensorHandle_t grad_points,
+                                                     diopiConstTensorHandle_t grad_out,
+                                                     diopiConstTensorHandle_t idx, int64_t b,
+                                                     int64_t c, int64_t n, int64_t npoints);
+
+/** `out` [`b`, `c`, `npoints`, `nsample`] = the columns of `points` [`b`, `c`, `n`] at `idx` [`b`,
+ *  `npoints`, `nsample`].
+ *  @param[out] out dtype like points
+ *  @param[in] points dtype float
+ *  @param[in] idx dtype int32 */
+DIOPI_API diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                            diopiConstTensorHandle_t points,
+                                            diopiConstTensorHandle_t idx, int64_t b, int64_t c,
+                                            int64_t n, int64_t npoints, int64_t nsample);
+
+/** Gradient of diopiGroupPointsMmcv, added to `grad_points`, which the caller fills with 0.
+ *  @param[inout] grad_points dtype float
+ *  @param[in] grad_out dtype like grad_points
+ *  @param[in] idx dtype int32 */
+DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t grad_points,
+                                                    diopiConstTensorHandle_t grad_out,
+                                                    diopiConstTensorHandle_t idx, int64_t b,
+                                                    int64_t c, int64_t n, int64_t npoints,
+                                                    int64_t nsample);
+
+/** `out_tensor` [`m`, `c`, `nsample`] = the rows of `features_tensor` [n, `c`] at `idx_tensor`
+ *  [`m`, `nsample`], which count from the start of each of the `b` batches; the two counts [`b`]
+ *  give their sizes.
+ *  @param[out] out_tensor dtype like features_tensor
+ *  @param[in] features_tensor dtype float
+ *  @param[in] features_batch_cnt_tensor dtype int32
+ *  @param[in] idx_tensor dtype int32
+ *  @param[in] idx_batch_cnt_tensor dtype int32 */
+DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t out_tensor,
+                                                 diopiConstTensorHandle_t features_tensor,
+                                                 diopiConstTensorHandle_t features_batch_cnt_tensor,
+                                                 diopiConstTensorHandle_t idx_tensor,
+                                                 diopiConstTensorHandle_t idx_batch_cnt_tensor,
+                                                 int64_t b, int64_t c, int64_t m, int64_t nsample);
+
+/** Gradient of diopiStackGroupPointsMmcv, added to `grad_features_tensor` [`n`, `c`], which the
+ *  caller fills with 0.
+ *  @param[inout] grad_features_tensor dtype float
+ *  @param[in] grad_out_tensor dtype like grad_features_tensor
+ *  @param[in] idx_tensor dtype int32
+ *  @param[in] idx_batch_cnt_tensor dtype int32
+ *  @param[in] features_batch_cnt_tensor dtype int32 */
+DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t grad_features_tensor,
+                                                         diopiConstTensorHandle_t grad_out_tensor,
+                                                         diopiConstTensorHandle_t idx_tensor,
+                                                         diopiConstTensorHandle_t idx_batch_cnt_tensor,
+                                                         diopiConstTensorHandle_t features_batch_cnt_tensor,
+                                                         int64_t b, int64_t c, int64_t m, int64_t n,
+                                                         int64_t nsample);
+
+/* point_neighbors: Point clouds: nearest neighbours, sampling, and interpolation between
+ * neighbours. */
 
 /** `idx` [`B`, `npoint`, `sample_num`] = the first positions in `xyz` [`B`, `N`, 3] whose distance
  *  from each of `center_xyz` [`B`, `npoint`, 3] is 0 or in [`min_radius`, `max_radius`); the rest
@@ -1135,78 +761,6 @@ DIOPI_API diopiError_t diopiFurthestPointSamplingWithDistMmcv(diopiContextHandle
                                                               int64_t B, int64_t N,
                                                               int64_t num_points);
 
-/** `out` [`b`, `c`, `npoints`] = the columns of `points` [`b`, `c`, `n`] at `idx` [`b`, `npoints`].
- *  @param[out] out dtype like points
- *  @param[in] points dtype float
- *  @param[in] idx dtype int32 */
-DIOPI_API diopiError_t diopiGatherPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                             diopiConstTensorHandle_t points,
-                                             diopiConstTensorHandle_t idx, int64_t b, int64_t c,
-                                             int64_t n, int64_t npoints);
-
-/** Gradient of diopiGatherPointsMmcv, added to `grad_points`, which the caller fills with 0.
- *  @param[inout] grad_points dtype float
- *  @param[in] grad_out dtype like grad_points
- *  @param[in] idx dtype int32 */
-DIOPI_API diopiError_t diopiGatherPointsBackwardMmcv(diopiContextHandle_t ctx,
-                                                     diopiTensorHandle_t grad_points,
-                                                     diopiConstTensorHandle_t grad_out,
-                                                     diopiConstTensorHandle_t idx, int64_t b,
-                                                     int64_t c, int64_t n, int64_t npoints);
-
-/** `out` [`b`, `c`, `npoints`, `nsample`] = the columns of `points` [`b`, `c`, `n`] at `idx` [`b`,
- *  `npoints`, `nsample`].
- *  @param[out] out dtype like points
- *  @param[in] points dtype float
- *  @param[in] idx dtype int32 */
-DIOPI_API diopiError_t diopiGroupPointsMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t out,
-                                            diopiConstTensorHandle_t points,
-                                            diopiConstTensorHandle_t idx, int64_t b, int64_t c,
-                                            int64_t n, int64_t npoints, int64_t nsample);
-
-/** Gradient of diopiGroupPointsMmcv, added to `grad_points`, which the caller fills with 0.
- *  @param[inout] grad_points dtype float
- *  @param[in] grad_out dtype like grad_points
- *  @param[in] idx dtype int32 */
-DIOPI_API diopiError_t diopiGroupPointsBackwardMmcv(diopiContextHandle_t ctx,
-                                                    diopiTensorHandle_t grad_points,
-                                                    diopiConstTensorHandle_t grad_out,
-                                                    diopiConstTensorHandle_t idx, int64_t b,
-                                                    int64_t c, int64_t n, int64_t npoints,
-                                                    int64_t nsample);
-
-/** `out_tensor` [`m`, `c`, `nsample`] = the rows of `features_tensor` [n, `c`] at `idx_tensor`
- *  [`m`, `nsample`], which count from the start of each of the `b` batches; the two counts [`b`]
- *  give their sizes.
- *  @param[out] out_tensor dtype like features_tensor
- *  @param[in] features_tensor dtype float
- *  @param[in] features_batch_cnt_tensor dtype int32
- *  @param[in] idx_tensor dtype int32
- *  @param[in] idx_batch_cnt_tensor dtype int32 */
-DIOPI_API diopiError_t diopiStackGroupPointsMmcv(diopiContextHandle_t ctx,
-                                                 diopiTensorHandle_t out_tensor,
-                                                 diopiConstTensorHandle_t features_tensor,
-                                                 diopiConstTensorHandle_t features_batch_cnt_tensor,
-                                                 diopiConstTensorHandle_t idx_tensor,
-                                                 diopiConstTensorHandle_t idx_batch_cnt_tensor,
-                                                 int64_t b, int64_t c, int64_t m, int64_t nsample);
-
-/** Gradient of diopiStackGroupPointsMmcv, added to `grad_features_tensor` [`n`, `c`], which the
- *  caller fills with 0.
- *  @param[inout] grad_features_tensor dtype float
- *  @param[in] grad_out_tensor dtype like grad_features_tensor
- *  @param[in] idx_tensor dtype int32
- *  @param[in] idx_batch_cnt_tensor dtype int32
- *  @param[in] features_batch_cnt_tensor dtype int32 */
-DIOPI_API diopiError_t diopiStackGroupPointsBackwardMmcv(diopiContextHandle_t ctx,
-                                                         diopiTensorHandle_t grad_features_tensor,
-                                                         diopiConstTensorHandle_t grad_out_tensor,
-                                                         diopiConstTensorHandle_t idx_tensor,
-                                                         diopiConstTensorHandle_t idx_batch_cnt_tensor,
-                                                         diopiConstTensorHandle_t features_batch_cnt_tensor,
-                                                         int64_t b, int64_t c, int64_t m, int64_t n,
-                                                         int64_t nsample);
-
 /** For each point of `xyz1` [B, N, 2] the squared distance `dist1` [B, N] to the nearest of `xyz2`
  *  [B, M, 2] and its position `idx1`, and the same the other way round in `dist2` and `idx2` [B,
  *  M].
@@ -1241,6 +795,495 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
                                                         diopiConstTensorHandle_t idx2,
                                                         diopiConstTensorHandle_t grad_dist1,
                                                         diopiConstTensorHandle_t grad_dist2);
+
+/* points_in_regions: Points in polygons and boxes, and the smallest boxes around points. */
+
+/** `polygons` [n, 8] = corners of the smallest rectangle around each of `pointsets` [n, 18], nine
+ *  points.
+ *  @param[out] polygons dtype like pointsets
+ *  @param[in] pointsets dtype float32, float64 */
+DIOPI_API diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t polygons,
+                                                diopiConstTensorHandle_t pointsets);
+
+/** `output` [b, m] = 1 where point i of `points` [b, 2] lies inside polygon j of `polygons` [m, 8],
+ *  else 0.
+ *  @param[out] output dtype like points
+ *  @param[in] points dtype float32
+ *  @param[in] polygons dtype like points */
+DIOPI_API diopiError_t diopiPointsInPolygonsMmcv(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t output,
+                                                 diopiConstTensorHandle_t points,
+                                                 diopiConstTensorHandle_t polygons);
+
+/** `box_idx_of_points` [B, M] = the first box of `boxes` [B, T, 7] that holds each point of `pts`
+ *  [B, M, 3]; points in none stay as they are, so the caller fills it with -1. Boxes are given by
+ *  bottom centre, sizes and rotation about z.
+ *  @param[inout] box_idx_of_points dtype int32
+ *  @param[in] boxes dtype float32
+ *  @param[in] pts dtype like boxes */
+DIOPI_API diopiError_t diopiPointsInBoxesPartMmcv(diopiContextHandle_t ctx,
+                                                  diopiTensorHandle_t box_idx_of_points,
+                                                  diopiConstTensorHandle_t boxes,
+                                                  diopiConstTensorHandle_t pts);
+
+/** `box_idx_of_points` [B, M, T] = 1 where box t of `boxes` [B, T, 7] holds point m of `pts` [B, M,
+ *  3]; other elements stay as they are, so the caller fills it with 0.
+ *  @param[inout] box_idx_of_points dtype int32
+ *  @param[in] boxes dtype float32
+ *  @param[in] pts dtype like boxes */
+DIOPI_API diopiError_t diopiPointsInBoxesAllMmcv(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t box_idx_of_points,
+                                                 diopiConstTensorHandle_t boxes,
+                                                 diopiConstTensorHandle_t pts);
+
+/* psamask: Point-wise spatial attention masks, and their gradient. */
+
+/** Point-wise spatial attention: spreads each position's mask over the feature map. `input` [N,
+ *  `h_mask` · `w_mask`, H, W], `output` [N, H · W, H, W], filled with 0 by the caller.
+ *  @param[inout] output dtype float
+ *  @param[in] input dtype like output
+ *  @param[in] psa_type one of 0, 1; collect, distribute */
+DIOPI_API diopiError_t diopiPsamaskMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                        diopiConstTensorHandle_t input, int64_t psa_type,
+                                        int64_t num_, int64_t h_feature, int64_t w_feature,
+                                        int64_t h_mask, int64_t w_mask, int64_t half_h_mask,
+                                        int64_t half_w_mask);
+
+/** Gradient of diopiPsamaskMmcv, written where a mask reaches; the caller fills `grad_input` with
+ *  0.
+ *  @param[inout] grad_input dtype float
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] psa_type one of 0, 1; collect, distribute */
+DIOPI_API diopiError_t diopiPsamaskBackwardMmcv(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t grad_input,
+                                                diopiConstTensorHandle_t grad_output,
+                                                int64_t psa_type, int64_t num_, int64_t h_feature,
+                                                int64_t w_feature, int64_t h_mask, int64_t w_mask,
+                                                int64_t half_h_mask, int64_t half_w_mask);
+
+/* roi_align: Regions of feature maps sampled on a grid: region, border and rotated alignment,
+ * and their gradients. */
+
+/** Maximum of `pool_size` + 1 bilinear samples along each border of `boxes` [N, K, 4]: `output` [N,
+ *  C, K, 4] from `input` [N, 4C, H, W], whose four channel groups serve top, left, bottom and
+ *  right. `argmax_idx` gets the number of each maximum.
+ *  @param[out] output dtype like input
+ *  @param[out] argmax_idx dtype int32
+ *  @param[in] input dtype float
+ *  @param[in] boxes dtype like input */
+DIOPI_API diopiError_t diopiBorderAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                            diopiTensorHandle_t argmax_idx,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t boxes, int64_t pool_size);
+
+/** Gradient of diopiBorderAlignMmcv, added to `grad_input`, which the caller fills with 0.
+ *  @param[inout] grad_input dtype float
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] boxes dtype like grad_input
+ *  @param[in] argmax_idx dtype int32 */
+DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t grad_input,
+                                                    diopiConstTensorHandle_t grad_output,
+                                                    diopiConstTensorHandle_t boxes,
+                                                    diopiConstTensorHandle_t argmax_idx,
+                                                    int64_t pool_size);
+
+/** As diopiRoiAlign with a choice of pooling. For maxima, `argmax_y` and `argmax_x` get the places
+ *  of the samples; for averages they are not used.
+ *  @param[out] output dtype like input
+ *  @param[out] argmax_y dtype like input
+ *  @param[out] argmax_x dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input
+ *  @param[in] pool_mode one of 0, 1; maximum, average */
+DIOPI_API diopiError_t diopiRoiAlignMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                         diopiTensorHandle_t argmax_y, diopiTensorHandle_t argmax_x,
+                                         diopiConstTensorHandle_t input,
+                                         diopiConstTensorHandle_t rois, int64_t aligned_height,
+                                         int64_t aligned_width, int64_t sampling_ratio,
+                                         int64_t pool_mode, float spatial_scale, bool aligned);
+
+/** Gradient of diopiRoiAlignMmcv, added to `grad_input`, which the caller fills with 0.
+ *  @param[inout] grad_input dtype float
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] rois dtype like grad_input
+ *  @param[in] argmax_y dtype like grad_input
+ *  @param[in] argmax_x dtype like grad_input
+ *  @param[in] pool_mode one of 0, 1; maximum, average */
+DIOPI_API diopiError_t diopiRoiAlignBackwardMmcv(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t grad_input,
+                                                 diopiConstTensorHandle_t grad_output,
+                                                 diopiConstTensorHandle_t rois,
+                                                 diopiConstTensorHandle_t argmax_y,
+                                                 diopiConstTensorHandle_t argmax_x,
+                                                 int64_t aligned_height, int64_t aligned_width,
+                                                 int64_t sampling_ratio, int64_t pool_mode,
+                                                 float spatial_scale, bool aligned);
+
+/** As diopiRoiAlign for rotated regions `rois` [K, 6]: batch number, centre x, y, width, height,
+ *  angle in radian.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input
+ *  @param[in] clockwise angles turn clockwise */
+DIOPI_API diopiError_t diopiRoiAlignRotatedMmcv(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t output,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t rois,
+                                                int64_t aligned_height, int64_t aligned_width,
+                                                int64_t sampling_ratio, float spatial_scale,
+                                                bool aligned, bool clockwise);
+
+/** Gradient of diopiRoiAlignRotatedMmcv, added to `bottom_grad`, which the caller fills with 0.
+ *  @param[inout] bottom_grad dtype float
+ *  @param[in] top_grad dtype like bottom_grad
+ *  @param[in] rois dtype like bottom_grad */
+DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx,
+                                                        diopiTensorHandle_t bottom_grad,
+                                                        diopiConstTensorHandle_t top_grad,
+                                                        diopiConstTensorHandle_t rois,
+                                                        int64_t aligned_height,
+                                                        int64_t aligned_width,
+                                                        int64_t sampling_ratio, float spatial_scale,
+                                                        bool aligned, bool clockwise);
+
+/** As diopiRoiAlignRotatedMmcv for features in `num_orientations` oriented channels, which are
+ *  shifted and interpolated by the region's angle.
+ *  @param[out] output dtype like features
+ *  @param[in] features dtype float
+ *  @param[in] rois dtype like features */
+DIOPI_API diopiError_t diopiRiroiAlignRotatedMmcv(diopiContextHandle_t ctx,
+                                                  diopiTensorHandle_t output,
+                                                  diopiConstTensorHandle_t features,
+                                                  diopiConstTensorHandle_t rois,
+                                                  int64_t pooled_height, int64_t pooled_width,
+                                                  int64_t num_samples, int64_t num_orientations,
+                                                  float spatial_scale, bool clockwise);
+
+/** Gradient of diopiRiroiAlignRotatedMmcv, added to `bottom_grad`, which the caller fills with 0.
+ *  @param[inout] bottom_grad dtype float
+ *  @param[in] top_grad dtype like bottom_grad
+ *  @param[in] rois dtype like bottom_grad */
+DIOPI_API diopiError_t diopiRiroiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx,
+                                                          diopiTensorHandle_t bottom_grad,
+                                                          diopiConstTensorHandle_t top_grad,
+                                                          diopiConstTensorHandle_t rois,
+                                                          int64_t pooled_height,
+                                                          int64_t pooled_width, int64_t num_samples,
+                                                          int64_t num_orientations,
+                                                          float spatial_scale, bool clockwise);
+
+/** `output` = `features` [N, C, H, W] plus bilinear samples of them at the centre, or the centre
+ *  and four corners, of the refined anchors `best_bboxes` [N, H, W, 5] as y, x, w, h, angle.
+ *  @param[out] output dtype like features
+ *  @param[in] features dtype float
+ *  @param[in] best_bboxes dtype like features
+ *  @param[in] points one of 1, 5 */
+DIOPI_API diopiError_t diopiRotatedFeatureAlignMmcv(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t output,
+                                                    diopiConstTensorHandle_t features,
+                                                    diopiConstTensorHandle_t best_bboxes,
+                                                    float spatial_scale, int64_t points);
+
+/** Gradient of diopiRotatedFeatureAlignMmcv, added to `bottom_grad`, which the caller fills with 0.
+ *  @param[inout] bottom_grad dtype float
+ *  @param[in] top_grad dtype like bottom_grad
+ *  @param[in] best_bboxes dtype like bottom_grad
+ *  @param[in] points one of 1, 5 */
+DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t ctx,
+                                                            diopiTensorHandle_t bottom_grad,
+                                                            diopiConstTensorHandle_t top_grad,
+                                                            diopiConstTensorHandle_t best_bboxes,
+                                                            float spatial_scale, int64_t points);
+
+/* roi_pooling: Pooling over regions of feature maps, and its gradients. */
+
+/** Average of bilinear samples in each bin of the regions `rois` [K, 5] of `input` [N, C, H, W],
+ *  the bins moved by `gamma` · `offset` [K, 2, `pooled_height`, `pooled_width`] of the region's
+ *  size. `output` is [K, C, `pooled_height`, `pooled_width`].
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input
+ *  @param[in] offset dtype like input; may be NULL; NULL or without elements: no moves */
+DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t rois,
+                                              diopiConstTensorHandle_t offset,
+                                              int64_t pooled_height, int64_t pooled_width,
+                                              int64_t sampling_ratio, float spatial_scale,
+                                              float gamma);
+
+/** Gradients of diopiDeformRoiPoolMmcv, added to the outputs, which the caller fills with 0.
+ *  @param[inout] grad_input dtype float
+ *  @param[inout] grad_offset dtype like grad_input; may be NULL
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] input dtype like grad_input
+ *  @param[in] rois dtype like grad_input
+ *  @param[in] offset dtype like grad_input; may be NULL */
+DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_input,
+                                                      diopiTensorHandle_t grad_offset,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input,
+                                                      diopiConstTensorHandle_t rois,
+                                                      diopiConstTensorHandle_t offset,
+                                                      int64_t pooled_height, int64_t pooled_width,
+                                                      int64_t sampling_ratio, float spatial_scale,
+                                                      float gamma);
+
+/** Maximum of each of `pooled_height` × `pooled_width` bins of the regions `rois` [K, 5], rounded
+ *  to cells, of `input` [N, C, H, W]. `argmax` gets the position of each maximum within the plane,
+ *  -1 for an empty bin, whose value is 0.
+ *  @param[out] output dtype like input
+ *  @param[out] argmax dtype int32
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input */
+DIOPI_API diopiError_t diopiRoiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                        diopiTensorHandle_t argmax, diopiConstTensorHandle_t input,
+                                        diopiConstTensorHandle_t rois, int64_t pooled_height,
+                                        int64_t pooled_width, float spatial_scale);
+
+/** Gradient of diopiRoiPoolMmcv, added to `grad_input`, which the caller fills with 0.
+ *  @param[inout] grad_input dtype float
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] rois dtype like grad_input
+ *  @param[in] argmax dtype int32 */
+DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
+                                                diopiTensorHandle_t grad_input,
+                                                diopiConstTensorHandle_t grad_output,
+                                                diopiConstTensorHandle_t rois,
+                                                diopiConstTensorHandle_t argmax,
+                                                int64_t pooled_height, int64_t pooled_width,
+                                                float spatial_scale);
+
+/** Precise region pooling: the exact mean of the bilinear surface of `input` [N, C, H, W] over each
+ *  bin of the regions `rois` [K, 5].
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] rois dtype like input */
+DIOPI_API diopiError_t diopiPrroiPoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                          diopiConstTensorHandle_t input,
+                                          diopiConstTensorHandle_t rois, int64_t pooled_height,
+                                          int64_t pooled_width, float spatial_scale);
+
+/** Gradient of diopiPrroiPoolMmcv with respect to its input, added to `grad_input`, which the
+ *  caller fills with 0.
+ *  @param[inout] grad_input dtype float
+ *  @param[in] grad_output dtype like grad_input
+ *  @param[in] rois dtype like grad_input */
+DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx,
+                                                  diopiTensorHandle_t grad_input,
+                                                  diopiConstTensorHandle_t grad_output,
+                                                  diopiConstTensorHandle_t rois,
+                                                  int64_t pooled_height, int64_t pooled_width,
+                                                  float spatial_scale);
+
+/** Gradient of diopiPrroiPoolMmcv with respect to the coordinates of `rois`, added to `grad_rois`,
+ *  which the caller fills with 0. `output` is the result of the forward pass.
+ *  @param[inout] grad_rois dtype float
+ *  @param[in] output dtype like grad_rois
+ *  @param[in] grad_output dtype like grad_rois
+ *  @param[in] input dtype like grad_rois
+ *  @param[in] rois dtype like grad_rois */
+DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t grad_rois,
+                                                      diopiConstTensorHandle_t output,
+                                                      diopiConstTensorHandle_t grad_output,
+                                                      diopiConstTensorHandle_t input,
+                                                      diopiConstTensorHandle_t rois,
+                                                      int64_t pooled_height, int64_t pooled_width,
+                                                      float spatial_scale);
+
+/* sparse_convolution: Convolution and pooling of sparse voxels by pairs of indices, and their
+ * gradients. */
+
+/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. `indicePairs` [2, K, P] (or [K,
+ *  2, P]) lists, per kernel cell, the active input and output rows, `indiceNum` [K] how many.
+ *  @param[out] out dtype like features; handle stored by the operator, owned by the context
+ *  @param[in] features dtype float
+ *  @param[in] indicePairs dtype int32
+ *  @param[in] indiceNum dtype int32 */
+DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                              diopiConstTensorHandle_t features,
+                                              diopiConstTensorHandle_t indicePairs,
+                                              diopiConstTensorHandle_t indiceNum, int64_t numAct);
+
+/** Gradient of diopiIndiceMaxpoolMmcv with respect to `features`, stored in `*out`.
+ *  @param[out] out dtype like features; handle stored by the operator, owned by the context
+ *  @param[in] features dtype float
+ *  @param[in] outFeatures dtype like features
+ *  @param[in] outGrad dtype like features
+ *  @param[in] indicePairs dtype int32
+ *  @param[in] indiceNum dtype int32 */
+DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx,
+                                                      diopiTensorHandle_t* out,
+                                                      diopiConstTensorHandle_t features,
+                                                      diopiConstTensorHandle_t outFeatures,
+                                                      diopiConstTensorHandle_t outGrad,
+                                                      diopiConstTensorHandle_t indicePairs,
+                                                      diopiConstTensorHandle_t indiceNum);
+
+/** Sparse convolution: `*out` [`numActOut`, K] from `features` [N, C] by `filters` […, C, K].
+ *  `indicePairs` [2, K, P] (or [K, 2, P]) lists, per kernel cell, the active input and output rows,
+ *  `indiceNum` [K] how many.
+ *  @param[out] out dtype like features; handle stored by the operator, owned by the context
+ *  @param[in] features dtype float
+ *  @param[in] filters dtype like features
+ *  @param[in] indicePairs dtype int32
+ *  @param[in] indiceNum dtype int32
+ *  @param[in] _inverse one of 0, 1; input and output rows change roles
+ *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                           diopiConstTensorHandle_t features,
+                                           diopiConstTensorHandle_t filters,
+                                           diopiConstTensorHandle_t indicePairs,
+                                           diopiConstTensorHandle_t indiceNum, int64_t numActOut,
+                                           int64_t _inverse, int64_t _subM);
+
+/** Gradients of diopiIndiceConvMmcv: the two results are those of `features` and of `filters`.
+ *  @param[out] outlist dtype like features; 2 handles stored by the operator, owned by the context
+ *  @param[in] features dtype float
+ *  @param[in] filters dtype like features
+ *  @param[in] outGrad dtype like features
+ *  @param[in] indicePairs dtype int32
+ *  @param[in] indiceNum dtype int32
+ *  @param[in] _inverse one of 0, 1; input and output rows change roles
+ *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx,
+                                                   diopiTensorHandle_t* outlist,
+                                                   diopiConstTensorHandle_t features,
+                                                   diopiConstTensorHandle_t filters,
+                                                   diopiConstTensorHandle_t outGrad,
+                                                   diopiConstTensorHandle_t indicePairs,
+                                                   diopiConstTensorHandle_t indiceNum,
+                                                   int64_t _inverse, int64_t _subM);
+
+/** As diopiIndiceConvMmcv with `bias` [K] added.
+ *  @param[out] out dtype like features; handle stored by the operator, owned by the context
+ *  @param[in] features dtype float
+ *  @param[in] filters dtype like features
+ *  @param[in] bias dtype like features
+ *  @param[in] indicePairs dtype int32
+ *  @param[in] indiceNum dtype int32
+ *  @param[in] _inverse one of 0, 1; input and output rows change roles
+ *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx,
+                                                         diopiTensorHandle_t* out,
+                                                         diopiConstTensorHandle_t features,
+                                                         diopiConstTensorHandle_t filters,
+                                                         diopiConstTensorHandle_t bias,
+                                                         diopiConstTensorHandle_t indicePairs,
+                                                         diopiConstTensorHandle_t indiceNum,
+                                                         int64_t numActOut, int64_t _inverse,
+                                                         int64_t _subM);
+
+/* sync_batch_norm: The steps of batch normalization whose statistics come from several devices. */
+
+/** `mean` [C] of each channel of `input` [N, C, S].
+ *  @param[out] mean dtype float32
+ *  @param[in] input dtype float */
+DIOPI_API diopiError_t diopiSyncBnMeanMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t mean,
+                                           diopiConstTensorHandle_t input);
+
+/** Biased variance `var` [C] of each channel of `input` [N, C, S] about `mean`.
+ *  @param[out] var dtype float32
+ *  @param[in] input dtype float
+ *  @param[in] mean dtype float32 */
+DIOPI_API diopiError_t diopiSyncBnVarMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t var,
+                                          diopiConstTensorHandle_t input,
+                                          diopiConstTensorHandle_t mean);
+
+/** `output` = normalized `input` [N, C, S] · `weight` + `bias` from the statistics of all
+ *  `group_size` processes; `norm` [N, C, S] and `std` [C] are kept for the gradient, and the
+ *  running statistics move by `momentum` with the unbiased variance.
+ *  @param[inout] running_mean dtype float32; may be NULL
+ *  @param[inout] running_var dtype float32; may be NULL
+ *  @param[out] norm dtype float32; may be NULL; unused without running statistics
+ *  @param[out] std dtype float32
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] mean dtype float32
+ *  @param[in] var dtype float32
+ *  @param[in] weight dtype float32
+ *  @param[in] bias dtype float32 */
+DIOPI_API diopiError_t diopiSyncBnOutputMmcv(diopiContextHandle_t ctx,
+                                             diopiTensorHandle_t running_mean,
+                                             diopiTensorHandle_t running_var,
+                                             diopiTensorHandle_t norm, diopiTensorHandle_t std,
+                                             diopiTensorHandle_t output,
+                                             diopiConstTensorHandle_t input,
+                                             diopiConstTensorHandle_t mean,
+                                             diopiConstTensorHandle_t var,
+                                             diopiConstTensorHandle_t weight,
+                                             diopiConstTensorHandle_t bias, float eps,
+                                             float momentum, int64_t group_size);
+
+/** Gradients of diopiSyncBnOutputMmcv with respect to weight and bias, summed over this process.
+ *  @param[out] grad_weight dtype float32
+ *  @param[out] grad_bias dtype float32
+ *  @param[in] grad_output dtype float
+ *  @param[in] norm dtype float32 */
+DIOPI_API diopiError_t diopiSyncBnBackwardParamMmcv(diopiContextHandle_t ctx,
+                                                    diopiTensorHandle_t grad_weight,
+                                                    diopiTensorHandle_t grad_bias,
+                                                    diopiConstTensorHandle_t grad_output,
+                                                    diopiConstTensorHandle_t norm);
+
+/** Gradient of diopiSyncBnOutputMmcv with respect to its input, from the gradients of weight and
+ *  bias averaged over all processes.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] weight dtype float32
+ *  @param[in] grad_weight dtype float32
+ *  @param[in] grad_bias dtype float32
+ *  @param[in] norm dtype float32
+ *  @param[in] std dtype float32 */
+DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx,
+                                                   diopiTensorHandle_t grad_input,
+                                                   diopiConstTensorHandle_t grad_output,
+                                                   diopiConstTensorHandle_t weight,
+                                                   diopiConstTensorHandle_t grad_weight,
+                                                   diopiConstTensorHandle_t grad_bias,
+                                                   diopiConstTensorHandle_t norm,
+                                                   diopiConstTensorHandle_t std);
+
+/* temporal_shift: Groups of channels shifted in time, and the gradient. */
+
+/** Shifts groups of channels in time: `output` = `input` [N, T, C, S] with each group of channels
+ *  moved by `shift` [N, groups] frames, zeros moving in.
+ *  @param[out] output dtype like input
+ *  @param[in] input dtype float
+ *  @param[in] shift dtype int32 */
+DIOPI_API diopiError_t diopiTinShiftMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t output,
+                                         diopiConstTensorHandle_t input,
+                                         diopiConstTensorHandle_t shift);
+
+/** Gradient of diopiTinShiftMmcv: the opposite shift.
+ *  @param[out] grad_input dtype like grad_output
+ *  @param[in] grad_output dtype float
+ *  @param[in] shift dtype int32 */
+DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx,
+                                                 diopiTensorHandle_t grad_input,
+                                                 diopiConstTensorHandle_t grad_output,
+                                                 diopiConstTensorHandle_t shift);
+
+/* upfirdn2d: Upsampling, filtering and downsampling of images in one operator. */
+
+/** Upsamples `input` [N, C, H, W] by inserting zeros, pads it (negative: crops), filters it with
+ *  `kernel` [kh, kw], flipped, and keeps every `down_y`-th row and `down_x`-th column. The result
+ *  is stored in `*out`.
+ *  @param[out] out dtype like input; handle stored by the operator, owned by the context
+ *  @param[in] input dtype float
+ *  @param[in] kernel dtype like input */
+DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
+                                            diopiConstTensorHandle_t input,
+                                            diopiConstTensorHandle_t kernel, int64_t up_x,
+                                            int64_t up_y, int64_t down_x, int64_t down_y,
+                                            int64_t pad_x0, int64_t pad_x1, int64_t pad_y0,
+                                            int64_t pad_y1);
+
+/* voxel: Point clouds as voxels, and pooling over the points of regions. */
 
 /** Combines the `feats` [N, C] of points with equal `coors` [N, 3]. The four results are the
  *  combined features [M, C], the distinct coordinates [M, 3], for each point its row among them [N]
