@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {

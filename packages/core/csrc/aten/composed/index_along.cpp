@@ -8,7 +8,7 @@
 
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {

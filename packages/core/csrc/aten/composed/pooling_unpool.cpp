@@ -6,7 +6,7 @@
 
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {
