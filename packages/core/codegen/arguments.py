@@ -7,7 +7,7 @@ import re
 from contract import enumerators, is_output, matched
 from declarations import Declarations, Function
 from model import Entry
-from problems import Mistake, unknown
+from problems import EntryError, unknown
 from rows import ELEMENTWISE, Use, Value
 
 from diopi_proto.schema import Parameter
@@ -61,7 +61,7 @@ class CallArguments:
             self._local("diopiTensorHandle_t required = nullptr;")
             return "&required"
         if parameter.type != OUTPUT_HANDLE:
-            raise Mistake(f"{name!r} cannot be {parameter.name}, which is an input")
+            raise EntryError(f"{name!r} cannot be {parameter.name}, which is an input")
         if self.elementwise:
             self._local("OutputHandle out_handle(plan.target());")
             return "out_handle.get()"
@@ -143,7 +143,7 @@ class CallArguments:
     def _way(ways: dict[tuple[str, str], str], kind: str, parameter: Parameter, name: str) -> str:
         way = ways.get((kind, parameter.type))
         if way is None:
-            raise Mistake(
+            raise EntryError(
                 f"{name} is {kind} and {parameter.name} takes {parameter.type}: "
                 "let the plan work out a value of that type"
             )
@@ -152,7 +152,7 @@ class CallArguments:
     def _literal(self, parameter: Parameter, value: Value) -> str:
         if value is None:
             if not parameter.nullable:
-                raise Mistake(f"{parameter.name} cannot be null")
+                raise EntryError(f"{parameter.name} cannot be null")
             return "nullptr"
         written = number(value)
         if written is not None:
@@ -169,15 +169,13 @@ class CallArguments:
             if value in words:
                 return value
             known = [*self.types, *self.entry.output_names, *(f"plan.{m}" for m in self.members)]
-            raise unknown(
-                value, f"value for {parameter.name}", [*parameter.values, *words, *known]
-            )
-        raise Mistake(f"{value!r} is no value for {parameter.name}, which takes {parameter.type}")
+            raise unknown(value, f"value for {parameter.name}", [*parameter.values, *words, *known])
+        raise EntryError(
+            f"{value!r} is no value for {parameter.name}, which takes {parameter.type}"
+        )
 
     def run(self, function: str) -> str:
         return f'call.run("{self.function}", {function}, {", ".join(self.arguments)})'
-
-
 
 
 def cpp_arguments(
@@ -185,7 +183,7 @@ def cpp_arguments(
 ) -> list[str]:
     """The arguments of a function of ours: a plan, a condition, or a builder of results.
 
-    :raises Mistake: there are more or fewer than it takes, or one is not what it takes.
+    :raises EntryError: there are more or fewer than it takes, or one is not what it takes.
     """
     takes = [p.name for p in function.parameters]
     fits = len(use.values) == len(takes)
@@ -193,7 +191,7 @@ def cpp_arguments(
         fits = len(use.values) > len(takes)
         takes.append("…")
     if not fits:
-        raise Mistake(
+        raise EntryError(
             f"{use.name} takes {len(takes)} values ({', '.join(takes)}), not {len(use.values)}"
         )
     parameters = [*function.parameters]
@@ -224,5 +222,3 @@ def cpp_arguments(
             words = declarations.enums.get(parameter.type, ())
             raise unknown(value, f"value for {parameter.name} of {use.name}", [*words, *types])
     return written
-
-

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import yaml
-from problems import Mistake, unknown
+from problems import EntryError, unknown
 from rows import Use, Value
 
 from diopi_proto.schema import Operator, Parameter, load
@@ -25,7 +25,7 @@ def enumerators() -> dict[str, tuple[str, ...]]:
 def operator(name: str) -> Operator:
     """The operator of the contract with this name.
 
-    :raises Mistake: there is none.
+    :raises EntryError: there is none.
     """
     operators = load()
     if name not in operators:
@@ -45,7 +45,7 @@ def counted(parameter: Parameter, following: Parameter | None) -> bool:
 def matched(call: Use) -> list[tuple[Parameter, Value]]:
     """The values of a call with their parameters; an array's number of entries has no value.
 
-    :raises Mistake: there are more or fewer values than parameters.
+    :raises EntryError: there are more or fewer values than parameters.
     """
     parameters = operator(call.name).params[1:]
     taking = [
@@ -55,7 +55,9 @@ def matched(call: Use) -> list[tuple[Parameter, Value]]:
     ]
     if len(taking) != len(call.values):
         names = ", ".join(p.name for p in taking)
-        raise Mistake(f"{call.name} takes {len(taking)} values ({names}), not {len(call.values)}")
+        raise EntryError(
+            f"{call.name} takes {len(taking)} values ({names}), not {len(call.values)}"
+        )
     return list(zip(taking, call.values, strict=True))
 
 

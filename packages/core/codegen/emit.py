@@ -6,7 +6,7 @@ import torchgen.local
 from arguments import CallArguments, cpp_arguments
 from declarations import Declarations
 from model import Entry, Form
-from problems import Mistake, TableError, TableErrors, at_key, unknown
+from problems import EntryError, Mistake, TableError, at_key, unknown
 from rows import DTYPES, ELEMENTWISE, FALLBACK, Use
 
 # What an elementwise plan is asked for, by rule; a, b and c are the operands.
@@ -272,12 +272,12 @@ def registration(entry: Entry, form: Form) -> str:
 def shard(file: str, entries: list[Entry], declarations: Declarations) -> str:
     """The wrappers of one family.
 
-    :raises TableErrors: values of an entry do not fit what they are given to.
+    :raises TableError: values of an entry do not fit what they are given to.
     """
     body: list[str] = []
     registrations: list[str] = []
     headers: set[str] = set()
-    errors: list[TableError] = []
+    errors: list[Mistake] = []
     for entry in entries:
         # Structured operators take tensor lists as ITensorListRef; torchgen keeps that in a global.
         structured = entry.functional.function.part_of_structured_group
@@ -292,11 +292,11 @@ def shard(file: str, entries: list[Entry], declarations: Declarations) -> str:
                     otherwise, header = _otherwise(entry, form, declarations)
                     headers |= {header} if header else set()
                     body.append(wrapper(entry, form, otherwise))
-            except Mistake as mistake:
-                errors.append(TableError(file, entry.op, mistake.key, str(mistake)))
+            except EntryError as mistake:
+                errors.append(Mistake(file, entry.op, mistake.key, str(mistake)))
             registrations += [f"  {registration(entry, form)};" for form in entry.forms]
     if errors:
-        raise TableErrors(errors)
+        raise TableError(errors)
     return (
         HEADER
         + "".join(f'#include "{header}"\n' for header in sorted({*headers, "aten/wrapper.h"}))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import emit
 import torch
-from declarations import Declarations, read_declarations
+from declarations import read_declarations
 from model import Entry, Table
-from problems import TableError, TableErrors
+from problems import Mistake, TableError
 from rows import TABLE
 
 OUTPUT = Path(__file__).parents[1] / "csrc" / "aten"
@@ -52,27 +52,27 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
     return sorted(names - wrapped - registered_by_hand())
 
 
-def wrappers(folder: Path = TABLE) -> tuple[dict[str, list[Entry]], dict[str, str]]:
+def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]], dict[str, str]]:
     """The entries of each family and the C++ of their wrappers.
 
-    :raises TableErrors: with all mistakes in the table.
+    :raises TableError: with all mistakes in the table.
     """
-    declarations: Declarations = read_declarations()
-    errors: list[TableError] = []
-    families = Table(declarations).load(folder, errors)
+    declarations = table.declarations
+    errors: list[Mistake] = []
+    families = table.load(folder, errors)
     shards = {}
     for name, family in families.items():
         try:
             shards[name] = emit.shard(f"{name}.yaml", family, declarations)
-        except TableErrors as found:
-            errors += found.errors
+        except TableError as found:
+            errors += found.mistakes
     if errors:
-        raise TableErrors(errors)
+        raise TableError(errors)
     return families, shards
 
 
 def outputs() -> dict[Path, str]:
-    families, shards = wrappers()
+    families, shards = wrappers(Table(read_declarations()))
     entries = [entry for family in families.values() for entry in family]
     return {
         OUTPUT / "operators.gen.h": emit.operators(contract_operators()),
@@ -91,7 +91,7 @@ def main() -> int:
     check = parser.parse_args().check
     try:
         files = outputs()
-    except TableErrors as errors:
+    except TableError as errors:
         print(errors, file=sys.stderr)
         return 1
     stale = [p for p, text in files.items() if not p.exists() or p.read_text("utf-8") != text]

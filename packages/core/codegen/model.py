@@ -8,7 +8,7 @@ from pathlib import Path
 import torchgen
 from contract import allocates, is_output, matched, operator
 from declarations import Declarations
-from problems import Mistake, TableError, at_key, unknown
+from problems import EntryError, Mistake, at_key, unknown
 from rows import ELEMENTWISE, FALLBACK, Row, Use, read_rows
 from torchgen.api.types import DispatcherSignature
 from torchgen.gen import parse_native_yaml
@@ -126,26 +126,26 @@ class Table:
         for function in functions:
             self.groups.setdefault(function.func.signature(), []).append(function)
 
-    def load(self, folder: Path, errors: list[TableError]) -> dict[str, list[Entry]]:
+    def load(self, folder: Path, errors: list[Mistake]) -> dict[str, list[Entry]]:
         """The entries of each family; what is wrong is added to ``errors``."""
         families: dict[str, list[Entry]] = {}
         seen: dict[str, str] = {}
         for path, row in read_rows(folder, errors):
             try:
                 if row.op in seen:
-                    raise Mistake(f"{seen[row.op]} has an entry for it already", "op")
+                    raise EntryError(f"{seen[row.op]} has an entry for it already", "op")
                 seen[row.op] = path.name
                 entry = self._entry(row)
                 family = operator(row.call.name).family
                 if family != path.stem:
-                    raise Mistake(
+                    raise EntryError(
                         f"{row.call.name} is of the family {family!r}: move the entry to "
                         f"{family}.yaml",
                         "call",
                     )
                 families.setdefault(path.stem, []).append(entry)
-            except Mistake as mistake:
-                errors.append(TableError(path.name, row.op, mistake.key, str(mistake)))
+            except EntryError as mistake:
+                errors.append(Mistake(path.name, row.op, mistake.key, str(mistake)))
         return families
 
     def _entry(self, row: Row) -> Entry:
@@ -198,7 +198,5 @@ def _operands(row: Row, base: NativeFunction) -> tuple[str, ...]:
     wanted = {"unary": 1, "ternary": 3, "select": 3}.get(row.rule.split("_")[0], 2)
     if len(tensors) != wanted:
         found = ", ".join(tensors) or "none"
-        raise Mistake(f"the rule {row.rule!r} has {wanted} operands, not {found}", "call")
+        raise EntryError(f"the rule {row.rule!r} has {wanted} operands, not {found}", "call")
     return tuple(tensors)
-
-

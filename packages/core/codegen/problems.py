@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is wrong, and where: file, entry and key, each empty where there is none."""
+
+    file: str
+    entry: str
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.file, self.entry, self.key, self.message)))
 
 
 class TableError(Exception):
-    """One mistake: file, entry, key and what is wrong."""
-
-    def __init__(self, file: str, entry: str, key: str, message: str) -> None:
-        super().__init__(": ".join(part for part in (file, entry, key, message) if part))
-
-
-class TableErrors(Exception):
     """All mistakes of a table, one a line."""
 
-    def __init__(self, errors: Iterable[TableError]) -> None:
-        self.errors = tuple(errors)
-        super().__init__("\n".join(map(str, self.errors)))
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(map(str, self.mistakes)))
 
 
-class Mistake(ValueError):
-    """What is wrong, before it is known where."""
+class EntryError(ValueError):
+    """What is wrong with an entry, before it is known which; ``key`` is where in it."""
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -39,12 +42,12 @@ def at_key(key: str) -> Iterator[None]:
     """Say that mistakes found within belong to ``key`` of an entry."""
     try:
         yield
-    except Mistake as mistake:
-        raise Mistake(str(mistake), key) from None
+    except EntryError as error:
+        raise EntryError(str(error), key) from None
 
 
-def unknown(word: object, what: str, known: Iterable[str]) -> Mistake:
+def unknown(word: object, what: str, known: Iterable[str]) -> EntryError:
     """A word that is none of ``known``, with the nearest of them."""
     near = difflib.get_close_matches(str(word), tuple(known), n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return Mistake(f"{word!r} is no {what}{hint}")
+    return EntryError(f"{word!r} is no {what}{hint}")

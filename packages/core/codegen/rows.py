@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from problems import Mistake, TableError, at_key, unknown
+from problems import EntryError, Mistake, at_key, unknown
 
 TABLE = Path(__file__).with_name("table")
 ELEMENTWISE = (
@@ -67,17 +67,19 @@ class _Loader(yaml.SafeLoader):
         names = [self.construct_object(key) for key, _ in node.value]
         for name in names:
             if names.count(name) > 1:
-                raise Mistake(f"{name!r} is given twice (line {node.start_mark.line + 1})")
+                raise EntryError(f"{name!r} is given twice (line {node.start_mark.line + 1})")
         return super().construct_mapping(node, deep)
 
 
 def _uses(value: object, what: str) -> tuple[Use, ...]:
     if not isinstance(value, Mapping) or not value:
-        raise Mistake(f"{value!r} is not {what} and its values, like {{{what}: [self]}}")
+        raise EntryError(f"{value!r} is not {what} and its values, like {{{what}: [self]}}")
     uses = []
     for name, values in value.items():
         if not isinstance(values, list):
-            raise Mistake(f"the values of {name!r} are {values!r} and not a list, like [out, self]")
+            raise EntryError(
+                f"the values of {name!r} are {values!r} and not a list, like [out, self]"
+            )
         uses.append(Use(str(name), tuple(values)))
     return tuple(uses)
 
@@ -85,29 +87,29 @@ def _uses(value: object, what: str) -> tuple[Use, ...]:
 def _use(value: object, what: str) -> Use:
     uses = _uses(value, what)
     if len(uses) != 1:
-        raise Mistake(f"{', '.join(use.name for use in uses)}: there can be only one {what}")
+        raise EntryError(f"{', '.join(use.name for use in uses)}: there can be only one {what}")
     return uses[0]
 
 
 def _alternatives(value: object) -> tuple[Use, ...]:
     if not isinstance(value, list) or not value:
-        raise Mistake(f"{value!r} is not a list of calls, like [{{diopiMatmul: [out, self]}}]")
+        raise EntryError(f"{value!r} is not a list of calls, like [{{diopiMatmul: [out, self]}}]")
     return tuple(_use(item, "operator") for item in value)
 
 
 def parse_row(row: object) -> Row:
     """Check the shape of one entry.
 
-    :raises Mistake: a key is unknown, missing, out of place, or of another shape.
+    :raises EntryError: a key is unknown, missing, out of place, or of another shape.
     """
     if not isinstance(row, Mapping):
-        raise Mistake(f"{row!r} is not an entry, like {{op: relu, rule: unary, …}}")
+        raise EntryError(f"{row!r} is not an entry, like {{op: relu, rule: unary, …}}")
     for key in row:
         if key not in KEYS:
             raise unknown(key, "key of an entry", KEYS)
     for key in ("op", "rule", "call"):
         if key not in row:
-            raise Mistake(f"there is no {key!r}")
+            raise EntryError(f"there is no {key!r}")
     rule = row["rule"]
     if rule not in RULES:
         with at_key("rule"):
@@ -115,11 +117,11 @@ def parse_row(row: object) -> Row:
     elementwise = rule in ELEMENTWISE
     if elementwise == ("plan" in row):
         need = "makes its own plan" if elementwise else "needs a plan"
-        raise Mistake(f"an entry with the rule {rule!r} {need}", "plan")
+        raise EntryError(f"an entry with the rule {rule!r} {need}", "plan")
     if "dtypes" in row:
         with at_key("dtypes"):
             if not elementwise:
-                raise Mistake(f"the plan of the rule {rule!r} looks at dtypes itself")
+                raise EntryError(f"the plan of the rule {rule!r} looks at dtypes itself")
             if row["dtypes"] not in DTYPES:
                 raise unknown(row["dtypes"], "rule of dtypes", DTYPES)
     found: dict[str, Any] = {}
@@ -144,23 +146,21 @@ def parse_row(row: object) -> Row:
     )
 
 
-def read_rows(
-    folder: Path, errors: list[TableError]
-) -> Iterator[tuple[Path, Row]]:
+def read_rows(folder: Path, errors: list[Mistake]) -> Iterator[tuple[Path, Row]]:
     """Every entry with its file; those that are wrong are added to ``errors`` instead."""
     for path in sorted(folder.glob("*.yaml")):
         try:
-            rows = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 - a SafeLoader
-        except (yaml.YAMLError, Mistake) as error:
-            errors.append(TableError(path.name, "", "", " ".join(str(error).split())))
+            rows = yaml.load(path.read_text("utf-8"), _Loader)
+        except (yaml.YAMLError, EntryError) as error:
+            errors.append(Mistake(path.name, "", "", " ".join(str(error).split())))
             continue
         if not isinstance(rows, list):
-            errors.append(TableError(path.name, "", "", "this is not a list of entries"))
+            errors.append(Mistake(path.name, "", "", "this is not a list of entries"))
             continue
         for number, row in enumerate(rows, 1):
             try:
                 yield path, parse_row(row)
-            except Mistake as mistake:
+            except EntryError as mistake:
                 name = row.get("op") if isinstance(row, Mapping) else None
                 place = str(name or f"entry {number}")
-                errors.append(TableError(path.name, place, mistake.key, str(mistake)))
+                errors.append(Mistake(path.name, place, mistake.key, str(mistake)))

@@ -1,5 +1,5 @@
 // Which algorithm torch's scaled_dot_product_attention takes on a dl device. Sizes may be symbolic:
-// a program that is being made asks too.
+// tracing asks too.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>

@@ -1,4 +1,4 @@
-// The outputs of an operator that is not elementwise: described by a plan function, then made.
+// The outputs of an operator that is not elementwise: described by a plan function, then allocated.
 #pragma once
 
 #include <ATen/core/Tensor.h>

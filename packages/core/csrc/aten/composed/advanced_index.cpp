@@ -1,4 +1,4 @@
-// Indexing with several tensors: x[i, :, j], reading and writing.
+// Advanced indexing, index and index_put: x[i, :, j] with tensors i and j.
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 

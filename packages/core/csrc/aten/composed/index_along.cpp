@@ -1,4 +1,5 @@
-// Slices written along one dimension: scatter with the index repeated over the other dimensions.
+// index_copy, index_add and index_reduce: scatter with the index expanded over the other
+// dimensions.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/scatter_add.h>

@@ -1,4 +1,4 @@
-// Normalisations that are others in other words: batch norm's newer forms, weight norm, renorm.
+// Normalisations expressed by others: batch norm's newer forms, weight norm, renorm.
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>

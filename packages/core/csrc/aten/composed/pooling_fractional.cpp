@@ -1,4 +1,4 @@
-// Maxima of windows at random places: the cells of all windows are gathered and compared.
+// Fractional max pooling: the cells of all windows, which lie at random, are gathered and compared.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>

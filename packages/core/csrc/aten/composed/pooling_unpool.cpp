@@ -1,4 +1,4 @@
-// The inverse of pooling with maxima: values go back to where they were taken.
+// Max unpooling: values go back to the positions that max pooling took them from.
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>

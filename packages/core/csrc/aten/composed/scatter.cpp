@@ -1,5 +1,5 @@
-// Scatter: the functional and out= forms start from a copy and work in place; reductions that the
-// contract lacks are put together.
+// scatter and scatter_reduce: the functional and out= forms start from a copy and work in place;
+// reductions that the contract lacks are composed.
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones_like.h>

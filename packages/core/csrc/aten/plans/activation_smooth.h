@@ -1,4 +1,4 @@
-// Plans of smooth activations that have two outputs.
+// Plans of log_sigmoid, which has two outputs.
 #pragma once
 
 #include "aten/plans/plan.h"

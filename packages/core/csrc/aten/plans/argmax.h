@@ -1,4 +1,4 @@
-// Plans of extrema with their positions.
+// Plans of argmax and argmin, and of max and min with indices.
 #pragma once
 
 #include "aten/plans/plan.h"

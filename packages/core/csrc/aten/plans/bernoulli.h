@@ -1,4 +1,4 @@
-// Plans of drawing by probabilities.
+// Plans of Bernoulli sampling.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of distances between all pairs of rows.
+// Plans of cdist: distances between all pairs of rows.
 #pragma once
 
 #include "aten/plans/plan.h"

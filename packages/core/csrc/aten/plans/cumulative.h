@@ -1,4 +1,4 @@
-// Plans of cumulative sums.
+// Plans of cumsum.
 #pragma once
 
 #include "aten/plans/plan.h"

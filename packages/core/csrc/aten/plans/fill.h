@@ -1,4 +1,4 @@
-// Plans of filling, and of all that writes in place.
+// Plans of fill, and of every operator that works in place.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of gathering along a dimension.
+// Plans of gather and index_select.
 #pragma once
 
 #include "aten/plans/plan.h"

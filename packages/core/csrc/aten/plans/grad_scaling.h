@@ -1,4 +1,4 @@
-// Plans of the scaling of gradients.
+// Plans of the update of the loss scale.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of filling slices that an index names.
+// Plans of index_fill.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of drawing categories.
+// Plans of multinomial sampling.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of losses over classes.
+// Plans of the negative log-likelihood loss.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of operators whose result has as many elements as are true: the vendor sizes it.
+// Plans of nonzero and masked_select, whose outputs the vendor allocates once it has counted.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of operators that move elements.
+// Plans of roll.
 #pragma once
 
 #include "aten/plans/plan.h"

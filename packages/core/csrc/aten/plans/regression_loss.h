@@ -1,4 +1,4 @@
-// Plans of losses over single elements.
+// Plans of elementwise losses with a reduction: MSE, smooth L1, binary cross-entropy.
 #pragma once
 
 #include "aten/plans/plan.h"

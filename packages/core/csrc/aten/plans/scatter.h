@@ -1,4 +1,4 @@
-// Plans of scattering along a dimension.
+// Plans of scatter along a dimension.
 #pragma once
 
 #include <string_view>

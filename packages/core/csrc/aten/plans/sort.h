@@ -1,4 +1,4 @@
-// Plans of sorting and of the largest elements.
+// Plans of sort and topk.
 #pragma once
 
 #include "aten/plans/plan.h"

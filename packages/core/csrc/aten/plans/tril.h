@@ -1,4 +1,4 @@
-// Plans of triangular parts.
+// Plans of tril and triu.
 #pragma once
 
 #include "aten/plans/plan.h"

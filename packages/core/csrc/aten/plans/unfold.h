@@ -1,4 +1,4 @@
-// Plans of sliding windows and their gradients.
+// Plans of im2col, col2im and the gradient of unfold.
 #pragma once
 
 #include "aten/plans/plan.h"

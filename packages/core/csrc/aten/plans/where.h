@@ -1,4 +1,4 @@
-// Plans of filling where a mask says.
+// Plans of masked_fill.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -26,8 +26,8 @@ at::Tensor over_dims(const at::Tensor& self, at::IntArrayRef dims, bool keepdim,
 }
 
 template <typename Along, typename Whole>
-at::Tensor truth(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
-                 const Along& along, const Whole& whole) {
+at::Tensor any_all(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
+                   const Along& along, const Whole& whole) {
   if (dims && self.dim() > 0) return over_dims(self, *dims, keepdim, along);
   if (dims) at::dim_list_to_bitset(*dims, 0);  // checks them
   const at::Tensor result = whole(self);
@@ -35,14 +35,14 @@ at::Tensor truth(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keep
 }
 
 at::Tensor any_dims(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim) {
-  return truth(
+  return any_all(
       self, dims, keepdim,
       [](const at::Tensor& x, int64_t dim, bool keep) { return at::any(x, dim, keep); },
       [](const at::Tensor& x) { return at::any(x); });
 }
 
 at::Tensor all_dims(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim) {
-  return truth(
+  return any_all(
       self, dims, keepdim,
       [](const at::Tensor& x, int64_t dim, bool keep) { return at::all(x, dim, keep); },
       [](const at::Tensor& x) { return at::all(x); });
