@@ -64,8 +64,8 @@ def record(device: str = "dl:0") -> None:
 def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Callers]:
     """Who is to exercise each overload: going forward if anyone does.
 
-    Operators with the overload's own name come first, then those that call the fewest others: what
-    goes wrong in them is most likely to be the overload's doing.
+    Those with the overload's own name, or else those that call the fewest others: what goes wrong
+    in them is most likely to be the overload's doing.
     """
     chosen = {}
     for overload in sorted(overloads):
@@ -75,8 +75,9 @@ def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Ca
                 key=lambda name: (len(calls[name]), name),
             )
             own = [name for name in found if name.split(".")[0] == overload.split(".")[0]]
+            plain = [name for name in found if len(calls[name]) <= len(calls[found[0]]) + 1]
             if found:
-                chosen[overload] = Callers(mode, tuple(sorted((own or found)[:MOST_CALLERS])))
+                chosen[overload] = Callers(mode, tuple(sorted((own or plain)[:MOST_CALLERS])))
                 break
     return chosen
 
@@ -84,7 +85,8 @@ def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Ca
 def _called(op: Any, mode: str, device: str) -> frozenset[str]:
     """The overloads that ran in the vendor's code during the operator's samples."""
     dtype = next((each for each in HOME_DTYPES if each in op.dtypes), None)
-    if dtype is None or (mode == BACKWARD and dtype not in op.backward_dtypes):
+    differentiable = dtype in op.backward_dtypes if dtype == torch.float32 else False
+    if dtype is None or (mode == BACKWARD and not (op.supports_autograd and differentiable)):
         return frozenset()
     found: dict[str, int] = defaultdict(int)
     with warnings.catch_warnings(), torch.dl.profile_operators():

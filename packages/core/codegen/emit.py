@@ -150,7 +150,7 @@ class NativeFunction:
 
     def _calls(self) -> list[str]:
         """The vendor's operators in order: the first that it has is the one that is called."""
-        lines = []
+        lines: list[str] = []
         calls = list(zip(self._names(), self.entry.calls, strict=True))
         for number, (name, call) in enumerate(calls):
             with at_key("alternatives" if number else "call"):
