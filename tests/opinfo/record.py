@@ -1,9 +1,10 @@
 """Record what the tests of this folder know of a vendor: ``python -m opinfo.record`` in tests/.
 
-Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files beside this one:
+Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files:
 
-- ``native_calls.txt``: which OpInfo operators call an overload of dl-core, for test_native.py;
-- ``without_fallback_<vendor>.txt``: which need no fallback, for test_sweep.py.
+- ``native_calls.txt`` beside this one: which OpInfo operators call an overload of dl-core, for
+  test_native.py;
+- ``without_fallback.txt`` of the vendor's package: which need no fallback, for test_sweep.py.
 
 Both are facts about the present code. Look at the difference before committing it: an operator that
 left the second file has begun to fall back.
@@ -25,7 +26,8 @@ from .gradients import gradient_cases
 from .native import CASES, NATIVE_CALLS
 from .operators import Judgement, full_name
 from .sweep import check_forward, move, run, samples_of
-from .without_fallback import listed, path_of
+from .vendor_lists import path_of
+from .without_fallback import NAME, listed
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 MOST_CALLERS = 6
@@ -56,7 +58,7 @@ def record(device: str = "dl:0") -> None:
     write(NATIVE_CALLS, kept | callers)
     if listed(vendor):
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
-        path_of(vendor).write_text(
+        path_of(vendor, NAME).write_text(
             "\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8"
         )
 
@@ -64,8 +66,8 @@ def record(device: str = "dl:0") -> None:
 def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Callers]:
     """Who is to exercise each overload: going forward if anyone does.
 
-    Operators with the overload's own name come first, then those that call the fewest others: what
-    goes wrong in them is most likely to be the overload's doing.
+    Those with the overload's own name, or else those that call the fewest others: what goes wrong
+    in them is most likely to be the overload's doing.
     """
     chosen = {}
     for overload in sorted(overloads):
@@ -75,8 +77,9 @@ def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Ca
                 key=lambda name: (len(calls[name]), name),
             )
             own = [name for name in found if name.split(".")[0] == overload.split(".")[0]]
+            plain = [name for name in found if len(calls[name]) <= len(calls[found[0]]) + 1]
             if found:
-                chosen[overload] = Callers(mode, tuple(sorted((own or found)[:MOST_CALLERS])))
+                chosen[overload] = Callers(mode, tuple(sorted((own or plain)[:MOST_CALLERS])))
                 break
     return chosen
 
@@ -84,7 +87,8 @@ def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Ca
 def _called(op: Any, mode: str, device: str) -> frozenset[str]:
     """The overloads that ran in the vendor's code during the operator's samples."""
     dtype = next((each for each in HOME_DTYPES if each in op.dtypes), None)
-    if dtype is None or (mode == BACKWARD and dtype not in op.backward_dtypes):
+    differentiable = dtype in op.backward_dtypes if dtype == torch.float32 else False
+    if dtype is None or (mode == BACKWARD and not (op.supports_autograd and differentiable)):
         return frozenset()
     found: dict[str, int] = defaultdict(int)
     with warnings.catch_warnings(), torch.dl.profile_operators():

@@ -334,7 +334,8 @@ def explicit_fallbacks(names: list[str]) -> str:
         + "// Operators that have both a CPU kernel and a composite one. The composite would\n"
         + "// be chosen for dl: a detour for the structured ones, another algorithm for the\n"
         + "// rest. They go straight to the fallback.\n"
-        + '#include <torch/library.h>\n\n#include "aten/fallback/fallback.h"\n\nnamespace dl::core {\n\n'
+        + '#include <torch/library.h>\n\n#include "aten/fallback/fallback.h"\n\n'
+        + "namespace dl::core {\n\n"
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
         + lines
         + "\n}\n\n}  // namespace dl::core\n"
