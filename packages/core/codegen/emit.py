@@ -201,7 +201,7 @@ def _otherwise(entry: Entry, form: Form, declarations: Declarations) -> tuple[st
         arguments = ", ".join(cpp_arguments(otherwise, builder, entry, declarations))
     outputs = form.outputs
     fits = f"fits_result({outputs[0]}, made)" if outputs else "made.defined()"
-    taken = f"write_result(made, {outputs[0]})" if outputs else "made"
+    taken = f"write_to({outputs[0]}, made)" if outputs else "made"
     return (
         f"  if (!{forced}) {{\n    const at::Tensor made = plans::{builder.name}({arguments});\n"
         f"    if ({fits}) {{\n      count_call(&ThreadCounts::composed);\n"

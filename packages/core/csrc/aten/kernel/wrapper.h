@@ -8,6 +8,7 @@
 
 #include "aten/fallback/fallback_typed.h"
 #include "aten/kernel/kernel.h"
+#include "aten/layout/outputs.h"
 #include "aten/plans/conditions.h"
 #include "aten/plans/elementwise.h"
 #include "aten/plans/output_plan.h"

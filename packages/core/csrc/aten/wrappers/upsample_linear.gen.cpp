@@ -44,7 +44,7 @@ at::Tensor & upsample_linear1d_out(const at::Tensor & self, at::IntArrayRef outp
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_linear1d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, at::Tensor &)>(self, output_size, align_corners, scales, out);
@@ -89,7 +89,7 @@ at::Tensor & upsample_linear1d_backward_grad_input(const at::Tensor & grad_outpu
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_linear1d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, align_corners, scales, grad_input);
@@ -134,7 +134,7 @@ at::Tensor & upsample_bilinear2d_out(const at::Tensor & self, at::IntArrayRef ou
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_bilinear2d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, align_corners, scales_h, scales_w, out);
@@ -179,7 +179,7 @@ at::Tensor & upsample_bilinear2d_backward_grad_input(const at::Tensor & grad_out
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_bilinear2d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input);
@@ -224,7 +224,7 @@ at::Tensor & upsample_bicubic2d_out(const at::Tensor & self, at::IntArrayRef out
     const at::Tensor made = plans::resample(Resampling::cubic, self, output_size, align_corners, {scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_bicubic2d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, align_corners, scales_h, scales_w, out);
@@ -269,7 +269,7 @@ at::Tensor & upsample_bicubic2d_backward_grad_input(const at::Tensor & grad_outp
     const at::Tensor made = plans::resample_backward(Resampling::cubic, grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_bicubic2d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input);
@@ -314,7 +314,7 @@ at::Tensor & upsample_trilinear3d_out(const at::Tensor & self, at::IntArrayRef o
     const at::Tensor made = plans::resample(Resampling::linear, self, output_size, align_corners, {scales_d, scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_trilinear3d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, align_corners, scales_d, scales_h, scales_w, out);
@@ -359,7 +359,7 @@ at::Tensor & upsample_trilinear3d_backward_grad_input(const at::Tensor & grad_ou
     const at::Tensor made = plans::resample_backward(Resampling::linear, grad_output, output_size, input_size, align_corners, {scales_d, scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_trilinear3d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, bool, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input);

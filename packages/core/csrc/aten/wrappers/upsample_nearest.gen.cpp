@@ -44,7 +44,7 @@ at::Tensor & upsample_nearest1d_out(const at::Tensor & self, at::IntArrayRef out
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_nearest1d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>(self, output_size, scales, out);
@@ -89,7 +89,7 @@ at::Tensor & upsample_nearest1d_backward_grad_input(const at::Tensor & grad_outp
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_nearest1d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales, grad_input);
@@ -134,7 +134,7 @@ at::Tensor & upsample_nearest2d_out(const at::Tensor & self, at::IntArrayRef out
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_nearest2d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, scales_h, scales_w, out);
@@ -179,7 +179,7 @@ at::Tensor & upsample_nearest2d_backward_grad_input(const at::Tensor & grad_outp
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_nearest2d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales_h, scales_w, grad_input);
@@ -224,7 +224,7 @@ at::Tensor & upsample_nearest3d_out(const at::Tensor & self, at::IntArrayRef out
     const at::Tensor made = plans::resample(Resampling::nearest, self, output_size, false, {scales_d, scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"upsample_nearest3d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, scales_d, scales_h, scales_w, out);
@@ -269,7 +269,7 @@ at::Tensor & upsample_nearest3d_backward_grad_input(const at::Tensor & grad_outp
     const at::Tensor made = plans::resample_backward(Resampling::nearest, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"upsample_nearest3d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input);
@@ -314,7 +314,7 @@ at::Tensor & _upsample_nearest_exact1d_out(const at::Tensor & self, at::IntArray
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact1d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>(self, output_size, scales, out);
@@ -359,7 +359,7 @@ at::Tensor & _upsample_nearest_exact1d_backward_grad_input(const at::Tensor & gr
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact1d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales, grad_input);
@@ -404,7 +404,7 @@ at::Tensor & _upsample_nearest_exact2d_out(const at::Tensor & self, at::IntArray
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact2d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, scales_h, scales_w, out);
@@ -449,7 +449,7 @@ at::Tensor & _upsample_nearest_exact2d_backward_grad_input(const at::Tensor & gr
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact2d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales_h, scales_w, grad_input);
@@ -494,7 +494,7 @@ at::Tensor & _upsample_nearest_exact3d_out(const at::Tensor & self, at::IntArray
     const at::Tensor made = plans::resample(Resampling::nearest_exact, self, output_size, false, {scales_d, scales_h, scales_w});
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, out);
+      return write_to(out, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact3d.out", at::Tensor &(const at::Tensor &, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(self, output_size, scales_d, scales_h, scales_w, out);
@@ -539,7 +539,7 @@ at::Tensor & _upsample_nearest_exact3d_backward_grad_input(const at::Tensor & gr
     const at::Tensor made = plans::resample_backward(Resampling::nearest_exact, grad_output, output_size, input_size, false, {scales_d, scales_h, scales_w});
     if (fits_result(grad_input, made)) {
       count_call(&ThreadCounts::composed);
-      return write_result(made, grad_input);
+      return write_to(grad_input, made);
     }
   }
   return on_cpu<"_upsample_nearest_exact3d_backward.grad_input", at::Tensor &(const at::Tensor &, at::IntArrayRef, at::IntArrayRef, ::std::optional<double>, ::std::optional<double>, ::std::optional<double>, at::Tensor &)>(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input);
