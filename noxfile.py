@@ -7,11 +7,13 @@ need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`
 
 from __future__ import annotations
 
+import email
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -38,8 +40,6 @@ TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
 # The compiler of CUDA; what it needs of its other parts must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
-# What vendors load where it is installed.
-LIBRARIES = ("onednn-cpu-gomp", "scipy-openblas32")
 # What `import torch` does before and after the first vendor wheel is installed.
 WITHOUT_VENDOR = """
 import torch
@@ -105,10 +105,19 @@ def environment(session: nox.Session) -> None:
     others = [path for path in wheels() if path not in vendors]
     session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
-    session.install(*CONSTRAINTS, *map(str, vendors), *LIBRARIES)
+    session.install(*CONSTRAINTS, *map(with_libraries, vendors))
     session.run("python", "-W", "error", "-c", WITH_VENDOR)
     session.run("python", "-m", "pip", "check")
     stamp.write_text(state.hexdigest())
+
+
+def with_libraries(wheel: Path) -> str:
+    """Name a vendor's wheel with its extras, but not that of its tests: what it loads if there."""
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = (x for x in archive.namelist() if x.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(path))
+    extras = [extra for extra in metadata.get_all("Provides-Extra", ()) if extra != "test"]
+    return f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
 
 
 def remove_our_packages(session: nox.Session) -> None:
@@ -158,14 +167,23 @@ def tests(session: nox.Session) -> None:
     rest = [folder for folder in folders if folder not in TORCH_FREE]
     env = {"PYTHONPATH": str(plugins)}
     suites: list[Suite] = [
-        # The ecosystem as a whole, on the CPU's vendor, which also runs the samples, and on one
-        # whose memory the host cannot touch. They take longest.
-        ("tests", {**env, "DL_VENDORS": "cpu"}),
-        ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}),
+        # The ecosystem as a whole on each vendor that says what it can do (opinfo/), which takes
+        # longest; those that are for tests alone run no samples.
+        *(("tests", {**env, "DL_VENDORS": name}) for name in vendors_of("packages")),
+        *(
+            ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": name})
+            for name in vendors_of("tests/plugins")
+        ),
         *((folder, env) for folder in rest),
     ]
     if failed := run_tests(session, python, suites):
         session.error(f"failed: {', '.join(failed)}")
+
+
+def vendors_of(folder: str) -> list[str]:
+    """Return the vendors in a folder that keep lists of what they can do under torch."""
+    found = sorted(ROOT.glob(f"{folder}/vendor-*/opinfo"))
+    return [path.parent.name.removeprefix("vendor-") for path in found]
 
 
 def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
@@ -261,6 +279,13 @@ def lint(session: nox.Session) -> None:
         session.error(f"failed: {'; '.join(failed)}")
 
 
+@nox.session(venv_backend="none", requires=["build"], default=False)
+def units(session: nox.Session) -> None:
+    """Compile every C++ file of dl-core alone: each includes what it uses."""
+    python = python_of(session, "toolchain")
+    session.run(python, "tools/compile_alone.py", *session.posargs, external=True)
+
+
 def cpp_sources() -> list[str]:
     """Return the C and C++ files that people write."""
     kept = []
@@ -299,7 +324,7 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
-    names = ("lint", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
+    names = ("lint", "units", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

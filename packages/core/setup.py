@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import zlib
 from pathlib import Path
 
 import torch
@@ -29,18 +30,21 @@ class BuildWithRecord(build_py):
         )
 
 
-# Files of a kind that are compiled together: a pattern of their paths, and how many such units.
-# Torch's headers and their templates take longer than most files that include them. Names in the
-# anonymous namespaces of one kind have to differ.
+# What is compiled together, because torch's headers and their templates take longer than most files
+# that include them: a name, the folders of csrc/, and how many units their files make. Which unit a
+# file belongs to follows from its name alone, so that a new file leaves the others as they are.
+# Names in the anonymous namespaces of one line have to differ. Other files are compiled alone.
 UNITS = (
-    ("aten/wrappers/*.cpp", 4),
-    ("aten/composed/elementwise_*.cpp", 2),
-    ("aten/composed/*.cpp", 4),
-    ("aten/plans/*.cpp", 1),
-    ("aten/fused/*.cpp", 1),
-    ("aten/*.cpp", 3),
-    ("runtime/*.cpp", 1),
-    ("memory/*.cpp", 1),
+    ("backend", ("runtime", "backend", "calls"), 1),
+    ("memory", ("memory",), 1),
+    ("fallback", ("aten/fallback", "aten/kernel", "aten/layout"), 1),
+    ("tensors", ("aten/tensors", "aten/fused"), 1),
+    ("plans", ("aten/plans",), 1),
+    ("wrappers", ("aten/wrappers",), 4),
+    ("elementwise", ("aten/composed", "aten/composed/elementwise"), 2),
+    ("indexing", ("aten/composed/indexing", "aten/composed/reduction"), 2),
+    ("layers", tuple(f"aten/composed/{x}" for x in ("normalization", "products", "sequence")), 1),
+    ("samplers", tuple(f"aten/composed/{x}" for x in ("creation", "random", "vision")), 1),
 )
 
 
@@ -58,26 +62,25 @@ class BuildInUnits(BuildExtension):
         super().build_extension(ext)
 
     def units(self, folder: Path) -> list[str]:
-        """Write a file for each unit, which includes its share; return all there is to compile.
-
-        The longest files go to different units.
-        """
+        """Write a file for each unit, which includes its share; return all there is to compile."""
         sources = HERE / "csrc"
-        left = sorted(path.relative_to(sources) for path in sources.rglob("*.cpp"))
-        written: list[str] = []
-        for kind, (pattern, count) in enumerate(UNITS):
-            members = sorted(
-                (path for path in left if path.match(pattern)),
-                key=lambda path: -(sources / path).stat().st_size,
-            )
-            left = [path for path in left if path not in members]
-            for number in range(count):
-                unit = folder / f"unit_{kind}_{number}.cpp"
-                text = "".join(f'#include "{path}"\n' for path in members[number::count])
-                if not unit.exists() or unit.read_text(encoding="utf-8") != text:
-                    unit.write_text(text, encoding="utf-8")
-                written.append(str(unit))
-        return [*written, *(str(Path("csrc") / path) for path in left)]
+        units = {room: (name, count) for name, rooms, count in UNITS for room in rooms}
+        members: dict[str, list[str]] = {}
+        alone: list[str] = []
+        for path in sorted(path.relative_to(sources) for path in sources.rglob("*.cpp")):
+            room = path.parent.as_posix()
+            if room in units:
+                name, count = units[room]
+                number = zlib.crc32(path.stem.encode()) % count
+                includes = members.setdefault(f"unit_{name}_{number}.cpp", [])
+                includes.append(f'#include "{path.as_posix()}"\n')
+            else:
+                alone.append(str(Path("csrc") / path))
+        for name, includes in members.items():
+            unit, text = folder / name, "".join(includes)
+            if not unit.exists() or unit.read_text(encoding="utf-8") != text:
+                unit.write_text(text, encoding="utf-8")
+        return [*(str(folder / name) for name in members), *alone]
 
     def precompile(self, header: Path, ext: Extension) -> None:
         """Compile ``header`` with the flags of the sources; without it they are slower to build."""

@@ -83,8 +83,8 @@ class Verdict:
             assert not report.problems, report.text()
             return
         assert report.problems, (
-            f"{name} | {mode} | {short} passes now: take it off known_failures_{self.vendor}.txt "
-            f"(it was there for: {cause})"
+            f"{name} | {mode} | {short} passes now: take it off known_failures.txt of "
+            f"{self.vendor} (it was there for: {cause})"
         )
 
 

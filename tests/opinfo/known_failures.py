@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from .vendor_lists import path_of
 
 MODES = ("forward", "out", "in-place", "backward", "native")
 ANY = "*"
@@ -41,8 +41,8 @@ def parse(text: str, where: str) -> dict[Key, str]:
 
 def load(vendor: str) -> dict[Key, str]:
     """The list of a vendor; one without a list has no known failures."""
-    path = Path(__file__).with_name(f"known_failures_{vendor}.txt")
-    return parse(path.read_text(), path.name) if path.exists() else {}
+    path = path_of(vendor, "known_failures.txt")
+    return parse(path.read_text(), str(path)) if path.exists() else {}
 
 
 def cause_of(known: dict[Key, str], name: str, mode: str, dtype: str) -> str | None:

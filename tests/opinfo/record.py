@@ -1,9 +1,10 @@
 """Record what the tests of this folder know of a vendor: ``python -m opinfo.record`` in tests/.
 
-Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files beside this one:
+Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files:
 
-- ``native_calls.txt``: which OpInfo operators call an overload of dl-core, for test_native.py;
-- ``without_fallback_<vendor>.txt``: which need no fallback, for test_sweep.py.
+- ``native_calls.txt`` beside this one: which OpInfo operators call an overload of dl-core, for
+  test_native.py;
+- ``without_fallback.txt`` of the vendor's package: which need no fallback, for test_sweep.py.
 
 Both are facts about the present code. Look at the difference before committing it: an operator that
 left the second file has begun to fall back.
@@ -25,7 +26,8 @@ from .gradients import gradient_cases
 from .native import CASES, NATIVE_CALLS
 from .operators import Judgement, full_name
 from .sweep import check_forward, move, run, samples_of
-from .without_fallback import listed, path_of
+from .vendor_lists import path_of
+from .without_fallback import NAME, listed
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 MOST_CALLERS = 6
@@ -56,7 +58,7 @@ def record(device: str = "dl:0") -> None:
     write(NATIVE_CALLS, kept | callers)
     if listed(vendor):
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
-        path_of(vendor).write_text(
+        path_of(vendor, NAME).write_text(
             "\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8"
         )
 

@@ -79,7 +79,7 @@ def test_operator_is_right(
         assert native, f"{full_name(op)} is listed to need no fallback; fell back: {fell_back}"
     else:
         assert not native or not listed(verdict.vendor), (
-            f"{full_name(op)} needs no fallback: add it to without_fallback_{verdict.vendor}.txt"
+            f"{full_name(op)} needs no fallback: run python -m opinfo.record"
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[1] / "csrc"
 PLANS = SOURCES / "aten" / "plans"
 COMPOSED = SOURCES / "aten" / "composed"
-CONDITIONS = SOURCES / "aten" / "conditions.h"
+CONDITIONS = PLANS / "conditions.h"
 
 _FUNCTION = re.compile(r"^(?:inline )?(bool|Tensor) (\w+)\(([^;{}]*?)\)(?:;| \{)", re.MULTILINE)
 _STRUCT = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
@@ -78,14 +78,14 @@ def _read(path: Path, result: Declarations) -> None:
     text = re.sub(r"//[^\n]*", "", path.read_text("utf-8"))
     header = path.relative_to(SOURCES).as_posix()
     for name, body in _STRUCT.findall(text):
-        if path.parent != COMPOSED and name.endswith("Values"):
+        if COMPOSED not in path.parents and name.endswith("Values"):
             members: dict[str, str] = {}
             for kind, names in _MEMBER.findall(body):
                 members.update({n.split("=")[0].strip(): kind for n in names.split(",")})
             result.values[name] = members
-        elif path.parent == COMPOSED:
+        elif COMPOSED in path.parents:
             result.forms[name] = header
-    if path.parent == COMPOSED:
+    if COMPOSED in path.parents:
         result.forms.update(dict.fromkeys(_ALIAS.findall(text), header))
     for name, body in _ENUM.findall(text):
         result.enums[name] = tuple(word.strip() for word in body.split(","))
@@ -105,8 +105,7 @@ def read_declarations(headers: Iterable[Path] | None = None) -> Declarations:
     result = Declarations()
     found = [
         *sorted(PLANS.glob("*.h")),
-        *sorted(COMPOSED.glob("*.h")),
-        SOURCES / "aten" / "resample.h",
+        *sorted(COMPOSED.rglob("*.h")),
     ]
     for path in found if headers is None else headers:
         _read(path, result)
@@ -115,6 +114,6 @@ def read_declarations(headers: Iterable[Path] | None = None) -> Declarations:
         variadic = "..." in parameters
         kept = parameters.split(", const Others")[0] if variadic else parameters
         result.conditions[name] = Function(
-            name, "aten/conditions.h", _parameters(kept), variadic=variadic
+            name, "aten/plans/conditions.h", _parameters(kept), variadic=variadic
         )
     return result

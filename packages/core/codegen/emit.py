@@ -201,7 +201,7 @@ def _otherwise(entry: Entry, form: Form, declarations: Declarations) -> tuple[st
         arguments = ", ".join(cpp_arguments(otherwise, builder, entry, declarations))
     outputs = form.outputs
     fits = f"fits_result({outputs[0]}, made)" if outputs else "made.defined()"
-    taken = f"write_result(made, {outputs[0]})" if outputs else "made"
+    taken = f"write_to({outputs[0]}, made)" if outputs else "made"
     return (
         f"  if (!{forced}) {{\n    const at::Tensor made = plans::{builder.name}({arguments});\n"
         f"    if ({fits}) {{\n      count_call(&ThreadCounts::composed);\n"
@@ -245,15 +245,13 @@ def wrapper(entry: Entry, form: Form, otherwise: str) -> str:
     signature = f"{returns}({types})"
     native = f"{entry.functional.cpp_name}_native"
     condition = f"{native}(plan, {_given(entry, form)}{_plan_arguments(entry)})"
-    base, _, overload = form.overload.partition(".")
     plan = "ElementwisePlan" if entry.rule in ELEMENTWISE else "OutputPlan"
     return (
         f"{returns} {form.cpp_name}({_parameters(form)}) {{\n"
         f"  {plan} plan;\n"
         f"  if (C10_LIKELY({condition})) {{\n    {_result(entry, form)}\n  }}\n"
         f"{otherwise}"
-        f'  static const auto op = find_operator("aten::{base}", "{overload}");\n'
-        f"  return TypedFallback<{signature}>::call(op, {arguments});\n"
+        f'  return on_cpu<"{form.overload}", {signature}>({arguments});\n'
         "}\n"
     )
 
@@ -299,7 +297,9 @@ def shard(file: str, entries: list[Entry], declarations: Declarations) -> str:
         raise TableError(errors)
     return (
         HEADER
-        + "".join(f'#include "{header}"\n' for header in sorted({*headers, "aten/wrapper.h"}))
+        + "".join(
+            f'#include "{header}"\n' for header in sorted({*headers, "aten/kernel/wrapper.h"})
+        )
         + "\nnamespace dl::core {\nnamespace {\n\n"
         + "\n".join(body)
         + "\n}  // namespace\n\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
@@ -334,7 +334,8 @@ def explicit_fallbacks(names: list[str]) -> str:
         + "// Operators that have both a CPU kernel and a composite one. The composite would\n"
         + "// be chosen for dl: a detour for the structured ones, another algorithm for the\n"
         + "// rest. They go straight to the fallback.\n"
-        + '#include <torch/library.h>\n\n#include "aten/fallback.h"\n\nnamespace dl::core {\n\n'
+        + '#include <torch/library.h>\n\n#include "aten/fallback/fallback.h"\n\n'
+        + "namespace dl::core {\n\n"
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"
         + lines
         + "\n}\n\n}  // namespace dl::core\n"

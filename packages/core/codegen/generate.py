@@ -18,7 +18,8 @@ from model import Entry, Table
 from problems import Mistake, TableError
 from rows import TABLE
 
-OUTPUT = Path(__file__).parents[1] / "csrc" / "aten"
+SOURCES = Path(__file__).parents[1] / "csrc"
+ATEN = SOURCES / "aten"
 FINGERPRINTS = Path(__file__).parents[2] / "diopi-proto/include/diopi/fingerprints.gen.h"
 # Composite only, and their code asks for a CPU kernel by the device's type, or resizes a number.
 NEEDS_CPU = {"mode.values", "conj_physical_", "addr_"}
@@ -30,7 +31,7 @@ def contract_operators() -> list[str]:
 
 def registered_by_hand() -> set[str]:
     """Operators that a file of csrc/aten registers itself."""
-    sources = [path for path in OUTPUT.rglob("*.cpp") if ".gen." not in path.name]
+    sources = [path for path in ATEN.rglob("*.cpp") if ".gen." not in path.name]
     pattern = r'(?:library\.impl|DL_KERNEL|DL_COMPOSED)\(\s*"([\w.]+)"'
     return {name for path in sources for name in re.findall(pattern, path.read_text("utf-8"))}
 
@@ -75,11 +76,11 @@ def outputs() -> dict[Path, str]:
     families, shards = wrappers(Table(read_declarations()))
     entries = [entry for family in families.values() for entry in family]
     return {
-        OUTPUT / "operators.gen.h": emit.operators(contract_operators()),
-        OUTPUT / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
+        SOURCES / "contract" / "operators.gen.h": emit.operators(contract_operators()),
+        ATEN / "fallback" / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
             explicit_fallback_names(entries)
         ),
-        **{OUTPUT / "wrappers" / f"{name}.gen.cpp": text for name, text in shards.items()},
+        **{ATEN / "wrappers" / f"{name}.gen.cpp": text for name, text in shards.items()},
     }
 
 
@@ -95,14 +96,14 @@ def main() -> int:
         print(errors, file=sys.stderr)
         return 1
     stale = [p for p, text in files.items() if not p.exists() or p.read_text("utf-8") != text]
-    unknown = sorted(set((OUTPUT / "wrappers").glob("*.gen.cpp")) - set(files))
+    unknown = sorted(set((ATEN / "wrappers").glob("*.gen.cpp")) - set(files))
     if check:
         for path in stale:
             print(f"{path.name} is out of date: run python codegen/generate.py", file=sys.stderr)
         for path in unknown:
             print(f"{path.name} has no table: run python codegen/generate.py", file=sys.stderr)
         return 1 if stale or unknown else 0
-    (OUTPUT / "wrappers").mkdir(exist_ok=True)
+    (ATEN / "wrappers").mkdir(exist_ok=True)
     for path in stale:
         path.write_text(files[path], "utf-8")
     for path in unknown:

@@ -4,11 +4,11 @@
 #include <torch/csrc/utils/pybind.h>
 #include <torch/version.h>
 
-#include "aten/call.h"
-#include "aten/call_counts.h"
-#include "aten/composed.h"
-#include "aten/dtype.h"
-#include "aten/fallback.h"
+#include "aten/fallback/fallback.h"
+#include "aten/kernel/composed.h"
+#include "calls/call.h"
+#include "calls/call_counts.h"
+#include "contract/dtype.h"
 #include "memory/allocator.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"

@@ -58,6 +58,7 @@ void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
     const Vendor& owner = vendor(index);
     TORCH_CHECK(local >= 0 && local < owner.device_count(), "[dl] vendor ", owner.name(), " has ",
                 owner.device_count(), " devices, none has number ", local);
+    local_numbers[count] = local;
     devices[count++] = {&owner,
                         local,
                         owner.has(DL_CAP_HOST_ACCESSIBLE),

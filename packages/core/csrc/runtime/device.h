@@ -8,12 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "contract/device_numbers.h"
 #include "runtime/vendor.h"
 
 namespace dl::core {
-
-inline constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
-inline constexpr int kMaxDevices = 64;
 
 // One visible device: a vendor and the vendor's own number of it.
 struct Device {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "aten/operators.gen.h"
+#include "contract/operators.gen.h"
 
 namespace dl::core {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "aten/operators.gen.h"
+#include "contract/operators.gen.h"
 #include "dl/vendor.h"
 #include "runtime/status.h"
 

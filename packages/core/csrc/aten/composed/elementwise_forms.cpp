@@ -23,16 +23,6 @@ at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& ot
   return at::TensorIterator::comparison_op(out, self, other);
 }
 
-Tensor& write_to(Tensor& out, const Tensor& result) {
-  TORCH_CHECK(c10::canCast(result.scalar_type(), out.scalar_type()), "result type ",
-              result.scalar_type(), " can't be cast to the desired output type ",
-              out.scalar_type());
-  Tensor target = out;
-  iterator_of(target, result, Promotion::comparison);
-  out.copy_(result);
-  return out;
-}
-
 Tensor wrapped(const Scalar& number) {
   const auto type = number.isFloatingPoint() ? at::kDouble
                     : number.isComplex()     ? at::kComplexDouble

@@ -11,16 +11,14 @@
 #include <limits>
 #include <string_view>
 
-#include "aten/composed.h"
-#include "aten/elementwise.h"
-#include "aten/wrapper.h"
+#include "aten/kernel/composed.h"
+#include "aten/kernel/wrapper.h"
+#include "aten/layout/aliases.h"
+#include "aten/plans/elementwise.h"
 
 namespace dl::core::composed {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-using at::Scalar;
-using at::Tensor;
 
 inline bool is_half(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
@@ -45,9 +43,6 @@ Tensor settle(bool given, const Tensor& out, const Tensor& result, const Inputs&
 at::TensorIterator iterator_of(Tensor& out, const Tensor& self, Promotion promotion);
 at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& other,
                                Promotion promotion);
-
-// For operators whose result is found first: resizes `out`, with torch's own checks, and copies.
-Tensor& write_to(Tensor& out, const Tensor& result);
 
 // A number as a tensor that takes part in promotion as a number.
 Tensor wrapped(const Scalar& number);
@@ -98,23 +93,22 @@ struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Ten
   }
   static Tensor functional(const Tensor& self, More... more) {
     if (!takes_all(self)) {
-      static const auto op = find_operator(kName.c_str(), overload.value);
-      return TypedFallback<Tensor(const Tensor&, More...)>::call(op, self, more...);
+      return on_cpu<overload_name(name, overload), Tensor(const Tensor&, More...)>(self, more...);
     }
     return run({}, self, more...);
   }
   static Tensor& out(const Tensor& self, More... more, Tensor& out) {
     if (!takes_all(self) || out.is_complex()) {
-      static const auto op = find_operator(kName.c_str(), out_overload.value);
-      return TypedFallback<Tensor&(const Tensor&, More..., Tensor&)>::call(op, self, more..., out);
+      return on_cpu<overload_name(name, out_overload), Tensor&(const Tensor&, More..., Tensor&)>(
+          self, more..., out);
     }
     run(out, self, more...);
     return out;
   }
   static Tensor& inplace(Tensor& self, More... more) {
     if (!takes_all(self)) {
-      static const auto op = find_operator((kName + "_").c_str(), overload.value);
-      return TypedFallback<Tensor&(Tensor&, More...)>::call(op, self, more...);
+      return on_cpu<overload_name(name + Text("_"), overload), Tensor&(Tensor&, More...)>(self,
+                                                                                          more...);
     }
     run(self, self, more...);
     return self;
@@ -125,7 +119,6 @@ struct Unary<body, promotion, name, overload, out_overload, Tensor (*)(const Ten
   static bool takes_all(const Operands&... operands) {
     return (takes(name.value, overload.value, operands.scalar_type()) && ...);
   }
-  static inline const std::string kName = std::string("aten::") + name.value;
 };
 
 template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
@@ -146,26 +139,24 @@ struct Binary<body, promotion, name, overload, out_overload,
   }
   static Tensor functional(const Tensor& self, const Tensor& other, More... more) {
     if (!takes_all(self, other)) {
-      static const auto op = find_operator(kName.c_str(), overload.value);
-      return TypedFallback<Tensor(const Tensor&, const Tensor&, More...)>::call(op, self, other,
-                                                                                more...);
+      return on_cpu<overload_name(name, overload), Tensor(const Tensor&, const Tensor&, More...)>(
+          self, other, more...);
     }
     return run({}, self, other, more...);
   }
   static Tensor& out(const Tensor& self, const Tensor& other, More... more, Tensor& out) {
     if (!takes_all(self, other) || out.is_complex()) {
-      static const auto op = find_operator(kName.c_str(), out_overload.value);
-      return TypedFallback<Tensor&(const Tensor&, const Tensor&, More..., Tensor&)>::call(
-          op, self, other, more..., out);
+      return on_cpu<overload_name(name, out_overload),
+                    Tensor&(const Tensor&, const Tensor&, More..., Tensor&)>(self, other, more...,
+                                                                             out);
     }
     run(out, self, other, more...);
     return out;
   }
   static Tensor& inplace(Tensor& self, const Tensor& other, More... more) {
     if (!takes_all(self, other)) {
-      static const auto op = find_operator((kName + "_").c_str(), overload.value);
-      return TypedFallback<Tensor&(Tensor&, const Tensor&, More...)>::call(op, self, other,
-                                                                           more...);
+      return on_cpu<overload_name(name + Text("_"), overload),
+                    Tensor&(Tensor&, const Tensor&, More...)>(self, other, more...);
     }
     run(self, self, other, more...);
     return self;
@@ -176,7 +167,6 @@ struct Binary<body, promotion, name, overload, out_overload,
   static bool takes_all(const Operands&... operands) {
     return (takes(name.value, overload.value, operands.scalar_type()) && ...);
   }
-  static inline const std::string kName = std::string("aten::") + name.value;
 };
 
 }  // namespace dl::core::composed

@@ -2,9 +2,9 @@
 // Methods (JMLR 2011).
 #include <ATen/ops/sqrt.h>
 
-#include "aten/composed.h"
-#include "aten/fallback_typed.h"
+#include "aten/fallback/fallback_typed.h"
 #include "aten/fused/step.h"
+#include "aten/kernel/composed.h"
 
 namespace dl::core {
 namespace {
@@ -19,9 +19,9 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
                    const OptionalTensor& found_inf) {
   if (params.empty() || !is_on_dl(params[0]) || !lists_match(params, {grads, state_sums}) ||
       !steps_match(params, {grads, state_sums}, state_steps)) {
-    static const auto op = find_operator("aten::_fused_adagrad_", "");
-    TypedFallback<AdagradSignature>::call(op, params, grads, state_sums, state_steps, lr, lr_decay,
-                                          weight_decay, eps, maximize, grad_scale, found_inf);
+    on_cpu<"_fused_adagrad_", AdagradSignature>(params, grads, state_sums, state_steps, lr,
+                                                lr_decay, weight_decay, eps, maximize, grad_scale,
+                                                found_inf);
     return;
   }
   if (is_skipped(found_inf)) return;

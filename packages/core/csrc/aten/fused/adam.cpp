@@ -50,11 +50,12 @@ bool run_native(Site& site, const AdamStep& step) {
                   step.beta1, step.beta2, step.eps, step.weight_decay, step.amsgrad, step.maximize);
 }
 
-void fall_back(const FallbackOperator& op, const AdamStep& s, const OptionalTensor& grad_scale,
+template <Text name>
+void fall_back(const AdamStep& s, const OptionalTensor& grad_scale,
                const OptionalTensor& found_inf) {
-  TypedFallback<AdamSignature>::call(
-      op, s.params, s.grads, s.exp_avgs, s.exp_avg_sqs, s.max_exp_avg_sqs, s.state_steps, s.lr,
-      s.beta1, s.beta2, s.weight_decay, s.eps, s.amsgrad, s.maximize, grad_scale, found_inf);
+  on_cpu<name, AdamSignature>(s.params, s.grads, s.exp_avgs, s.exp_avg_sqs, s.max_exp_avg_sqs,
+                              s.state_steps, s.lr, s.beta1, s.beta2, s.weight_decay, s.eps,
+                              s.amsgrad, s.maximize, grad_scale, found_inf);
 }
 
 std::vector<at::Tensor> widened(TensorList tensors) {
@@ -100,17 +101,18 @@ bool run_with_decay(Site& site, AdamStep step) {
   return true;
 }
 
-void run_step(Site& site, const FallbackOperator& op, bool decoupled, const AdamStep& step,
-              const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
+template <Text name>
+void run_step(Site& site, bool decoupled, const AdamStep& step, const OptionalTensor& grad_scale,
+              const OptionalTensor& found_inf) {
   if (!is_covered(site, step)) {
-    fall_back(op, step, grad_scale, found_inf);
+    fall_back<name>(step, grad_scale, found_inf);
     return;
   }
   if (is_skipped(found_inf)) return;
   unscale(step.grads, grad_scale);
   const bool joins = !decoupled && step.weight_decay != 0;
   if (!(joins ? run_with_decay(site, step) : run_native(site, step))) {
-    fall_back(op, step, {}, {});
+    fall_back<name>(step, {}, {});
   }
 }
 
@@ -118,22 +120,20 @@ void fused_adam(TensorList params, TensorList grads, TensorList exp_avgs, Tensor
                 TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,
                 double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
                 const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
-  static const auto op = find_operator("aten::_fused_adam_", "");
-  run_step(adam_site, op, false,
-           {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
-            weight_decay, eps, amsgrad, maximize},
-           grad_scale, found_inf);
+  run_step<"_fused_adam_">(adam_site, false,
+                           {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
+                            beta1, beta2, weight_decay, eps, amsgrad, maximize},
+                           grad_scale, found_inf);
 }
 
 void fused_adamw(TensorList params, TensorList grads, TensorList exp_avgs, TensorList exp_avg_sqs,
                  TensorList max_exp_avg_sqs, TensorList state_steps, double lr, double beta1,
                  double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
                  const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
-  static const auto op = find_operator("aten::_fused_adamw_", "");
-  run_step(adamw_site, op, true,
-           {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2,
-            weight_decay, eps, amsgrad, maximize},
-           grad_scale, found_inf);
+  run_step<"_fused_adamw_">(adamw_site, true,
+                            {params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr,
+                             beta1, beta2, weight_decay, eps, amsgrad, maximize},
+                            grad_scale, found_inf);
 }
 
 void fused_adam_tensor_lr(TensorList params, TensorList grads, TensorList exp_avgs,

@@ -1,7 +1,7 @@
 // Lists of tensors that operators write through.
 #pragma once
 
-#include "aten/wrapper.h"
+#include "aten/kernel/wrapper.h"
 
 namespace dl::core {
 

@@ -43,10 +43,9 @@ bool run_native(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
 
 void fall_back(TensorList params, TensorList grads, TensorList buffers, const SgdRule& rule,
                const OptionalTensor& grad_scale, const OptionalTensor& found_inf) {
-  static const auto op = find_operator("aten::_fused_sgd_", "");
-  TypedFallback<SgdSignature>::call(op, params, grads, buffers, rule.weight_decay, rule.momentum,
-                                    rule.lr, rule.dampening, rule.nesterov, rule.maximize,
-                                    rule.is_first_step, grad_scale, found_inf);
+  on_cpu<"_fused_sgd_", SgdSignature>(params, grads, buffers, rule.weight_decay, rule.momentum,
+                                      rule.lr, rule.dampening, rule.nesterov, rule.maximize,
+                                      rule.is_first_step, grad_scale, found_inf);
 }
 
 void fused_sgd(TensorList params, TensorList grads, TensorList buffers, double weight_decay,

@@ -3,7 +3,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/neg.h>
 
-#include "aten/overlap.h"
+#include "aten/fallback/overlap.h"
 
 namespace dl::core {
 namespace {

@@ -2,6 +2,8 @@
 // which a gradient scaler takes part.
 #pragma once
 
+#include "aten/layout/aliases.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
@@ -9,8 +11,6 @@
 #include <vector>
 
 namespace dl::core {
-
-using OptionalTensor = std::optional<at::Tensor>;
 
 // Whether the lists are as long as the parameters, and tensors at one position agree in device,
 // dtype, which is floating, and shape, and share no memory.

@@ -1,7 +1,7 @@
 // Unscaling of gradients by the loss scale, with the check for non-finite values.
+#include "aten/fallback/overlap.h"
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
-#include "aten/overlap.h"
 
 namespace dl::core {
 namespace {
@@ -38,9 +38,8 @@ bool run_native(TensorList grads, at::Tensor& found_inf, const at::Tensor& inv_s
 void non_finite_check_and_unscale(TensorList grads, at::Tensor& found_inf,
                                   const at::Tensor& inv_scale) {
   if (run_native(grads, found_inf, inv_scale)) return;
-  static const auto op = find_operator("aten::_amp_foreach_non_finite_check_and_unscale_", "");
-  TypedFallback<void(TensorList, at::Tensor&, const at::Tensor&)>::call(op, grads, found_inf,
-                                                                        inv_scale);
+  on_cpu<"_amp_foreach_non_finite_check_and_unscale_",
+         void(TensorList, at::Tensor&, const at::Tensor&)>(grads, found_inf, inv_scale);
 }
 
 }  // namespace

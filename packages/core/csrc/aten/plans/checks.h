@@ -49,4 +49,8 @@ inline bool is_dim_of(int64_t dim, int64_t count) { return dim >= -count && dim 
 
 inline bool floating(const Tensor& tensor) { return c10::isFloatingType(tensor.scalar_type()); }
 
+inline bool is_real(const Tensor& tensor) {
+  return floating(tensor) || c10::isIntegralType(tensor.scalar_type(), true);
+}
+
 }  // namespace dl::core::plans

@@ -2,8 +2,8 @@
 
 #include <ATen/TensorUtils.h>
 
+#include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
-#include "aten/strides.h"
 
 namespace dl::core::plans {
 namespace {

@@ -1,7 +1,7 @@
 #include "aten/plans/fill.h"
 
 #include "aten/plans/checks.h"
-#include "aten/stored_number.h"
+#include "aten/plans/stored_number.h"
 
 namespace dl::core::plans {
 namespace {

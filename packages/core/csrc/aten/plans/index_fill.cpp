@@ -2,7 +2,7 @@
 
 #include "aten/plans/checks.h"
 #include "aten/plans/scatter.h"
-#include "aten/stored_number.h"
+#include "aten/plans/stored_number.h"
 
 namespace dl::core::plans {
 

@@ -8,7 +8,8 @@
 
 #include <optional>
 
-#include "aten/output_plan.h"
+#include "aten/layout/aliases.h"
+#include "aten/plans/output_plan.h"
 
 namespace dl::core {
 
@@ -17,11 +18,5 @@ struct AxisValues {
   int64_t dim = 0;
 };
 
-namespace plans {
-
-using at::Tensor;
-using OptionalTensor = std::optional<at::Tensor>;
-using OptionalType = std::optional<at::ScalarType>;
-
-}  // namespace plans
+namespace plans {}  // namespace plans
 }  // namespace dl::core

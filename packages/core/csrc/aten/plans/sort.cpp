@@ -2,8 +2,8 @@
 
 #include <ATen/ExpandUtils.h>
 
+#include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
-#include "aten/strides.h"
 
 namespace dl::core::plans {
 

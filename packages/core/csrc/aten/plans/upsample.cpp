@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aten/layout/resize_output.h"
+#include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
-#include "aten/resize_output.h"
-#include "aten/strides.h"
 
 namespace dl::core {
 
 bool fits_result(const at::Tensor& out, const at::Tensor& made) {
   return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
-}
-
-at::Tensor& write_result(const at::Tensor& made, at::Tensor& out) {
-  at::native::resize_output(out, made.sizes());
-  return out.copy_(made);
 }
 
 namespace plans {

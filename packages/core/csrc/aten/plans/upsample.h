@@ -3,14 +3,13 @@
 #pragma once
 
 #include "aten/plans/plan.h"
-#include "aten/resample.h"
+#include "aten/plans/resample.h"
 
 namespace dl::core {
 
 // Whether the tensor of an out= form can take a result, which may be undefined; and to bring it
 // there.
 bool fits_result(const at::Tensor& out, const at::Tensor& made);
-at::Tensor& write_result(const at::Tensor& made, at::Tensor& out);
 
 namespace plans {
 

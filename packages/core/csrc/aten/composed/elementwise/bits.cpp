@@ -1,0 +1,250 @@
+// Operators on the bits of integers and floating-point numbers.
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "aten/composed/elementwise_forms.h"
+#include "aten/layout/outputs.h"
+#include "aten/layout/strides.h"
+
+namespace dl::core::composed {
+namespace {
+
+// a | b and a & b differ in the bits that are wanted. Nobody subtracts wide unsigned numbers.
+Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
+  if (a.scalar_type() == at::kBool) return a.ne(b);
+  const at::ScalarType type = a.scalar_type();
+  if (c10::isBarebonesUnsignedType(type)) {
+    const auto as = type == at::kUInt16 ? at::kShort : type == at::kUInt32 ? at::kInt : at::kLong;
+    return bitwise_xor(a.view(as), b.view(as)).view(type);
+  }
+  return a.bitwise_or(b).sub_(a.bitwise_and(b));
+}
+
+Tensor power_of_two(const Tensor& exponent) { return at::pow(wrapped(2), exponent); }
+
+void check_shift(const char* name, const Tensor& a) {
+  TORCH_CHECK_NOT_IMPLEMENTED(c10::isIntegralType(a.scalar_type(), false), "[dl] \"", name,
+                              "\" not implemented for '", a.scalar_type(),
+                              "': only integers have bits to shift; multiply or divide by a power ",
+                              "of two instead.");
+}
+
+Tensor left_shift(const Tensor& a, const Tensor& b) {
+  check_shift("lshift", a);
+  const int64_t bits = 8 * a.element_size();
+  const Tensor beyond = b.lt(0).logical_or_(b.ge(bits));
+  return a.mul(power_of_two(b.clamp(0, bits - 1))).masked_fill_(beyond, 0);
+}
+
+// Beyond the width only the sign is left.
+Tensor right_shift(const Tensor& a, const Tensor& b) {
+  check_shift("rshift", a);
+  const int64_t largest = 8 * a.element_size() - (a.scalar_type() == at::kByte ? 1 : 2);
+  const Tensor beyond = b.lt(0).logical_or_(b.gt(largest));
+  const Tensor inside = at::div(a, power_of_two(b.clamp(0, largest)), "floor");
+  return at::where(beyond, a.lt(0).to(a.scalar_type()).neg_(), inside);
+}
+
+bool any(const Tensor& condition) {
+  return condition.numel() != 0 && condition.to(at::kByte).amax().item<uint8_t>() != 0;
+}
+
+// Euclid's algorithm, until all have ended.
+Tensor gcd(const Tensor& self, const Tensor& other) {
+  Tensor a = self.abs(), b = other.abs();
+  for (Tensor more = b.ne(0); any(more); more = b.ne(0)) {
+    const Tensor rest = a.remainder(b.masked_fill(b.eq(0), 1)).mul_(more);
+    a = at::where(more, b, a);
+    b = rest;
+  }
+  return a;
+}
+Tensor lcm(const Tensor& self, const Tensor& other) {
+  const Tensor divisor = gcd(self, other);
+  const Tensor reduced = at::div(self, divisor.masked_fill(divisor.eq(0), 1), "trunc");
+  return reduced.mul(other).abs_();
+}
+
+// On numbers in their own dtype: the neighbour depends on it.
+Tensor neighbour(const Tensor& from, const Tensor& towards) {
+  const Tensor bits = bits_of(from);
+  const Tensor step = towards.gt(from).eq(from.gt(0)).to(bits.scalar_type()).mul_(2).sub_(1);
+  const Tensor next = bits.add(step).view(from.scalar_type());
+  const Tensor smallest = bits_of(at::zeros_like(from)).add_(1).view(from.scalar_type());
+  const Tensor moved = at::where(from.eq(0), copysign_of(smallest, towards), next);
+  const Tensor reached = at::where(from.eq(towards), towards, moved);
+  const Tensor unordered = from.ne(from).logical_or_(towards.ne(towards));
+  return at::where(unordered, from.add(towards), reached);
+}
+Tensor nextafter_run(const Tensor& given, const Tensor& self, const Tensor& other) {
+  Tensor out = given;
+  auto iterator = iterator_of(out, self, other, Promotion::same);
+  out = iterator.output();
+  const auto options = out.options().dtype(iterator.common_dtype());
+  TORCH_CHECK(c10::isFloatingType(iterator.common_dtype()), "\"nextafter\" not implemented for ",
+              iterator.common_dtype());
+  const auto shape = out.sizes();
+  const Tensor from = self.to(options).expand(shape).contiguous();
+  const Tensor towards = other.to(options).expand(shape).contiguous();
+  return settle(given.defined(), out, neighbour(from, towards), self, other);
+}
+Tensor nextafter(const Tensor& self, const Tensor& other) { return nextafter_run({}, self, other); }
+Tensor& nextafter_out(const Tensor& self, const Tensor& other, Tensor& out) {
+  nextafter_run(out, self, other);
+  return out;
+}
+Tensor& nextafter_inplace(Tensor& self, const Tensor& other) {
+  nextafter_run(self, self, other);
+  return self;
+}
+
+// Mantissa and exponent as double holds them; numbers that are subnormal even there are scaled.
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  TORCH_CHECK(self.is_floating_point(), "torch.frexp() only supports floating-point dtypes");
+  constexpr int64_t kField = int64_t{0x7ff} << 52;
+  const Tensor x = self.to(at::kDouble);
+  const Tensor tiny = x.abs().lt(0x1p-1022);
+  const Tensor bits = at::where(tiny, x.mul(0x1p54), x).contiguous().view(at::kLong);
+  const Tensor field = at::div(bits.bitwise_and(kField), int64_t{1} << 52, "trunc");
+  Tensor exponent = field.sub(1022).sub_(tiny.to(at::kLong).mul_(54));
+  Tensor mantissa = bits.bitwise_and(~kField).bitwise_or_(int64_t{1022} << 52).view(at::kDouble);
+  const Tensor none = field.eq(0x7ff).logical_or_(x.eq(0));
+  mantissa = at::where(none, x, mantissa);
+  exponent = exponent.masked_fill_(none, 0);
+  return {mantissa.to(self.scalar_type()), exponent.to(at::kInt)};
+}
+std::tuple<Tensor&, Tensor&> frexp_out(const Tensor& self, Tensor& mantissa, Tensor& exponent) {
+  TORCH_CHECK(mantissa.dtype() == self.dtype(), "torch.frexp() expects mantissa to have dtype ",
+              self.dtype(), " but got ", mantissa.dtype());
+  TORCH_CHECK(exponent.dtype() == at::kInt,
+              "torch.frexp() expects exponent to have int dtype but got ", exponent.dtype());
+  const auto [fraction, power] = frexp(self);
+  Tensor first = mantissa, second = exponent;
+  auto iterator = at::TensorIteratorConfig()
+                      .add_owned_output(first)
+                      .add_owned_output(second)
+                      .add_owned_const_input(self)
+                      .check_all_same_dtype(false)
+                      .set_check_mem_overlap(true)
+                      .build();
+  mantissa.copy_(fraction);
+  exponent.copy_(power);
+  return {mantissa, exponent};
+}
+
+// The exclusive or of all elements' bits over some dimensions: each as double or int64, halves
+// combined until one is left.
+Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode) {
+  TORCH_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
+  Tensor bits =
+      self.is_floating_point() ? self.to(at::kDouble).view(at::kLong) : self.to(at::kLong);
+  const auto reduced = at::dim_list_to_bitset(
+      dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims), self.dim());
+  at::DimVector order, kept, with_ones;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (!reduced[d]) {
+      order.push_back(d);
+      kept.push_back(self.size(d));
+    }
+    with_ones.push_back(reduced[d] ? 1 : self.size(d));
+  }
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (reduced[d]) order.push_back(d);
+  }
+  const int64_t outputs = c10::multiply_integers(kept);
+  bits = bits.permute(order).reshape({outputs, outputs == 0 ? 0 : self.numel() / outputs});
+  if (bits.numel() == 0) bits = at::zeros({outputs, 1}, bits.options());
+  while (bits.size(1) > 1) {
+    const int64_t half = bits.size(1) / 2;
+    const Tensor folded = bitwise_xor(bits.narrow(1, 0, half), bits.narrow(1, half, half));
+    bits = bits.size(1) % 2 == 0 ? folded : at::cat({folded, bits.narrow(1, 2 * half, 1)}, 1);
+  }
+  const Tensor found = bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
+  // Where nothing was combined, the bits are still the caller's.
+  return arranged(found.is_alias_of(self) ? found.clone() : found);
+}
+Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
+                        Tensor& out) {
+  TORCH_CHECK(out.scalar_type() == at::kUInt64, "Expected result to be of dtype uint64, but got ",
+              out.scalar_type());
+  return write_to(out, hash_tensor(self, dims, keepdim, mode));
+}
+
+using BitwiseXor = Binary<bitwise_xor, Promotion::same, "bitwise_xor", "Tensor", "Tensor_out">;
+using LeftShift = Binary<left_shift, Promotion::same, "bitwise_left_shift", "Tensor", "Tensor_out">;
+using RightShift =
+    Binary<right_shift, Promotion::same, "bitwise_right_shift", "Tensor", "Tensor_out">;
+using Gcd = Binary<gcd, Promotion::same, "gcd">;
+using Lcm = Binary<lcm, Promotion::same, "lcm">;
+
+// The operators written << and >>.
+Tensor shifted_left(const Tensor& self, const Tensor& other) {
+  return LeftShift::run({}, self, other);
+}
+Tensor shifted_left_by(const Tensor& self, const Scalar& other) {
+  return LeftShift::run({}, self, wrapped(other));
+}
+Tensor& shift_left(Tensor& self, const Tensor& other) {
+  LeftShift::run(self, self, other);
+  return self;
+}
+Tensor& shift_left_by(Tensor& self, const Scalar& other) {
+  LeftShift::run(self, self, wrapped(other));
+  return self;
+}
+Tensor shifted_right(const Tensor& self, const Tensor& other) {
+  return RightShift::run({}, self, other);
+}
+Tensor shifted_right_by(const Tensor& self, const Scalar& other) {
+  return RightShift::run({}, self, wrapped(other));
+}
+Tensor& shift_right(Tensor& self, const Tensor& other) {
+  RightShift::run(self, self, other);
+  return self;
+}
+Tensor& shift_right_by(Tensor& self, const Scalar& other) {
+  RightShift::run(self, self, wrapped(other));
+  return self;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("bitwise_xor.Tensor", BitwiseXor::functional);
+  DL_COMPOSED("bitwise_xor.Tensor_out", BitwiseXor::out);
+  DL_COMPOSED("bitwise_xor_.Tensor", BitwiseXor::inplace);
+  DL_COMPOSED("bitwise_left_shift.Tensor", LeftShift::functional);
+  DL_COMPOSED("bitwise_left_shift.Tensor_out", LeftShift::out);
+  DL_COMPOSED("bitwise_left_shift_.Tensor", LeftShift::inplace);
+  DL_COMPOSED("bitwise_right_shift.Tensor", RightShift::functional);
+  DL_COMPOSED("bitwise_right_shift.Tensor_out", RightShift::out);
+  DL_COMPOSED("bitwise_right_shift_.Tensor", RightShift::inplace);
+  DL_COMPOSED("__lshift__.Tensor", shifted_left);
+  DL_COMPOSED("__lshift__.Scalar", shifted_left_by);
+  DL_COMPOSED("__ilshift__.Tensor", shift_left);
+  DL_COMPOSED("__ilshift__.Scalar", shift_left_by);
+  DL_COMPOSED("__rshift__.Tensor", shifted_right);
+  DL_COMPOSED("__rshift__.Scalar", shifted_right_by);
+  DL_COMPOSED("__irshift__.Tensor", shift_right);
+  DL_COMPOSED("__irshift__.Scalar", shift_right_by);
+  DL_COMPOSED("gcd", Gcd::functional);
+  DL_COMPOSED("gcd.out", Gcd::out);
+  DL_COMPOSED("gcd_", Gcd::inplace);
+  DL_COMPOSED("lcm", Lcm::functional);
+  DL_COMPOSED("lcm.out", Lcm::out);
+  DL_COMPOSED("lcm_", Lcm::inplace);
+  DL_COMPOSED("nextafter", nextafter);
+  DL_COMPOSED("nextafter.out", nextafter_out);
+  DL_COMPOSED("nextafter_", nextafter_inplace);
+  DL_COMPOSED("hash_tensor", hash_tensor);
+  DL_COMPOSED("hash_tensor.out", hash_tensor_out);
+  DL_COMPOSED("frexp.Tensor", frexp);
+  DL_COMPOSED("frexp.Tensor_out", frexp_out);
+}
+
+}  // namespace dl::core::composed

@@ -1,0 +1,174 @@
+// Embedding bags: sums, means and maxima of rows of an embedding, and their gradients.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+#include <tuple>
+
+#include "aten/kernel/composed.h"
+#include "aten/kernel/wrapper.h"
+#include "aten/layout/aliases.h"
+#include "aten/plans/checks.h"
+
+namespace dl::core::composed {
+namespace {
+
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+bool is_given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
+
+bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
+            bool sparse, const OptionalTensor& weights, bool include_last, int64_t padding) {
+  if (sparse || !plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2)
+    return false;
+  if (!plans::on_same_device(weight, indices) || !plans::on_same_device(weight, offsets) ||
+      !plans::is_index(indices) || !plans::is_index(offsets))
+    return false;
+  if (indices.dim() != 1 || offsets.dim() != 1 || offsets.numel() < (include_last ? 1 : 0))
+    return false;
+  if (is_given(weights) &&
+      (mode != kSum || !plans::alike(weight, *weights) || weights->sizes() != indices.sizes()))
+    return false;
+  return mode >= kSum && mode <= kMax && padding < weight.size(0);
+}
+
+// The bag of every index: how many bags began before it.
+Tensor bags_of(const Tensor& indices, const Tensor& starts) {
+  const int64_t count = indices.numel();
+  Tensor begun = at::zeros({count + 1}, starts.options());
+  begun.scatter_add_(0, starts, at::ones_like(starts));
+  return at::cumsum(begun.narrow(0, 0, count), 0) - 1;
+}
+
+// The largest value of each bag and column, and the row of the table it came from.
+std::tuple<Tensor, Tensor> largest(const Tensor& rows, const Tensor& keep, const Tensor& bags,
+                                   const Tensor& indices, const Tensor& sizes) {
+  const int64_t count = indices.numel(), bag_count = sizes.numel();
+  Tensor result = at::zeros({bag_count, rows.size(1)}, rows.options());
+  const Tensor seen =
+      rows.masked_fill(keep.logical_not().unsqueeze(1), -std::numeric_limits<double>::infinity());
+  result.index_reduce_(0, bags, seen, "amax", false);
+  result.masked_fill_(sizes.eq(0).unsqueeze(1), 0);
+  const Tensor wins = rows.eq(result.index_select(0, bags)).logical_and(keep.unsqueeze(1));
+  const Tensor number = at::arange(count, indices.options()).unsqueeze(1).expand_as(rows);
+  const Tensor none = at::full({}, count, indices.options());
+  Tensor first = at::full({bag_count, rows.size(1)}, count, indices.options());
+  first.index_reduce_(0, bags, at::where(wins, number, none), "amin", true);
+  const Tensor table = at::cat({indices, at::zeros({1}, indices.options())});
+  return {result, table.index_select(0, first.reshape({-1})).view(first.sizes())};
+}
+
+Four bag_forward(const Tensor& weight, const Tensor& given_indices, const Tensor& given_offsets,
+                 int64_t mode, const OptionalTensor& weights, bool include_last, int64_t padding) {
+  const Tensor indices = given_indices.to(at::kLong), offsets = given_offsets.to(at::kLong);
+  if (offsets.numel() > 0) {
+    TORCH_CHECK(offsets.select(0, 0).item<int64_t>() == 0,
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+                "from position 0. However, got ",
+                offsets.select(0, 0).item<int64_t>());
+    const int64_t last = offsets.select(0, -1).item<int64_t>();
+    TORCH_CHECK(last <= indices.numel(), "offsets[-1] can not be greater than input's length(",
+                indices.numel(), ") but got offsets[-1] of ", last);
+  }
+  const int64_t bag_count = offsets.numel() - (include_last ? 1 : 0);
+  const Tensor bags = bags_of(indices, offsets.narrow(0, 0, bag_count));
+  const Tensor keep = indices.ne(padding);
+  Tensor sizes = at::zeros({bag_count}, indices.options());
+  sizes.scatter_add_(0, bags, keep.to(at::kLong));
+  Tensor rows = weight.index_select(0, indices);
+  if (mode == kMax) {
+    auto [result, winners] = largest(rows, keep, bags, indices, sizes);
+    return {result, bags, sizes, winners};
+  }
+  if (is_given(weights)) rows = rows * weights->unsqueeze(1);
+  if (padding >= 0) rows = rows.masked_fill(keep.logical_not().unsqueeze(1), 0);
+  Tensor result = at::zeros({bag_count, weight.size(1)}, weight.options());
+  result.index_add_(0, bags, rows);
+  if (mode == kMean) result.div_(sizes.clamp_min(1).unsqueeze(1).to(weight.scalar_type()));
+  return {result, bags, sizes, at::empty({0}, indices.options())};
+}
+
+using ForwardSignature = Four(const Tensor&, const Tensor&, const Tensor&, bool, int64_t, bool,
+                              const OptionalTensor&, bool, int64_t);
+
+template <Text name>
+Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                   bool scale_by_frequency, int64_t mode, bool sparse,
+                   const OptionalTensor& weights, bool include_last, int64_t padding) {
+  if (served(weight, indices, offsets, mode, sparse, weights, include_last, padding))
+    return bag_forward(weight, indices, offsets, mode, weights, include_last, padding);
+  return on_cpu<name, ForwardSignature>(weight, indices, offsets, scale_by_frequency, mode, sparse,
+                                        weights, include_last, padding);
+}
+
+Tensor dense_backward(const Tensor& grad, const Tensor& given_indices, const Tensor& bags,
+                      const Tensor& sizes, const Tensor& winners, int64_t num_weights,
+                      bool scale_by_frequency, int64_t mode, const OptionalTensor& weights,
+                      int64_t padding) {
+  const Tensor indices = given_indices.to(at::kLong);
+  Tensor result = at::zeros({num_weights, grad.size(1)}, grad.options());
+  if (mode == kMax) {
+    if (wants_fixed_order(grad)) alert_open_order("_embedding_bag_backward with mode='max'");
+    const Tensor counted = grad.masked_fill(sizes.eq(0).unsqueeze(1), 0);
+    return result.scatter_add_(0, winners.to(at::kLong), counted);
+  }
+  Tensor rows = grad.index_select(0, bags);
+  if (is_given(weights)) rows = rows * weights->unsqueeze(1);
+  if (mode == kMean)
+    rows = rows / sizes.clamp_min(1).index_select(0, bags).unsqueeze(1).to(grad.scalar_type());
+  if (scale_by_frequency) {
+    Tensor count = at::zeros({num_weights}, indices.options());
+    count.scatter_add_(0, indices, at::ones_like(indices));
+    rows = rows / count.index_select(0, indices).unsqueeze(1).to(grad.scalar_type());
+  }
+  if (padding >= 0) rows = rows.masked_fill(indices.eq(padding).unsqueeze(1), 0);
+  return result.index_add_(0, indices, rows);
+}
+
+using BackwardSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                 const Tensor&, const Tensor&, int64_t, bool, int64_t, bool,
+                                 const OptionalTensor&, int64_t);
+
+Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
+                    const Tensor& bags, const Tensor& sizes, const Tensor& winners,
+                    int64_t num_weights, bool scale_by_frequency, int64_t mode, bool sparse,
+                    const OptionalTensor& weights, int64_t padding) {
+  if (sparse) {
+    return on_cpu<"_embedding_bag_backward", BackwardSignature>(
+        grad, indices, offsets, bags, sizes, winners, num_weights, scale_by_frequency, mode, sparse,
+        weights, padding);
+  }
+  return dense_backward(grad, indices, bags, sizes, winners, num_weights, scale_by_frequency, mode,
+                        weights, padding);
+}
+
+Tensor per_sample_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
+                           const Tensor&, const Tensor& bags, int64_t mode, int64_t padding) {
+  TORCH_CHECK(mode == kSum,
+              "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+  const Tensor table = weight.index_select(0, indices);
+  const Tensor result = (grad.index_select(0, bags) * table).sum(1);
+  return padding >= 0 ? result.masked_fill(indices.eq(padding), 0) : result;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("_embedding_bag", embedding_bag<"_embedding_bag">);
+  DL_COMPOSED("_embedding_bag_forward_only", embedding_bag<"_embedding_bag_forward_only">);
+  DL_COMPOSED("_embedding_bag_dense_backward", dense_backward);
+  DL_COMPOSED("_embedding_bag_backward", bag_backward);
+  DL_COMPOSED("_embedding_bag_per_sample_weights_backward", per_sample_backward);
+}
+
+}  // namespace dl::core::composed

@@ -1,0 +1,43 @@
+// Dropout draws from the dl generator; torch's CPU kernel would draw from the CPU's.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/bernoulli.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <tuple>
+
+#include "aten/kernel/composed.h"
+
+namespace dl::core::composed {
+namespace {
+
+// Source: Srivastava et al., Dropout (JMLR 2014), with inverted scaling as torch defines it.
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p,
+                                                  std::optional<bool> train) {
+  if (input.numel() == 0 || (train && !*train)) {
+    return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
+  }
+  TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
+  if (p == 1)
+    return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(at::kBool))};
+  at::Tensor mask = at::empty_like(input, input.options().dtype(at::kBool)).bernoulli_(1 - p);
+  at::Tensor output = at::mul(input, mask).mul_(1.0 / (1.0 - p));
+  return {std::move(output), std::move(mask)};
+}
+
+at::Tensor native_dropout_backward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
+  at::Tensor kept = at::mul(grad, mask);
+  // Integers grow to the default floating dtype, as on the CPU.
+  return kept.is_floating_point() || kept.is_complex() ? kept.mul_(scale) : kept.mul(scale);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("native_dropout", native_dropout);
+  DL_COMPOSED("native_dropout_backward", native_dropout_backward);
+}
+
+}  // namespace dl::core::composed

@@ -1,0 +1,77 @@
+// pixel_shuffle, pixel_unshuffle and channel_shuffle: a view of more dimensions, permuted.
+#include <ATen/core/Tensor.h>
+
+#include "aten/kernel/composed.h"
+
+namespace dl::core::composed {
+namespace {
+
+std::vector<int64_t> leading(const at::Tensor& self, std::initializer_list<int64_t> rest) {
+  std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end() - 3);
+  shape.insert(shape.end(), rest);
+  return shape;
+}
+
+// The dimensions before the last `order.size()` ones stay.
+at::Tensor permute_last(const at::Tensor& self, std::initializer_list<int64_t> order) {
+  const int64_t kept = self.dim() - static_cast<int64_t>(order.size());
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < kept; ++d) dims.push_back(d);
+  for (const int64_t d : order) dims.push_back(kept + d);
+  return self.permute(dims);
+}
+
+at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
+  TORCH_CHECK(self.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with ",
+              "sizes ", self.sizes());
+  const int64_t channels = self.size(1);
+  TORCH_CHECK(groups > 0, "Number of groups to divide channels in must be positive.",
+              " Value of groups:", groups);
+  TORCH_CHECK(channels % groups == 0, "Number of channels must be divisible by groups. Got ",
+              channels, " channels and ", groups, " groups.");
+  const at::Tensor parts = self.unflatten(1, {groups, channels / groups});
+  return parts.transpose(1, 2).flatten(1, 2).contiguous(self.suggest_memory_format());
+}
+
+at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
+  TORCH_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but ",
+              "got input with ", self.dim(), " dimension(s)");
+  TORCH_CHECK(factor > 0, "pixel_shuffle expects a positive upscale_factor, but got ", factor);
+  const int64_t channels = self.size(-3), height = self.size(-2), width = self.size(-1);
+  TORCH_CHECK(channels % (factor * factor) == 0, "pixel_shuffle expects its input's 'channel' ",
+              "dimension to be divisible by the square of upscale_factor, but input.size(-3)=",
+              channels, " is not divisible by ", factor * factor);
+  const int64_t left = channels / (factor * factor);
+  const at::Tensor split = self.reshape(leading(self, {left, factor, factor, height, width}));
+  return permute_last(split, {0, 3, 1, 4, 2})
+      .clone(at::MemoryFormat::Contiguous)
+      .view(leading(self, {left, height * factor, width * factor}))
+      .contiguous(self.suggest_memory_format());
+}
+
+at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
+  TORCH_CHECK(self.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but ",
+              "got input with ", self.dim(), " dimension(s)");
+  TORCH_CHECK(factor > 0, "pixel_unshuffle expects a positive downscale_factor, but got ", factor);
+  const int64_t channels = self.size(-3), height = self.size(-2), width = self.size(-1);
+  TORCH_CHECK(height % factor == 0, "pixel_unshuffle expects height to be divisible by ",
+              "downscale_factor, but input.size(-2)=", height, " is not divisible by ", factor);
+  TORCH_CHECK(width % factor == 0, "pixel_unshuffle expects width to be divisible by ",
+              "downscale_factor, but input.size(-1)=", width, " is not divisible by ", factor);
+  const at::Tensor split =
+      self.reshape(leading(self, {channels, height / factor, factor, width / factor, factor}));
+  return permute_last(split, {0, 2, 4, 1, 3})
+      .clone(at::MemoryFormat::Contiguous)
+      .view(leading(self, {channels * factor * factor, height / factor, width / factor}))
+      .contiguous(self.suggest_memory_format());
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("channel_shuffle", channel_shuffle);
+  DL_COMPOSED("pixel_shuffle", pixel_shuffle);
+  DL_COMPOSED("pixel_unshuffle", pixel_unshuffle);
+}
+
+}  // namespace dl::core::composed

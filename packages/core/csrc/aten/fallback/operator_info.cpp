@@ -1,0 +1,73 @@
+#include "aten/fallback/operator_info.h"
+
+#include <ATen/core/enum_tag.h>
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace dl::core {
+namespace {
+
+std::mutex mutex;
+std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>& table() {
+  static auto* map =
+      new std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>;
+  return *map;
+}
+
+bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
+
+// Batch normalisation updates its running statistics, which this one schema does not say.
+bool writes_silently(const std::string& op, const std::string& argument) {
+  return (op == "native_batch_norm" || op == "native_batch_norm.out") &&
+         (argument == "running_mean" || argument == "running_var");
+}
+
+std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
+  auto info = std::make_unique<OperatorInfo>();
+  const auto& schema = op.schema();
+  info->name = c10::toString(op.operator_name());
+  info->is_torchs = starts_with(info->name, "aten::");
+  if (info->is_torchs) info->name.erase(0, 6);
+  info->random = op.hasTag(at::Tag::nondeterministic_seeded);
+  bool indexes = false;
+  for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {
+    indexes |= starts_with(info->name, prefix);
+  }
+  info->whole_storage = starts_with(info->name, "as_strided");
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    const auto& argument = schema.arguments()[i];
+    const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    info->writes.push_back(declared || writes_silently(info->name, argument.name()));
+    info->mutates |= info->writes.back();
+    if (indexes && argument.name() == "indices") info->cpu_indices = static_cast<int>(i);
+    if (argument.type()->str().find("Generator") != std::string::npos)
+      info->generator_index = static_cast<int>(i);
+  }
+  return info;
+}
+
+}  // namespace
+
+OperatorInfo& operator_info(const c10::OperatorHandle& op) {
+  // Schemas never move while their operator is registered.
+  const c10::FunctionSchema* key = &op.schema();
+  thread_local std::unordered_map<const c10::FunctionSchema*, OperatorInfo*> cache;
+  OperatorInfo*& cached = cache[key];
+  if (C10_LIKELY(cached != nullptr)) return *cached;
+  const std::lock_guard<std::mutex> guard(mutex);
+  auto& slot = table()[key];
+  if (slot == nullptr) slot = make(op);
+  cached = slot.get();
+  return *cached;
+}
+
+std::vector<OperatorInfo*> known_operators() {
+  const std::lock_guard<std::mutex> guard(mutex);
+  std::vector<OperatorInfo*> result;
+  for (const auto& [schema, info] : table()) result.push_back(info.get());
+  return result;
+}
+
+}  // namespace dl::core

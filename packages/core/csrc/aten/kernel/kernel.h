@@ -1,0 +1,142 @@
+// How kernels are registered: what every one of them needs around it, whatever it computes.
+//
+// What it writes to may share memory with what it reads (overlap.h), its results may depend on the
+// order in which a device adds (deterministic.h), and what a vendor refuses is worded as torch
+// words it (refusal.h). None of it costs anything measurable where nothing is the matter.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "aten/fallback/fallback_typed.h"
+#include "aten/fallback/overlap.h"
+#include "aten/fallback/refusal.h"
+#include "aten/kernel/deterministic.h"
+#include "calls/vendor_error.h"
+
+namespace dl::core {
+
+// Where a kernel comes from decides what can happen in it.
+enum class Made {
+  by_vendor,     // it calls an operator of the vendor, which may fail
+  of_operators,  // other kernels do the work
+};
+
+// `coinciding`: bits of the arguments that may be the very tensor that the kernel writes to.
+template <Text name, auto function, Made made, uint64_t coinciding = 0,
+          typename Type = decltype(function)>
+struct Kernel;
+
+template <Text name, auto function, Made made, uint64_t coinciding, typename Return,
+          typename... Args>
+struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
+  static auto pointer() { return c10::CompileTimeFunctionPointer<Return(Args...), &call>(); }
+
+  static Return call(Args... args) {
+    if constexpr (kWrites) {
+      if (C10_UNLIKELY(is_entangled(std::index_sequence_for<Args...>(), args...))) {
+        const FallbackOperator op = find_operator(name.value);
+        if (!overlap::is_permitted(op.handle)) return boxed(overlap::disentangling(), args...);
+      }
+    }
+    if constexpr (kOrder != Order::fixed) {
+      const int device = first_device(args...);
+      if (C10_UNLIKELY(wants_fixed_order(device))) {
+        if constexpr (kOrder == Order::fixed_on_cpu)
+          return TypedFallback<Return(Args...)>::call(find_operator(name.value), args...);
+        if (kOrder == Order::open || is_first_floating(args...)) alert_open_order(name.value);
+      }
+    }
+    if constexpr (kNumbers) {
+      if (C10_UNLIKELY((is_beyond_float_number(args) || ...))) {
+        ask_about_numbers(find_operator(name.value).handle,
+                          c10::impl::boxArgs<std::decay_t<Args>...>(args...));
+      }
+    }
+    // What an operator that others are built from refuses is worded by the outer one.
+    using Refused = std::conditional_t<made == Made::by_vendor, VendorError, c10::Error>;
+    try {
+      return function(args...);
+    } catch (const Refused& error) {
+      if (!Refusal::is_of_kernel(error)) throw;
+      const Refusal refusal(error);
+      return boxed(rewording(), args...);
+    }
+  }
+
+ private:
+  static constexpr bool kWrites = (overlap::kWritten<Args> || ...);
+  template <typename T>
+  static constexpr bool kNumber =
+      typed::kOneOf<T, at::Scalar, double, std::optional<at::Scalar>, std::optional<double>>;
+  static constexpr bool kNumbers = (kNumber<Args> || ...);
+  static constexpr Order kOrder = order_of(name.value);
+
+  template <typename T>
+  static bool is_beyond_float_number(const T& argument) {
+    if constexpr (kNumber<T>) {
+      return is_beyond_float(argument);
+    } else {
+      return false;
+    }
+  }
+
+  // What is rare goes the boxed way.
+  [[gnu::noinline, gnu::cold]] static Return boxed(const c10::BoxedKernel& way,
+                                                   std::remove_reference_t<Args>&... args) {
+    return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
+        way, find_operator(name.value).handle, c10::DispatchKeySet(), static_cast<Args>(args)...);
+  }
+
+  template <size_t... Position>
+  static bool is_entangled(std::index_sequence<Position...> positions,
+                           const std::remove_reference_t<Args>&... args) {
+    const auto all = std::forward_as_tuple(args...);
+    return (is_target_entangled<Position>(positions, all) || ...);
+  }
+
+  template <size_t target, size_t... Position, typename All>
+  static bool is_target_entangled(std::index_sequence<Position...>, const All& all) {
+    if constexpr (!overlap::kWritten<std::tuple_element_t<target, std::tuple<Args...>>>) {
+      return false;
+    } else {
+      const at::Tensor& written = std::get<target>(all);
+      return overlap::repeats(written) ||
+             ((Position != target && overlap::entangles<(coinciding >> Position & 1) != 0>(
+                                         written, std::get<Position>(all))) ||
+              ...);
+    }
+  }
+
+  static int first_device(const std::remove_reference_t<Args>&... args) {
+    typed::CommonDevice common;
+    (common.see<overlap::kWritten<Args>>(args), ...);
+    return common.index();
+  }
+
+  template <typename First, typename... Others>
+  static bool is_first_floating(const First& first, const Others&...) {
+    if constexpr (std::is_same_v<First, at::Tensor>) {
+      return first.is_floating_point() || first.is_complex();
+    } else {
+      return false;
+    }
+  }
+};
+
+}  // namespace dl::core
+
+// Registers a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
+// that copes with the arguments of these bits being the tensor that it writes to.
+#define DL_KERNEL(name, function) DL_KERNEL_OVER(name, function, 0)
+#define DL_KERNEL_OVER(name, function, coinciding) \
+  library.impl(                                    \
+      name,                                        \
+      ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor, coinciding>::pointer())

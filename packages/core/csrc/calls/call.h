@@ -1,0 +1,141 @@
+// One native call: the context an operator runs in, its outcome, its statistics.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calls/call_counts.h"
+#include "calls/vendor_error.h"
+#include "contract/handle.h"
+#include "diopi/functions.h"
+#include "diopi/functions_dl.h"
+#include "diopi/functions_ext.h"
+#include "dl/handles.h"
+#include "runtime/device.h"
+#include "runtime/legacy.h"
+#include "runtime/stream.h"
+
+namespace dl::core {
+
+// A wrapper's name, the contract operators it may call, and its counters. Static; listed for
+// reports.
+struct Site {
+  Site(const char* overload, std::initializer_list<const char*> forms,
+       std::initializer_list<Op> ops);
+
+  const char* overload;            // "add.Tensor"
+  std::vector<const char*> forms;  // all that the wrapper serves: "add.out", "add_.Tensor"
+  std::vector<Op> operators;
+  std::atomic<bool> disabled{false};  // DL_FORCE_FALLBACK
+  std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> nanoseconds{0};
+};
+
+const std::vector<Site*>& sites();
+
+// Counting of native calls by operator is off by default: it costs two clock reads a call.
+extern std::atomic<bool> profile_operators;
+
+inline uint64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Tensors that an operator asked for. Device memory is reused in stream order, host memory after
+// the stream has passed the call.
+struct RequiredTensor {
+  at::Tensor tensor;
+  OutputHandle handle;
+  explicit RequiredTensor(at::Tensor made) : tensor(std::move(made)), handle(tensor) {}
+};
+
+class CallContext {
+ public:
+  explicit CallContext(int index) : index_(index) {
+    const Device& owner = device_unchecked(index);
+    prefix_ = {DL_CONTEXT_MAGIC, DL_PREFIX_VERSION,
+               &handle_ops(),    current_native_stream(index),
+               owner.local,      0,
+               host_table(),     owner.vendor->instance()};
+  }
+  ~CallContext() {
+    if (C10_UNLIKELY(!required_.empty())) release_required();
+  }
+  CallContext(const CallContext&) = delete;
+  CallContext& operator=(const CallContext&) = delete;
+
+  diopiContextHandle_t get() { return reinterpret_cast<diopiContextHandle_t>(&prefix_); }
+  int device_index() const { return index_; }
+  static CallContext& of(diopiContextHandle_t handle) {
+    return *reinterpret_cast<CallContext*>(handle);
+  }
+
+  diopiTensorHandle_t require(at::Tensor tensor);
+  // The tensor behind a handle that require() gave out.
+  at::Tensor take(diopiTensorHandle_t handle) const;
+  // What require() threw for want of memory: an operator can only say that it failed.
+  void remember(std::exception_ptr failure) { failure_ = std::move(failure); }
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void release_required();
+  static const dl_host_t* host_table();
+
+  dl_context_prefix_t prefix_;  // first: the handle points here
+  int index_;
+  std::vector<std::unique_ptr<RequiredTensor>> required_;
+  std::exception_ptr failure_;
+};
+
+// Throws VendorError for an operator that failed; returns when the caller should fall back.
+void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
+
+class NativeCall {
+ public:
+  NativeCall(Site& site, int index) : site_(site), context_(index) {
+    if (C10_UNLIKELY(profile_operators.load(std::memory_order_relaxed))) start_ = now_ns();
+  }
+
+  CallContext& context() { return context_; }
+
+  // True when the operator ran; false when the vendor declined and nothing was written.
+  template <typename F, typename... Args>
+  bool run(const char* contract_name, F function, Args... args) {
+    const LegacyContextScope scope(context_.get());
+    const diopiError_t code = function(context_.get(), args...);
+    if (C10_UNLIKELY(code != diopiSuccess)) {
+      context_.rethrow_failure();
+      check_outcome(code, contract_name, device_unchecked(context_.device_index()),
+                    context_.device_index());
+      return false;
+    }
+    count_call(&ThreadCounts::native);
+    if (C10_UNLIKELY(start_ != 0)) count();
+    return true;
+  }
+
+ private:
+  void count() {
+    site_.calls.fetch_add(1, std::memory_order_relaxed);
+    site_.nanoseconds.fetch_add(now_ns() - start_, std::memory_order_relaxed);
+  }
+
+  Site& site_;
+  CallContext context_;
+  uint64_t start_ = 0;
+};
+
+// The vendor's function for a contract operator, or NULL.
+#define DL_CONTRACT_FUNCTION(device, name) \
+  reinterpret_cast<decltype(&::name)>((device).function(::dl::core::Op::name))
+
+}  // namespace dl::core

@@ -1,0 +1,78 @@
+#include "calls/call_counts.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace dl::core {
+
+__thread ThreadCounts* thread_counts = nullptr;
+
+namespace {
+
+struct CountRegistry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ThreadCounts>> all;
+  // Of threads that have ended: the next ones go on counting in them.
+  std::vector<ThreadCounts*> free;
+  CallTotals before_reset{0, 0};
+};
+
+// Never destroyed: threads may outlive the statics of a process.
+CountRegistry& count_registry() {
+  static auto* made = new CountRegistry;
+  return *made;
+}
+
+// Gives the thread's counts back when it ends.
+struct CountOwner {
+  ThreadCounts* counts = nullptr;
+  ~CountOwner() {
+    if (counts == nullptr) return;
+    thread_counts = nullptr;
+    const std::lock_guard<std::mutex> guard(count_registry().mutex);
+    count_registry().free.push_back(counts);
+  }
+};
+thread_local CountOwner count_owner;
+
+CallTotals sum_of_counts(const CountRegistry& counted) {
+  CallTotals total{0, 0};
+  for (const auto& counts : counted.all) {
+    total.native += counts->native.load(std::memory_order_relaxed);
+    total.composed += counts->composed.load(std::memory_order_relaxed);
+  }
+  return total;
+}
+
+}  // namespace
+
+ThreadCounts& make_thread_counts() {
+  CountRegistry& counted = count_registry();
+  const std::lock_guard<std::mutex> guard(counted.mutex);
+  if (counted.free.empty()) {
+    counted.all.push_back(std::make_unique<ThreadCounts>());
+    counted.free.push_back(counted.all.back().get());
+  }
+  thread_counts = counted.free.back();
+  counted.free.pop_back();
+  count_owner.counts = thread_counts;
+  return *thread_counts;
+}
+
+CallTotals call_totals() {
+  CountRegistry& counted = count_registry();
+  const std::lock_guard<std::mutex> guard(counted.mutex);
+  const CallTotals total = sum_of_counts(counted);
+  return {total.native - counted.before_reset.native,
+          total.composed - counted.before_reset.composed};
+}
+
+void reset_call_totals() {
+  CountRegistry& counted = count_registry();
+  const std::lock_guard<std::mutex> guard(counted.mutex);
+  // Other threads go on counting: what they have is taken off, not set to 0.
+  counted.before_reset = sum_of_counts(counted);
+}
+
+}  // namespace dl::core
