@@ -236,7 +236,7 @@ def kernels_gpu(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"])
 def lint(session: nox.Session) -> None:
-    """Formatting, lint, types, and that committed generated files are what generators write."""
+    """Formatting, lint, types, generated files up to date, one family for each operator."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
     patterns = ("packages/*/src", "tests/plugins/*/src")
@@ -248,6 +248,7 @@ def lint(session: nox.Session) -> None:
         "mypy": (python, "-m", "mypy", *sources, "tools", "noxfile.py"),
         "clang-format": (clang_format, "--dry-run", "-Werror", *cpp_sources()),
         **{" ".join(arguments): (python, *arguments) for arguments in GENERATED},
+        "families": (python, "tests/house/test_families.py"),
     }
     failed = []
     for name, command in commands.items():

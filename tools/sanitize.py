@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diopi_proto.build import compile_library
+from dl_kernels import include_dir, write_units
 from dl_vendor_cpu import __version__
 from dl_vendor_cpu.levels import levels_here
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "packages/vendor-cpu"
-KERNELS = ROOT / "packages/kernels/include"
 OBJECTS = ROOT / "build/sanitize"
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
@@ -108,8 +108,8 @@ def build() -> Path:
     name = level if native else f"x86-64-{level}"
     return compile_library(
         OBJECTS / "libdl_vendor_cpu.so",
-        sorted((VENDOR / "csrc").rglob("*.cpp")),
-        include_dirs=[VENDOR / "csrc", KERNELS],
+        [*write_units(OBJECTS / "units"), *sorted((VENDOR / "csrc").rglob("*.cpp"))],
+        include_dirs=[VENDOR / "csrc", include_dir()],
         compile_flags=[
             *FLAGS,
             *(() if native else (f"-march={name}",)),

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-from diopi_proto.build import VendorLibrary, build_vendor_library
-from dl_kernels import include_dir
+from dl_kernels.build import KernelLibrary, build_kernel_library
 
 FLAGS = {
     "v2": ["-march=x86-64-v2"],
@@ -33,10 +32,7 @@ COMMON = [
 ]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
-HEADERS = [
-    *(str(path) for path in Path("csrc").rglob("*.h")),
-    *(str(path) for path in Path(include_dir()).rglob("*") if path.is_file()),
-]
+HEADERS = [str(path) for path in Path("csrc").rglob("*.h")]
 
 
 def levels() -> list[str]:
@@ -59,29 +55,28 @@ def version() -> str:
     return namespace["__version__"]
 
 
-def library(level: str) -> VendorLibrary:
+def library(level: str) -> KernelLibrary:
     name = "native" if level == "native" else f"x86-64-{level}"
-    return VendorLibrary(
+    return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
-        include_dirs=["csrc", str(include_dir())],
+        include_dirs=["csrc"],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,
     )
 
 
-def diopi_impl(level: str) -> VendorLibrary:
+def diopi_impl(level: str) -> KernelLibrary:
     """The operators without a vendor table, exported by their names."""
-    return VendorLibrary(
+    return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
         sources=[path for path in SOURCES if not path.startswith(("csrc/runtime/", "csrc/plugin"))],
-        include_dirs=["csrc", str(include_dir())],
-        define_macros=[("DIOPIRT_EXTERN", None), ("DL_CPU_VERSION", f'"{version()}"')],
+        include_dirs=["csrc"],
+        define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,
-        exports=("diopi*", "dlop*"),
-        legacy=True,
+        diopi_convention=True,
     )
 
 
@@ -91,5 +86,5 @@ if os.environ.get("DL_BUILD_DIOPI_IMPL", "0") not in ("", "0"):
 
 setup(
     ext_modules=LIBRARIES,
-    cmdclass={"build_ext": build_vendor_library},
+    cmdclass={"build_ext": build_kernel_library},
 )

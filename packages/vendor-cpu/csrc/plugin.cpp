@@ -6,9 +6,9 @@
 
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
+#include "dl_kernels/operators.h"
 #include "library/find.h"
 #include "runtime/instance.h"
-#include "runtime/operators.h"
 #include "runtime/slots.h"
 #include "runtime/status.h"
 
@@ -17,11 +17,10 @@ namespace {
 
 void destroy(dl_vendor_t* vendor) noexcept { delete &instance_of(vendor); }
 
-dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** operators,
-                       uint64_t* count) noexcept {
-  const Instance& instance = instance_of(vendor);
-  *operators = instance.operators.data();
-  *count = instance.operators.size();
+dl_status_t* operators(dl_vendor_t*, const dl_operator_t** operators, uint64_t* count) noexcept {
+  const kernels::OperatorList list = kernels::operators();
+  *operators = list.data;
+  *count = list.count;
   return nullptr;
 }
 
@@ -122,7 +121,6 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_
     check_library_setting(host, "DL_CPU_OPENBLAS");
     instance->base.table = &kTable;
     instance->host = host;
-    instance->operators = all_operators();
     *out = &instance.release()->base;
     return nullptr;
   });

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/instance.h"
 #include "runtime/slots.h"

@@ -3,7 +3,6 @@
 #define DL_CPU_RUNTIME_INSTANCE_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "dl/vendor.h"
 
@@ -13,7 +12,6 @@ struct Instance {
   dl_vendor_t base;  // must be first: handles are pointers to it
   const dl_host_t* host;
   int32_t device_count;
-  std::vector<dl_operator_t> operators;
 };
 
 inline Instance& instance_of(dl_vendor_t* vendor) { return *reinterpret_cast<Instance*>(vendor); }
