@@ -123,6 +123,17 @@ class Vendor : public dl_vendor {
   std::string version_;
 };
 
+// Before the arguments of a slot: a device that they name becomes the thread's current one.
+template <typename... Args>
+dl_status_t* make_current(const Vendor&, Args...) {
+  return nullptr;
+}
+template <typename... Args>
+dl_status_t* make_current(const Vendor& vendor, int32_t device, Args...) {
+  const auto set = vendor.theirs().device_set;
+  return set == nullptr ? nullptr : take(set(vendor.inner(), device));
+}
+
 // A slot that is called as it is.
 template <auto kSlot>
 struct Slot;
@@ -131,9 +142,17 @@ template <typename... Args, dl_status_t* (*dl_vendor_table_t::*kSlot)(dl_vendor_
 struct Slot<kSlot> {
   static dl_status_t* call(dl_vendor_t* self, Args... args) noexcept {
     const Vendor& vendor = Vendor::of(self);
-    return guarded([&] { return take((vendor.theirs().*kSlot)(vendor.inner(), args...)); });
+    return guarded([&]() -> dl_status_t* {
+      if (dl_status_t* status = make_current(vendor, args...)) return status;
+      return take((vendor.theirs().*kSlot)(vendor.inner(), args...));
+    });
   }
 };
+
+// For operators, which no checked call stands around.
+inline dl_status_t* device_set(dl_vendor_t* self, int32_t device) noexcept {
+  return guarded([&] { return make_current(Vendor::of(self), device); });
+}
 
 inline void destroy(dl_vendor_t* self) noexcept {
   Vendor* vendor = &Vendor::of(self);
@@ -315,10 +334,11 @@ inline void Vendor::fill() {
   DL_CHECKED_AS_IT_IS(event_elapsed)
   DL_CHECKED_OURS(operators)
   DL_CHECKED_OURS(last_error)
+  DL_CHECKED_OURS(device_set)
 #undef DL_CHECKED_AS_IT_IS
 #undef DL_CHECKED_OURS
   static_assert(
-      sizeof(dl_vendor_table_t) == offsetof(dl_vendor_table_t, last_error) + sizeof(void*),
+      sizeof(dl_vendor_table_t) == offsetof(dl_vendor_table_t, device_set) + sizeof(void*),
       "a slot was appended: it needs its line above");
 }
 

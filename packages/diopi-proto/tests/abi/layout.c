@@ -144,7 +144,8 @@ AT(dl_vendor_table_t, event_query, 208);
 AT(dl_vendor_table_t, event_elapsed, 216);
 AT(dl_vendor_table_t, operators, 224);
 AT(dl_vendor_table_t, last_error, 232);
-SIZE(dl_vendor_table_t, 240);
+AT(dl_vendor_table_t, device_set, 240);
+SIZE(dl_vendor_table_t, 248);
 
 /* An offset does not move when the arguments of a slot change: their types are frozen too. */
 
@@ -198,6 +199,7 @@ SLOT(dl_vendor_table_t, event_elapsed, dl_status_t* (*)(dl_vendor_t*, int32_t, v
 SLOT(dl_vendor_table_t, operators, dl_status_t* (*)(dl_vendor_t*, const dl_operator_t**,
      uint64_t*));
 SLOT(dl_vendor_table_t, last_error, const char* (*)(dl_vendor_t*));
+SLOT(dl_vendor_table_t, device_set, dl_status_t* (*)(dl_vendor_t*, int32_t));
 
 SLOT(dl_operator_t, function, dl_function_t);
 _Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
