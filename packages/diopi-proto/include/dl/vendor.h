@@ -34,7 +34,9 @@ DL_EXTERN_C_BEGIN
   (UINT64_C(1) << 2)                        /* operators accept any host address as device memory */
 #define DL_CAP_REFERENCE (UINT64_C(1) << 3) /* a CPU reference, not an accelerator */
 
-/* Extension types. */
+/* Extension types. Each is a struct of the header that is named after it, dl/kernel.h and so on, in
+ * the chain that begins at dl_vendor_table_t.extensions; dl/extension.h finds one. Types from 1000
+ * on are left to tests. */
 #define DL_EXT_COMMUNICATOR UINT64_C(1)
 #define DL_EXT_KERNEL UINT64_C(2)
 #define DL_EXT_GRAPH UINT64_C(3)
@@ -76,9 +78,9 @@ typedef struct dl_vendor dl_vendor_t;
 
 typedef struct dl_vendor_table {
   uint64_t struct_size;
-  dl_extension_t* extensions;
-  const char* name;    /* short and lower case: "cpu", "rocm" */
-  const char* version; /* of the library, for messages only */
+  dl_extension_t* extensions; /* what this vendor offers beyond the table; each type once */
+  const char* name;           /* short and lower case: "cpu", "rocm" */
+  const char* version;        /* of the library, for messages only */
   uint64_t capabilities;
 
   /* Frees the instance. No slot may be called after it; NULL is not allowed here. */

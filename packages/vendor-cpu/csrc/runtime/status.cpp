@@ -15,8 +15,8 @@ void release(dl_status_t* self) { std::free(self); }
 void keep(dl_status_t*) {}
 
 // Reported when there is no memory for a status of its own.
-dl_status_t no_memory_status = {sizeof(dl_status_t),  DL_OUT_OF_MEMORY, 0,
-                                "out of host memory", nullptr,          keep};
+dl_status_t no_memory_status = {
+    sizeof(dl_status_t), DL_OUT_OF_MEMORY, 0, "out of host memory", nullptr, keep, nullptr};
 
 }  // namespace
 

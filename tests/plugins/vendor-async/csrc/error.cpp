@@ -15,8 +15,9 @@ void release_owned(dl_status_t* self) { delete static_cast<OwnedStatus*>(self); 
 void release_nothing(dl_status_t*) {}
 
 dl_status_t* out_of_host_memory() noexcept {
-  static dl_status_t status = {sizeof(dl_status_t),      DL_OUT_OF_MEMORY, 0,
-                               "no host memory is left", nullptr,          release_nothing};
+  static dl_status_t status = {
+      sizeof(dl_status_t), DL_OUT_OF_MEMORY, 0, "no host memory is left", nullptr,
+      release_nothing,     nullptr};
   return &status;
 }
 
