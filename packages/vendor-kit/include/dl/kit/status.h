@@ -35,19 +35,25 @@ class Error : public std::runtime_error {
 inline dl_status_t* make_status(dl_code_t code, const char* message,
                                 const char* operation = nullptr) noexcept {
   struct Owned : dl_status_t {
+    Owned() : dl_status_t{} {}
     std::string text;
   };
-  static dl_status_t no_memory = {sizeof(dl_status_t),      DL_OUT_OF_MEMORY, 0,
-                                  "no host memory is left", nullptr,          [](dl_status_t*) {}};
+  static dl_status_t no_memory = [] {
+    dl_status_t status{};
+    status.struct_size = sizeof status;
+    status.code = DL_OUT_OF_MEMORY;
+    status.message = "no host memory is left";
+    status.release = [](dl_status_t*) {};
+    return status;
+  }();
   try {
     auto status = std::make_unique<Owned>();
     status->text = message;
-    static_cast<dl_status_t&>(*status) = {sizeof(dl_status_t),
-                                          code,
-                                          0,
-                                          status->text.c_str(),
-                                          operation,
-                                          [](dl_status_t* self) { delete static_cast<Owned*>(self); }};
+    status->struct_size = sizeof(dl_status_t);
+    status->code = code;
+    status->message = status->text.c_str();
+    status->operation = operation;
+    status->release = [](dl_status_t* self) { delete static_cast<Owned*>(self); };
     return status.release();
   } catch (...) {
     return &no_memory;

@@ -240,6 +240,25 @@ dl_vendor_table_t make_table() {
 
 }  // namespace detail
 
+// Slots of extensions, and other functions that a host calls by hand: runs `body(instance)` as a
+// slot's method runs.
+template <class V, class Body>
+dl_status_t* slot(dl_vendor_t* vendor, const Body& body) noexcept {
+  return guarded([&] {
+    V& instance = self<V>(vendor);
+    if constexpr (detail::Has_enter<V>::value) instance.enter();
+    body(instance);
+  });
+}
+// As slot, for one that names a device.
+template <class V, class Body>
+dl_status_t* device_slot(dl_vendor_t* vendor, int32_t device, const Body& body) noexcept {
+  return slot<V>(vendor, [&](V& instance) {
+    detail::enter_device(instance, device);
+    body(instance);
+  });
+}
+
 // The table of a vendor's class; one for all of its instances.
 template <class V>
 const dl_vendor_table_t* table_of() {
