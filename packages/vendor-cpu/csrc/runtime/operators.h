@@ -9,16 +9,8 @@
 
 namespace dl::cpu {
 
-// Made on first use: families add themselves while the library is loaded, in any order.
-inline std::vector<dl_operator_t>& all_operators() {
-  static std::vector<dl_operator_t> operators;
-  return operators;
-}
-
 struct Family {
-  Family(std::initializer_list<dl_operator_t> operators) {
-    all_operators().insert(all_operators().end(), operators);
-  }
+  Family(std::initializer_list<dl_operator_t> operators);
 };
 
 #if defined(DIOPIRT_EXTERN)
@@ -46,6 +38,8 @@ struct Family {
   }
 
 #endif
+
+const std::vector<dl_operator_t>& all_operators();
 
 }  // namespace dl::cpu
 
