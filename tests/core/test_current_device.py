@@ -56,7 +56,8 @@ for current in (0, 1, 0):
     torch.dl.set_device(current)
     with torch.dl.fallback("error"):
         for tensor in (x, y, x, y):
-            assert torch.equal((torch.relu(tensor + tensor) * tensor).cpu(), torch.full((3, 5), 2.0))
+            doubled = torch.relu(tensor + tensor) * tensor
+            assert torch.equal(doubled.cpu(), torch.full((3, 5), 2.0))
             assert (tensor @ tensor.t()).cpu()[0, 0] == 5
     assert torch.dl.current_device() == current
 """,
