@@ -173,6 +173,7 @@ def work(number):
     torch.dl.set_device(other)
     x = ones(f"dl:{mine}")
     side = torch.dl.Stream(device=mine)
+    side.wait_stream(torch.dl.default_stream(mine))
     start, end = torch.dl.Event(enable_timing=True), torch.dl.Event(enable_timing=True)
     for stream in (side, torch.dl.default_stream(mine)):
         with torch.dl.stream(stream):
