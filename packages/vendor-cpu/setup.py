@@ -15,6 +15,7 @@ from pathlib import Path
 from setuptools import setup
 
 from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_vendor_kit import include_dir as kit_dir
 
 FLAGS = {
     "v2": ["-march=x86-64-v2"],
@@ -32,7 +33,10 @@ COMMON = [
 ]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
-HEADERS = [str(path) for path in Path("csrc").rglob("*.h")]
+HEADERS = [
+    *(str(path) for path in Path("csrc").rglob("*.h")),
+    *(str(path) for path in Path(kit_dir()).rglob("*.h")),
+]
 
 
 def levels() -> list[str]:
@@ -60,7 +64,7 @@ def library(level: str) -> KernelLibrary:
     return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
-        include_dirs=["csrc"],
+        include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,

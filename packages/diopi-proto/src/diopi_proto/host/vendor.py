@@ -17,6 +17,7 @@ from .cabi import constants, ffi
 from .devices import DeviceProperties, read_properties
 from .guard import Guard
 from .instance import Instance
+from .kernels import Kernels
 from .legacy import LegacyInstance
 from .operators import OperatorNamespace, Operators
 from .sparse import csr_of_parts
@@ -199,6 +200,22 @@ class Vendor:
         :raises OperatorError: the operator returned an error.
         """
         return self.op[operator](*arguments, **named)
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
+        ``"communicator"``, ``"peer"``.
+        """
+        instance = self._instance
+        return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
+
+    @property
+    def kernels(self) -> Kernels:
+        """Compiling and launching kernels.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Kernels(self._instance)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.
