@@ -36,7 +36,7 @@ UNITS = (
     ("aten/wrappers/*.cpp", 4),
     ("aten/composed/elementwise_*.cpp", 2),
     ("aten/composed/*.cpp", 4),
-    ("aten/plans_*.cpp", 1),
+    ("aten/plans/*.cpp", 1),
     ("aten/fused/*.cpp", 1),
     ("aten/*.cpp", 3),
     ("runtime/*.cpp", 1),

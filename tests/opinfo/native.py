@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from .callers import read
 from .direct_cases import CASES as DIRECT
 from .gradients import gradient_cases
 from .operators import Judgement, full_name
@@ -31,19 +32,17 @@ REFUSED = re.compile(r"\[dl\] aten::(\S+) does not run natively")
 PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)
 """Values, indices and masks."""
 
-# What the modules native_<topic>.py of this folder say: which OpInfo operators call an overload
-# whose own name none has, going forward or backward; plain samples that dl-core leaves to the CPU
-# (a pattern of what describe() says, and why); overloads with cases of their own.
-FORWARD: dict[str, tuple[str, ...]] = {}
-BACKWARD: dict[str, tuple[str, ...]] = {}
+NATIVE_CALLS = Path(__file__).with_name("native_calls.txt")
+
+# What the modules native_<topic>.py of this folder say: plain samples that dl-core leaves to the
+# CPU (a pattern of what describe() says, and why); overloads with cases of their own. Which OpInfo
+# operators call the others is recorded: see record.py.
 DECLARED: dict[str, tuple[str, str]] = {}
 CASES: dict[str, Any] = dict(DIRECT)
 
 for _found in sorted(Path(__file__).parent.glob("native_*.py")):
     _topic = import_module(f"{__package__}.{_found.stem}")
     for _name, _table in (
-        ("FORWARD", FORWARD),
-        ("BACKWARD", BACKWARD),
         ("DECLARED", DECLARED),
         ("CASES", CASES),
     ):
@@ -79,10 +78,10 @@ def exercising(overload: str) -> list[tuple[Any, str]]:
     """What calls ``overload``, and in which mode; empty if nothing is known to."""
     if overload in CASES:
         return [(CASES[overload], "forward")]
-    mode = "backward" if overload in BACKWARD else "forward"
-    table = BACKWARD if mode == "backward" else FORWARD
-    names = table.get(overload, (overload.split(".")[0],))
-    return [(op, mode) for op in op_db if full_name(op) in names]
+    callers = read(NATIVE_CALLS).get(overload)
+    if callers is None:
+        return []
+    return [(op, callers.mode) for op in op_db if full_name(op) in callers.operators]
 
 
 def home_dtype(overload: str) -> torch.dtype:

@@ -6,24 +6,6 @@ import torch
 
 from .direct_cases import FLOATING, DirectCase
 
-FORWARD: dict[str, tuple[str, ...]] = {
-    "_cdist_forward": ("cdist",),
-    "_unique2": ("unique",),
-    "linalg_vector_norm": ("linalg.vector_norm",),
-    "max": ("max.reduction_no_dim",),
-    "max.dim": ("max.reduction_with_dim",),
-    "min": ("min.reduction_no_dim",),
-    "min.dim": ("min.reduction_with_dim",),
-    "sort.stable": ("sort", "msort", "argsort"),
-}
-BACKWARD: dict[str, tuple[str, ...]] = {"_cdist_backward": ("cdist",)}
-DECLARED: dict[str, tuple[str, str]] = {
-    "_cdist_backward": (
-        r"\(float32\[(2, 1, 1, 2\], float32\[1, 2, 2|1, 1, 2\], float32\[2, 1, 2, 2)\]",
-        "points broadcast over batches, whose gradients have to be added up",
-    ),
-}
-
 CASES = {
     "norm.ScalarOpt_dim": DirectCase(
         "norm",

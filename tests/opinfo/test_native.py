@@ -38,7 +38,9 @@ def test_a_vendor_claims_operators(vendor: str) -> None:
 def test_claimed_operator_runs_without_fallback(
     overload: str, known: dict[Key, str], native_counts: Callable[[bool], None]
 ) -> None:
-    assert exercising(overload), f"no OpInfo operator is known to call {overload}: see native.py"
+    assert exercising(overload), (
+        f"no OpInfo operator is known to call {overload}: run python -m opinfo.record"
+    )
     report = check_native(overload, home_dtype(overload), "dl")
     right = report.ran > 0 and not report.problems
     native_counts(right)

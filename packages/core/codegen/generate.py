@@ -13,7 +13,10 @@ from pathlib import Path
 
 import emit
 import torch
-from model import Entry, load_table
+from declarations import read_declarations
+from model import Entry, Table
+from problems import Mistake, TableError
+from rows import TABLE
 
 OUTPUT = Path(__file__).parents[1] / "csrc" / "aten"
 FINGERPRINTS = Path(__file__).parents[2] / "diopi-proto/include/diopi/fingerprints.gen.h"
@@ -49,20 +52,35 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
     return sorted(names - wrapped - registered_by_hand())
 
 
+def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]], dict[str, str]]:
+    """The entries of each family and the C++ of their wrappers.
+
+    :raises TableError: with all mistakes in the table.
+    """
+    declarations = table.declarations
+    errors: list[Mistake] = []
+    families = table.load(folder, errors)
+    shards = {}
+    for name, family in families.items():
+        try:
+            shards[name] = emit.shard(f"{name}.yaml", family, declarations)
+        except TableError as found:
+            errors += found.mistakes
+    if errors:
+        raise TableError(errors)
+    return families, shards
+
+
 def outputs() -> dict[Path, str]:
-    families = load_table()
+    families, shards = wrappers(Table(read_declarations()))
     entries = [entry for family in families.values() for entry in family]
-    files = {
+    return {
         OUTPUT / "operators.gen.h": emit.operators(contract_operators()),
         OUTPUT / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
             explicit_fallback_names(entries)
         ),
+        **{OUTPUT / "wrappers" / f"{name}.gen.cpp": text for name, text in shards.items()},
     }
-    for name, family in families.items():
-        header = f"aten/plans_{name}.h"
-        own = (OUTPUT.parent / header).exists()
-        files[OUTPUT / "wrappers" / f"{name}.gen.cpp"] = emit.shard(family, header if own else None)
-    return files
 
 
 def main() -> int:
@@ -71,7 +89,11 @@ def main() -> int:
         "--check", action="store_true", help="write nothing; fail when a file would change"
     )
     check = parser.parse_args().check
-    files = outputs()
+    try:
+        files = outputs()
+    except TableError as errors:
+        print(errors, file=sys.stderr)
+        return 1
     stale = [p for p, text in files.items() if not p.exists() or p.read_text("utf-8") != text]
     unknown = sorted(set((OUTPUT / "wrappers").glob("*.gen.cpp")) - set(files))
     if check:

@@ -1,63 +1,18 @@
-"""The table of wrappers, joined with torch's own operator schemas."""
+"""The rows of the table, joined with torch's own operator schemas and the contract's."""
 
 from __future__ import annotations
 
-import functools
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torchgen
-import yaml
+from contract import allocates, is_output, matched, operator
+from declarations import Declarations
+from problems import EntryError, Mistake, at_key, unknown
+from rows import ELEMENTWISE, FALLBACK, Row, Use, read_rows
 from torchgen.api.types import DispatcherSignature
 from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction, SchemaKind
-
-TABLE = Path(__file__).with_name("table")
-SCHEMA = Path(__file__).parents[2] / "diopi-proto" / "schema"
-ELEMENTWISE = {
-    "unary": "unary(given, {a}, Promotion::same)",
-    "unary_like": "unary_like(given, {a})",
-    "unary_float": "unary(given, {a}, Promotion::floating)",
-    "binary": "binary(given, {a}, {b}, Promotion::same)",
-    "binary_float": "binary(given, {a}, {b}, Promotion::floating)",
-    "binary_rounded": "binary(given, {a}, {b}, rounding_mode ? Promotion::same : "
-    "Promotion::floating)",
-    "comparison": "binary(given, {a}, {b}, Promotion::comparison)",
-    "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same, NumberAs::parameter)",
-    "comparison_scalar": "with_scalar(given, {a}, {b}, Promotion::comparison)",
-    "ternary": "ternary(given, {a}, {b}, {c})",
-    "select": "select(given, {a}, {b}, {c})",
-}
-
-
-@dataclass(frozen=True)
-class Call:
-    """One contract call of an entry: ``diopiAdd`` and its argument expressions after ``ctx``."""
-
-    function: str
-    arguments: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Call:
-        match = re.fullmatch(r"((?:diopi|dlop)\w+)\((.*)\)", text)
-        if match is None:
-            raise ValueError(f"{text!r} is not a contract call like diopiAdd(out, self, other)")
-        return cls(match[1], tuple(split_arguments(match[2])))
-
-
-def split_arguments(text: str) -> list[str]:
-    """Split at the commas outside parentheses."""
-    parts, depth, current = [], 0, ""
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += character
-    return [*parts, current.strip()] if current.strip() else parts
 
 
 @dataclass(frozen=True)
@@ -89,29 +44,53 @@ class Form:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the table."""
+    """One row, with the overloads that it serves."""
 
-    op: str
-    rule: str
-    call: Call
-    scalar: Call | None
-    plan: str | None
-    only: str | None
-    when: str | None
-    otherwise: str | None
-    composed: str | None
-    operands: tuple[str, ...]
+    row: Row
     forms: tuple[Form, ...]
+    operands: tuple[str, ...]
+    """Of an elementwise operator: the arguments that take part, in the order of the call."""
+    values: str | None
+    """The struct of what the plan works out for the call."""
     may_coincide: frozenset[str]
     """Arguments that the contract allows to be the output itself."""
+
+    @property
+    def op(self) -> str:
+        return self.row.op
+
+    @property
+    def rule(self) -> str:
+        return self.row.rule
 
     @property
     def functional(self) -> Form:
         return self.forms[0]
 
     @property
+    def calls(self) -> tuple[Use, ...]:
+        """The calls in the order in which the vendor is asked for them."""
+        return (self.row.call, *self.row.alternatives)
+
+    @property
     def contract_functions(self) -> list[str]:
-        return [self.call.function] + ([self.scalar.function] if self.scalar else [])
+        scalar = (self.row.scalar,) if self.row.scalar else ()
+        return [call.name for call in (self.row.call, *scalar, *self.row.alternatives)]
+
+    @property
+    def allocates(self) -> bool:
+        """Whether the vendor asks for the output's memory, whose size it finds out."""
+        return allocates(self.row.call)
+
+    @property
+    def writes_given(self) -> bool:
+        """Whether the native function takes the outputs of an out= or in-place form."""
+        return self.rule != "in_place" and not self.allocates
+
+    @property
+    def output_names(self) -> list[str]:
+        count = len(self.functional.function.func.returns)
+        return ["out"] if count == 1 else [f"out{i}" for i in range(count)]
 
     def argument_types(self) -> dict[str, str]:
         return {a.name: str(a.type) for a in self.functional.function.func.arguments.flat_all}
@@ -126,78 +105,98 @@ def native_functions() -> list[NativeFunction]:
     )
 
 
-def load_table() -> dict[str, list[Entry]]:
-    """The entries of each family, by the name of its file."""
-    functions = native_functions()
-    by_name = {str(f.func.name): f for f in functions}
-    groups: dict[object, list[NativeFunction]] = {}
-    for function in functions:
-        groups.setdefault(function.func.signature(), []).append(function)
-    return {
-        path.stem: [_entry(row, by_name, groups) for row in yaml.safe_load(path.read_text("utf-8"))]
-        for path in sorted(TABLE.glob("*.yaml"))
-    }
-
-
-@functools.cache
-def _contract() -> dict[str, list[dict[str, Any]]]:
-    """The parameters of the contract's operators, after ctx."""
-    found = {}
-    for path in SCHEMA.glob("*.yaml"):
-        for operator in yaml.safe_load(path.read_text("utf-8")).get("operators", ()):
-            found[operator["name"]] = operator["params"]
-    return found
-
-
-def _may_coincide(call: Call) -> frozenset[str]:
+def may_coincide(call: Use) -> frozenset[str]:
     """What is passed for the parameters that the first output may alias."""
-    parameters = _contract()[call.function]
-    passed: list[str] = []
-    for argument in call.arguments:
-        # A list is passed as its elements and their number.
-        passed += [argument] * (2 if argument.startswith("list(") else 1)
-    by_name = {p["name"]: a for p, a in zip(parameters, passed, strict=True)}
-    outputs = [p for p in parameters if p.get("direction") == "out"]
-    return frozenset(by_name[name] for p in outputs[:1] for name in p.get("may_alias", ()))
-
-
-def _entry(
-    row: dict[str, str],
-    by_name: dict[str, NativeFunction],
-    groups: dict[object, list[NativeFunction]],
-) -> Entry:
-    base = by_name[row["op"]]
-    call = Call.parse(row["call"])
-    functions = [base]
-    if row["rule"] != "inplace" and "required" not in call.arguments:
-        others = [f for f in groups[base.func.signature()] if f is not base]
-        wanted = (
-            (SchemaKind.out, SchemaKind.inplace)
-            if row["rule"] in ELEMENTWISE
-            else (SchemaKind.out,)
-        )
-        functions += [f for kind in wanted for f in others if f.func.kind() is kind]
-    tensors = [a.name for a in base.func.arguments.flat_all if str(a.type) == "Tensor"]
-    if row["rule"] in ("binary_scalar", "comparison_scalar"):
-        tensors = [
-            "self",
-            row.get("second")
-            or next(a.name for a in base.func.arguments.flat_all if str(a.type) == "Scalar"),
-        ]
-    operands = (row["first"], row["second"]) if "first" in row else tuple(tensors)
-    return Entry(
-        op=row["op"],
-        rule=row["rule"],
-        call=call,
-        scalar=Call.parse(row["scalar"]) if "scalar" in row else None,
-        plan=row.get("plan"),
-        only=row.get("only"),
-        when=row.get("when"),
-        otherwise=row.get("otherwise"),
-        composed=row.get("composed"),
-        operands=operands,
-        may_coincide=_may_coincide(call),
-        forms=tuple(
-            Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions
-        ),
+    parameters = operator(call.name).params
+    passed = {p.name: value for p, value in matched(call)}
+    outputs = [p for p in parameters if p.direction == "out"]
+    return frozenset(
+        value for p in outputs[:1] for name in p.may_alias if isinstance(value := passed[name], str)
     )
+
+
+class Table:
+    """Makes entries of rows."""
+
+    def __init__(self, declarations: Declarations) -> None:
+        self.declarations = declarations
+        functions = native_functions()
+        self.by_name = {str(f.func.name): f for f in functions}
+        self.groups: dict[object, list[NativeFunction]] = {}
+        for function in functions:
+            self.groups.setdefault(function.func.signature(), []).append(function)
+
+    def load(self, folder: Path, errors: list[Mistake]) -> dict[str, list[Entry]]:
+        """The entries of each family; what is wrong is added to ``errors``."""
+        families: dict[str, list[Entry]] = {}
+        seen: dict[str, str] = {}
+        for path, row in read_rows(folder, errors):
+            try:
+                if row.op in seen:
+                    raise EntryError(f"{seen[row.op]} has an entry for it already", "op")
+                seen[row.op] = path.name
+                entry = self._entry(row)
+                family = operator(row.call.name).family
+                if family != path.stem:
+                    raise EntryError(
+                        f"{row.call.name} is of the family {family!r}: move the entry to "
+                        f"{family}.yaml",
+                        "call",
+                    )
+                families.setdefault(path.stem, []).append(entry)
+            except EntryError as mistake:
+                errors.append(Mistake(path.name, row.op, mistake.key, str(mistake)))
+        return families
+
+    def _entry(self, row: Row) -> Entry:
+        if row.op not in self.by_name:
+            with at_key("op"):
+                raise unknown(row.op, "overload of ATen", self.by_name)
+        base = self.by_name[row.op]
+        coinciding: list[frozenset[str]] = []
+        for key, calls in (("call", (row.call,)), ("alternatives", row.alternatives)):
+            with at_key(key):
+                coinciding += [may_coincide(call) for call in calls]
+        functions = [base]
+        if row.rule != "in_place" and not allocates(row.call):
+            others = [f for f in self.groups[base.func.signature()] if f is not base]
+            wanted = (
+                (SchemaKind.out, SchemaKind.inplace)
+                if row.rule in ELEMENTWISE
+                else (SchemaKind.out,)
+            )
+            functions += [f for kind in wanted for f in others if f.func.kind() is kind]
+        values = None
+        if row.plan is not None:
+            with at_key("plan"):
+                if row.plan.name not in self.declarations.plans:
+                    raise unknown(row.plan.name, "plan function", self.declarations.plans)
+            values = self.declarations.plans[row.plan.name].values
+        if isinstance(row.otherwise, str) and row.otherwise != FALLBACK:
+            forms = self.declarations.forms
+            with at_key("otherwise"):
+                if row.otherwise not in forms:
+                    raise unknown(row.otherwise, "composed form", [FALLBACK, *forms])
+        return Entry(
+            row=row,
+            forms=tuple(
+                Form(f, DispatcherSignature.from_schema(f.func, symint=False)) for f in functions
+            ),
+            operands=_operands(row, base) if row.rule in ELEMENTWISE else (),
+            values=values,
+            may_coincide=frozenset.intersection(*coinciding),
+        )
+
+
+def _operands(row: Row, base: NativeFunction) -> tuple[str, ...]:
+    types = {a.name: str(a.type) for a in base.func.arguments.flat_all}
+    named = [value for value in row.call.values if isinstance(value, str) and not is_output(value)]
+    tensors = [name for name in named if types.get(name) == "Tensor"]
+    if row.rule in ("binary_scalar", "comparison_scalar"):
+        numbers = [name for name in named if types.get(name) == "Scalar"]
+        tensors = [*tensors[:1], *numbers[:1]]
+    wanted = {"unary": 1, "ternary": 3, "select": 3}.get(row.rule.split("_")[0], 2)
+    if len(tensors) != wanted:
+        found = ", ".join(tensors) or "none"
+        raise EntryError(f"the rule {row.rule!r} has {wanted} operands, not {found}", "call")
+    return tuple(tensors)

@@ -1,5 +1,5 @@
 // Which algorithm torch's scaled_dot_product_attention takes on a dl device. Sizes may be symbolic:
-// a program that is being made asks too.
+// tracing asks too.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
@@ -10,7 +10,7 @@
 #include "aten/attention.h"
 #include "aten/call.h"
 #include "aten/composed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 
 namespace dl::core {
 namespace {
@@ -32,8 +32,11 @@ bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTen
 
 }  // namespace
 
-bool attention_covered(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                       const OptionalTensor& mask, double dropout) {
+namespace {
+
+// Four dimensions, no dropout, heads of keys that divide those of queries, a mask that expands.
+bool own_covers(const AttentionCall& call) {
+  const auto& [query, key, value, mask, dropout, is_causal] = call;
   if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
   if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4) return false;
   if (query.sym_numel() == 0 || key.sym_numel() == 0 || value.sym_numel() == 0) return false;
@@ -45,13 +48,34 @@ bool attention_covered(const at::Tensor& query, const at::Tensor& key, const at:
          mask_fits(query, key, mask);
 }
 
+// No mask, one size of heads, statistics in float32; a causal one is aligned at the last key
+// instead of the first, which is the same for as many keys as queries.
+bool flash_covers(const AttentionCall& call) {
+  const auto& [query, key, value, mask, dropout, is_causal] = call;
+  return own_covers(call) && !(mask && mask->defined()) && query.scalar_type() != at::kDouble &&
+         value.sym_size(3) == query.sym_size(3) &&
+         (!is_causal || key.sym_size(2) == query.sym_size(2));
+}
+
+}  // namespace
+
+AttentionOperator attention_operator(const AttentionCall& call, bool has_own, bool has_flash) {
+  if (has_own && own_covers(call)) return AttentionOperator::own;
+  if (has_flash && flash_covers(call)) return AttentionOperator::flash;
+  return AttentionOperator::none;
+}
+
 namespace {
 
-bool bound(const at::Tensor& query) {
-  if (query.device().type() != kDeviceType) return false;
-  const Device& device = device_unchecked(query.get_device());
-  return DL_CONTRACT_FUNCTION(device, dlopAttention) != nullptr &&
-         DL_CONTRACT_FUNCTION(device, dlopAttentionBackward) != nullptr;
+// Whether the vendor has an operator for the call and one for its gradient.
+bool is_native(const AttentionCall& call) {
+  if (call.query.device().type() != kDeviceType) return false;
+  const Device& device = device_unchecked(call.query.get_device());
+  const bool own = DL_CONTRACT_FUNCTION(device, dlopAttention) != nullptr &&
+                   DL_CONTRACT_FUNCTION(device, dlopAttentionBackward) != nullptr;
+  const bool flash = DL_CONTRACT_FUNCTION(device, diopiFlashAttention) != nullptr &&
+                     DL_CONTRACT_FUNCTION(device, diopiFlashAttentionBackward) != nullptr;
+  return attention_operator(call, own, flash) != AttentionOperator::none;
 }
 
 // The vendor's operator, or the composite one where none covers the call or the user switched it
@@ -60,8 +84,8 @@ int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::T
                      const OptionalTensor& mask, double dropout, bool is_causal,
                      std::optional<double>, bool enable_gqa) {
   const bool both = is_causal && mask && mask->defined();
-  const bool fused = bound(query) && !both && at::globalContext().userEnabledOverrideableSDP() &&
-                     attention_covered(query, key, value, mask, dropout) &&
+  const bool fused = !both && at::globalContext().userEnabledOverrideableSDP() &&
+                     is_native({query, key, value, mask, dropout, is_causal}) &&
                      (enable_gqa || query.sym_size(1) == key.sym_size(1));
   TORCH_CHECK(fused || at::globalContext().userEnabledMathSDP(),
               "No viable backend for scaled_dot_product_attention was found. This is likely due to "

@@ -1,4 +1,4 @@
-// Operators that are built from others instead of served by one of the contract.
+// Composed operators: built from other ATen operators instead of served by one of the contract.
 #pragma once
 
 #include <ATen/core/Tensor.h>

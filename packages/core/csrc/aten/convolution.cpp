@@ -4,7 +4,7 @@
 #include <ATen/TracerMode.h>
 #include <ATen/ops/convolution_compositeexplicitautograd_dispatch.h>
 
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -108,7 +108,7 @@ Function contract_function(const Device& owner, const Geometry& geometry, Op two
   return reinterpret_cast<Function>(owner.function(geometry.dims == 2 ? two : three));
 }
 
-bool forward_native(DirectPlan& plan, GivenOutputs given, const Tensor& input, const Tensor& weight,
+bool forward_native(OutputPlan& plan, GivenOutputs given, const Tensor& input, const Tensor& weight,
                     const OptionalTensor& bias, at::IntArrayRef stride, at::IntArrayRef padding,
                     at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
                     int64_t groups) {
@@ -147,7 +147,7 @@ bool forward_native(DirectPlan& plan, GivenOutputs given, const Tensor& input, c
                   to_size(geometry.dilation), groups);
 }
 
-bool backward_native(DirectPlan& plan, GivenOutputs given, const Tensor& grad_output,
+bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_output,
                      const Tensor& input, const Tensor& weight, at::OptionalIntArrayRef bias_sizes,
                      at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                      bool transposed, at::IntArrayRef output_padding, int64_t groups,
@@ -213,7 +213,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
     return at::compositeexplicitautograd::convolution(input, weight, bias, stride, padding,
                                                       dilation, transposed, output_padding, groups);
   }
-  DirectPlan plan;
+  OutputPlan plan;
   if (C10_LIKELY(forward_native(plan, {}, input, weight, bias, stride, padding, dilation,
                                 transposed, output_padding, groups)))
     return plan.take(0);
@@ -230,7 +230,7 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
     return at::compositeexplicitautograd::convolution_outf(
         input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
   }
-  DirectPlan plan;
+  OutputPlan plan;
   if (C10_LIKELY(forward_native(plan, {&out}, input, weight, bias, stride, padding, dilation,
                                 transposed, output_padding, groups)))
     return out;
@@ -253,7 +253,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
     at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
     std::array<bool, 3> mask) {
-  DirectPlan plan;
+  OutputPlan plan;
   if (C10_LIKELY(backward_native(plan, {}, grad_output, input, weight, bias_sizes, stride, padding,
                                  dilation, transposed, output_padding, groups, mask)))
     return {plan.take(0), plan.take(1), plan.take(2)};
@@ -268,7 +268,7 @@ std::tuple<Tensor&, Tensor&, Tensor&> convolution_backward_out(
     at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
     at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
     std::array<bool, 3> mask, Tensor& out0, Tensor& out1, Tensor& out2) {
-  DirectPlan plan;
+  OutputPlan plan;
   if (C10_LIKELY(backward_native(plan, {&out0, &out1, &out2}, grad_output, input, weight,
                                  bias_sizes, stride, padding, dilation, transposed, output_padding,
                                  groups, mask)))

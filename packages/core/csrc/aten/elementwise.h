@@ -181,11 +181,4 @@ int device_of(const at::Tensor& tensor, const More&... more) {
   return index >= 0 ? index : ::dl::core::device_of(more...);
 }
 
-// True when `alpha` may scale operands of `type`; torch's own message is given by the fallback
-// otherwise.
-inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
-  if (C10_LIKELY(c10::isFloatingType(type))) return !alpha.isComplex() && !alpha.isBoolean();
-  return c10::isIntegralType(type, false) && alpha.isIntegral(false);
-}
-
 }  // namespace dl::core

@@ -1,5 +1,5 @@
-// Tensors that are not dense: what none of dl's kernels takes is refused in words that name the
-// way out, instead of by the dispatcher's list of all backends.
+// Sparse, quantised and nested tensors, which no kernel of dl takes, get an error that names the
+// way out instead of the dispatcher's list of all backends.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 

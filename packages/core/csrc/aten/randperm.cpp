@@ -39,7 +39,7 @@ bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) 
   if (index < 0 || randperm_site.disabled.load(std::memory_order_relaxed)) return false;
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), diopiRandperm);
   if (function == nullptr || n < 0 || !holds_indices(out.scalar_type(), n)) return false;
-  DirectPlan plan;
+  OutputPlan plan;
   plan.start(out);
   plan.output({n}, out.scalar_type());
   if (!plan.make_outputs({&out})) return false;

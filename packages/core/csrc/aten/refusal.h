@@ -1,6 +1,6 @@
-// What a vendor refuses, in torch's words: its CPU kernel is called with copies of the arguments,
-// and what that raises is raised, with the vendor's own words beside it. The operator that the
-// caller has called has the last word, not those it is built from.
+// Vendor errors in torch's words: torch's CPU kernel is called with copies of the arguments, and
+// what it raises is raised, with the vendor's own message beside it. The operator that the caller
+// has called has the last word, not those it is built from.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>

@@ -1,4 +1,4 @@
-// A call of torch's CPU kernel for what it says of the arguments, not for its results.
+// A dry run of torch's CPU kernel: for the error that it raises, not for its results.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -1,4 +1,4 @@
-// One function of ATen/native/Resize.h, which includes every operator of ATen.
+// resize_output of ATen/native/Resize.h, declared here because that header includes every operator.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,4 @@
-// Views: pure geometry, so torch's own kernels serve; they only need to be registered for the
-// device.
+// Views: torch's own kernels serve, since only sizes and strides change; they are registered here.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "aten/call.h"
+#include "aten/conditions.h"
 #include "aten/elementwise.h"
 #include "aten/fallback_typed.h"
 #include "aten/generator_handle.h"
 #include "aten/kernel.h"
-#include "aten/plan_checks.h"
-#include "aten/plans.h"
+#include "aten/output_plan.h"
+#include "aten/stored_number.h"
 
 namespace dl::core {
 
@@ -44,24 +45,6 @@ class HandleList {
   c10::SmallVector<diopiConstTensorHandle_t, 8> pointers_;
 };
 
-inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
-  if (c10::isIntegralType(type, false) ? !bound.isIntegral(true) : bound.isComplex()) return false;
-  return plans::holds(type, bound);
-}
-inline bool bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
-                       const std::optional<at::Scalar>& max) {
-  return (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
-}
-
-// Integers have no negative powers, and none that are not whole.
-inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {
-  if (c10::isFloatingType(type)) return !exponent.isComplex();
-  return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0;
-}
-
-inline bool is_round_mode(const std::optional<c10::string_view>& mode) {
-  return !mode || *mode == "trunc" || *mode == "floor";
-}
 inline diopiRoundMode_t round_mode(const std::optional<c10::string_view>& mode) {
   return !mode ? RoundModeNone : *mode == "trunc" ? RoundModeTrunc : RoundModeFloor;
 }

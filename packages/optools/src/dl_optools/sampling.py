@@ -108,7 +108,7 @@ class SampledTool(Tool):
         self._leave()
         self.running = False
         self.closed()
-        self.say_what_was_not_met()
+        self.warn_unmatched_patterns()
         self.raise_losses()
 
     def closed(self) -> None:

@@ -150,7 +150,7 @@ class Tool:
         levels.remove(self, self.level)
         self.running = False
         self.closed()
-        self.say_what_was_not_met()
+        self.warn_unmatched_patterns()
         self.raise_losses()
 
     def raise_losses(self) -> None:
@@ -172,7 +172,7 @@ class Tool:
         except OSError as error:
             self.losses.append(f"{path}: {error.strerror or error}")
 
-    def say_what_was_not_met(self) -> None:
+    def warn_unmatched_patterns(self) -> None:
         """Warn of names and patterns in the list that no operator had: they may be misspelled."""
         if self.says_unmet and self.selection.asked:
             for line in unmet_texts(type(self).__name__, self.selection.unmet()):

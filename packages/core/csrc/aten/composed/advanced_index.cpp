@@ -1,4 +1,4 @@
-// Indexing with several tensors: x[i, :, j], reading and writing.
+// Advanced indexing, index and index_put: x[i, :, j] with tensors i and j.
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
@@ -6,7 +6,8 @@
 
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
+#include "aten/plans/fill.h"
 #include "aten/strides.h"
 #include "aten/wrapper.h"
 
@@ -104,9 +105,9 @@ bool put_natively(at::Tensor& self, const IndexList& indices, const at::Tensor& 
   if (function == nullptr || values.scalar_type() != self.scalar_type()) return false;
   const bool number = values.is_cpu() && values.dim() == 0;
   if ((!number && values.device() != self.device()) || self.is_alias_of(values)) return false;
-  DirectPlan plan;
+  OutputPlan plan;
   std::vector<at::Tensor> given;
-  if (!plans::written(plan, self) || !prepare(self, indices, given)) return false;
+  if (!plans::in_place(plan, self) || !prepare(self, indices, given)) return false;
   for (const at::Tensor& index : given) {
     if (index.defined() && self.is_alias_of(index)) return false;
   }

@@ -12,7 +12,7 @@
 #include "aten/attention.h"
 #include "aten/composed.h"
 #include "aten/empty.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -24,10 +24,10 @@ using Triple = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 Site forward_site{"_scaled_dot_product_flash_attention_for_cpu",
                   {"_scaled_dot_product_flash_attention_for_cpu"},
-                  {Op::dlopAttention}};
+                  {Op::dlopAttention, Op::diopiFlashAttention}};
 Site backward_site{"_scaled_dot_product_flash_attention_for_cpu_backward",
                    {"_scaled_dot_product_flash_attention_for_cpu_backward"},
-                   {Op::dlopAttentionBackward}};
+                   {Op::dlopAttentionBackward, Op::diopiFlashAttentionBackward}};
 
 double scale_of(const at::Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
@@ -46,18 +46,33 @@ at::Tensor empty_laid_out_as(const at::Tensor& like) {
   return empty_laid_out_as(like, like.sizes());
 }
 
-bool attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-            const OptionalTensor& mask, double dropout, bool is_causal, double scale,
-            at::Tensor& out, at::Tensor& lse) {
+// [N, H, S, D] as DIOPI has it, [N, S, H, D]; nothing is copied.
+at::Tensor sequence_first(const at::Tensor& heads_first) { return heads_first.transpose(1, 2); }
+
+// No limit to how far queries see.
+constexpr int32_t kNoWindow = -1;
+
+bool attend(const AttentionCall& arguments, double scale, at::Tensor& out, at::Tensor& lse) {
+  const auto& [query, key, value, mask, dropout, is_causal] = arguments;
   const int index = ::dl::core::device_of(query);
   if (index < 0 || forward_site.disabled.load(std::memory_order_relaxed)) return false;
-  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttention);
-  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
+  const Device& device = device_unchecked(index);
+  const auto own = DL_CONTRACT_FUNCTION(device, dlopAttention);
+  const auto flash = DL_CONTRACT_FUNCTION(device, diopiFlashAttention);
+  const auto chosen = attention_operator(arguments, own != nullptr, flash != nullptr);
+  if (chosen == AttentionOperator::none) return false;
   out = empty_laid_out_as(query, {query.size(0), query.size(1), query.size(2), value.size(3)});
   lse = empty_on(index, {query.size(0), query.size(1), query.size(2)},
                  at::toOpMathType(query.scalar_type()));
   NativeCall call(forward_site, index);
-  return call.run("dlopAttention", function, OutputHandle(out).get(), OutputHandle(lse).get(),
+  if (chosen == AttentionOperator::flash) {
+    return call.run("diopiFlashAttention", flash, OutputHandle(sequence_first(out)).get(),
+                    OutputHandle(lse).get(), nullptr, TensorHandle(sequence_first(query)).get(),
+                    TensorHandle(sequence_first(key)).get(),
+                    TensorHandle(sequence_first(value)).get(), nullptr, 0.0F,
+                    static_cast<float>(scale), is_causal, kNoWindow, kNoWindow);
+  }
+  return call.run("dlopAttention", own, OutputHandle(out).get(), OutputHandle(lse).get(),
                   TensorHandle(query).get(), TensorHandle(key).get(), TensorHandle(value).get(),
                   OptionalHandle(mask).get(), scale, is_causal);
 }
@@ -66,7 +81,7 @@ Pair flash_attention(const at::Tensor& query, const at::Tensor& key, const at::T
                      double dropout, bool is_causal, const OptionalTensor& mask,
                      std::optional<double> scale) {
   at::Tensor out, lse;
-  if (attend(query, key, value, mask, dropout, is_causal, scale_of(query, scale), out, lse))
+  if (attend({query, key, value, mask, dropout, is_causal}, scale_of(query, scale), out, lse))
     return {std::move(out), std::move(lse)};
   static const auto op = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu", "");
   return TypedFallback<Pair(const at::Tensor&, const at::Tensor&, const at::Tensor&, double, bool,
@@ -76,21 +91,33 @@ Pair flash_attention(const at::Tensor& query, const at::Tensor& key, const at::T
                                                                                  scale);
 }
 
-bool attend_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
-                     const at::Tensor& value, const at::Tensor& out, const at::Tensor& lse,
-                     const OptionalTensor& mask, double dropout, bool is_causal, double scale,
-                     Triple& grads) {
+bool attend_backward(const at::Tensor& grad_out, const AttentionCall& arguments,
+                     const at::Tensor& out, const at::Tensor& lse, double scale, Triple& grads) {
+  const auto& [query, key, value, mask, dropout, is_causal] = arguments;
   const int index = ::dl::core::device_of(query);
   if (index < 0 || backward_site.disabled.load(std::memory_order_relaxed)) return false;
-  const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), dlopAttentionBackward);
-  if (function == nullptr || !attention_covered(query, key, value, mask, dropout)) return false;
+  const Device& device = device_unchecked(index);
+  const auto own = DL_CONTRACT_FUNCTION(device, dlopAttentionBackward);
+  const auto flash = DL_CONTRACT_FUNCTION(device, diopiFlashAttentionBackward);
+  const auto chosen = attention_operator(arguments, own != nullptr, flash != nullptr);
+  if (chosen == AttentionOperator::none) return false;
   if (!plans::alike(query, grad_out, out) || !plans::on_same_device(query, lse)) return false;
   auto& [grad_query, grad_key, grad_value] = grads;
   grad_query = empty_laid_out_as(query);
   grad_key = empty_laid_out_as(key);
   grad_value = empty_laid_out_as(value);
   NativeCall call(backward_site, index);
-  return call.run("dlopAttentionBackward", function, OutputHandle(grad_query).get(),
+  if (chosen == AttentionOperator::flash) {
+    return call.run(
+        "diopiFlashAttentionBackward", flash, OutputHandle(sequence_first(grad_query)).get(),
+        OutputHandle(sequence_first(grad_key)).get(),
+        OutputHandle(sequence_first(grad_value)).get(),
+        TensorHandle(sequence_first(grad_out)).get(), nullptr,
+        TensorHandle(sequence_first(query)).get(), TensorHandle(sequence_first(key)).get(),
+        TensorHandle(sequence_first(value)).get(), nullptr, TensorHandle(sequence_first(out)).get(),
+        TensorHandle(lse).get(), 0.0F, static_cast<float>(scale), is_causal, kNoWindow, kNoWindow);
+  }
+  return call.run("dlopAttentionBackward", own, OutputHandle(grad_query).get(),
                   OutputHandle(grad_key).get(), OutputHandle(grad_value).get(),
                   TensorHandle(grad_out).get(), TensorHandle(query).get(), TensorHandle(key).get(),
                   TensorHandle(value).get(), TensorHandle(out).get(), TensorHandle(lse).get(),
@@ -103,7 +130,7 @@ Triple flash_attention_backward(const at::Tensor& grad_out, const at::Tensor& qu
                                 bool is_causal, const OptionalTensor& mask,
                                 std::optional<double> scale) {
   Triple grads;
-  if (attend_backward(grad_out, query, key, value, out, lse, mask, dropout, is_causal,
+  if (attend_backward(grad_out, {query, key, value, mask, dropout, is_causal}, out, lse,
                       scale_of(query, scale), grads))
     return grads;
   static const auto op =

@@ -1,4 +1,4 @@
-// What operators share that are built from others.
+// Helpers shared by composed operators.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,4 +1,4 @@
-// Sequences of numbers, and the identity matrix.
+// arange, range, linspace, logspace and eye.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full_like.h>

@@ -1,5 +1,5 @@
-// Fills from distributions that the contract does not have, made from its uniform and normal
-// numbers by inversion. What they do not cover goes to the fallback, where torch words the errors.
+// Exponential, Cauchy, geometric and log-normal sampling by inversion of the contract's uniform and
+// normal numbers. What they do not cover goes to the fallback, where torch words the errors.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/empty_like.h>

@@ -1,4 +1,4 @@
-// Functions of two numbers that the contract lacks.
+// Elementwise binary functions that the contract lacks: hypot, fmod, copysign and their kin.
 #include <ATen/ops/div.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/remainder.h>

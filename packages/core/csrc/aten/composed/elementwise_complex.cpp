@@ -1,4 +1,4 @@
-// Complex numbers put together from their parts, by way of the view that shows them as pairs.
+// complex and polar, written through the view of complex numbers as pairs.
 #include <ATen/ops/view_as_real.h>
 
 #include "aten/composed/elementwise_forms.h"

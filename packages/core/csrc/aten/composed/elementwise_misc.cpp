@@ -1,4 +1,4 @@
-// Filling, clamping, membership and other elementwise operators that are others in a row.
+// Filling, clamping, isin and other elementwise operators that chain existing ones.
 #include <ATen/ops/add.h>
 #include <ATen/ops/zeros.h>
 
@@ -35,8 +35,8 @@ Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   }
   return invert ? found.eq(0) : found;
 }
-// As torch, which converts no truth values here.
-Tensor& write_truth(Tensor& out, const Tensor& result) {
+// As torch, which converts no bools here.
+Tensor& write_bools(Tensor& out, const Tensor& result) {
   TORCH_CHECK(out.scalar_type() == at::kBool, "Expected out tensor to have dtype bool, but got ",
               out.scalar_type(), " instead");
   return write_to(out, result);
@@ -53,7 +53,7 @@ Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert) {
 }
 Tensor& isin_out(const Tensor& elements, const Tensor& tests, bool unique, bool invert,
                  Tensor& out) {
-  return write_truth(out, isin(elements, tests, unique, invert));
+  return write_bools(out, isin(elements, tests, unique, invert));
 }
 Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert) {
   check_isin(elements);
@@ -61,7 +61,7 @@ Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert
 }
 Tensor& isin_number_out(const Tensor& elements, const Scalar& test, bool unique, bool invert,
                         Tensor& out) {
-  return write_truth(out, isin_number(elements, test, unique, invert));
+  return write_bools(out, isin_number(elements, test, unique, invert));
 }
 Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert) {
   check_isin(tests);
@@ -71,7 +71,7 @@ Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert
 }
 Tensor& number_isin_out(const Scalar& element, const Tensor& tests, bool unique, bool invert,
                         Tensor& out) {
-  return write_truth(out, number_isin(element, tests, unique, invert));
+  return write_bools(out, number_isin(element, tests, unique, invert));
 }
 
 Site equal_site{"equal", {"equal"}, {Op::diopiEqual}};

@@ -1,4 +1,4 @@
-// Functions of one number that the contract lacks.
+// Elementwise unary functions that the contract lacks: exp2, frac, round, trunc and their kin.
 #include <ATen/ops/imag.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/real.h>
@@ -146,19 +146,19 @@ using Frac = Unary<frac, Promotion::same, "frac">;
 using Round = Unary<round, Promotion::same, "round">;
 using RoundDecimals = Unary<round_decimals, Promotion::same, "round", "decimals", "decimals_out">;
 
-void check_truth(const char* name, const Tensor& out) {
+void check_bool_output(const char* name, const Tensor& out) {
   TORCH_CHECK(out.scalar_type() == at::kBool, name, " does not support non-boolean outputs.");
 }
 Tensor& isposinf_out(const Tensor& self, Tensor& out) {
-  check_truth("isposinf", out);
+  check_bool_output("isposinf", out);
   return IsPosInf::out(self, out);
 }
 Tensor& isneginf_out(const Tensor& self, Tensor& out) {
-  check_truth("isneginf", out);
+  check_bool_output("isneginf", out);
   return IsNegInf::out(self, out);
 }
 Tensor& signbit_out(const Tensor& self, Tensor& out) {
-  check_truth("signbit", out);
+  check_bool_output("signbit", out);
   return Signbit::out(self, out);
 }
 

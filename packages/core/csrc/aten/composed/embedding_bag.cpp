@@ -1,4 +1,4 @@
-// Sums, means and maxima of bags of embeddings.
+// Embedding bags: sums, means and maxima of rows of an embedding, and their gradients.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {

@@ -1,4 +1,4 @@
-// Minima over lists of dimensions, and minima and maxima together.
+// amin, and aminmax: minima over lists of dimensions, and minima and maxima together.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/core/Tensor.h>

@@ -16,7 +16,7 @@
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
 #include "aten/grid_taps.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/strides.h"
 
 namespace dl::core {

@@ -1,5 +1,5 @@
-// Counts by bin. The gradient of an embedding adds up rows by index, which is what a histogram is;
-// in double, so that counts are exact.
+// bincount, histc and histogram. The gradient of an embedding adds up rows by index, which is what
+// a histogram is; in double, so that counts are exact.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/div.h>

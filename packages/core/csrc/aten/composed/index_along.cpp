@@ -1,4 +1,5 @@
-// Slices written along one dimension: scatter with the index repeated over the other dimensions.
+// index_copy, index_add and index_reduce: scatter with the index expanded over the other
+// dimensions.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/scatter_add.h>
@@ -8,7 +9,7 @@
 
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {

@@ -1,4 +1,4 @@
-// Picking and putting elements by their number or a mask, from advanced indexing.
+// take, put_, masked_scatter and their kin, from advanced indexing.
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cumsum.h>

@@ -1,4 +1,4 @@
-// Inner products of vectors.
+// dot and vdot.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>

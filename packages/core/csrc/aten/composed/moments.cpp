@@ -1,5 +1,4 @@
-// Variances from standard deviations, sums of powers and of what is not NaN, counts of what is not
-// 0.
+// var, var_mean and std_mean from std; nansum, count_nonzero, sums of powers.
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/abs.h>

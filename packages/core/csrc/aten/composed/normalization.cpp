@@ -1,4 +1,4 @@
-// Normalisations that are others in other words: batch norm's newer forms, weight norm, renorm.
+// Normalisations expressed by others: batch norm's newer forms, weight norm, renorm.
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -18,8 +18,8 @@
 #include <tuple>
 
 #include "aten/composed.h"
-#include "aten/direct_plan.h"
-#include "aten/plans_normalization.h"
+#include "aten/composed/rms_norm.h"
+#include "aten/output_plan.h"
 #include "aten/resize_output.h"
 #include "aten/strides.h"
 #include "aten/wrapper.h"

@@ -1,4 +1,4 @@
-// Elements by rank: kthvalue, medians and modes, from selections and sorts.
+// kthvalue, median, nanmedian and mode, from topk and sort.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>

@@ -2,6 +2,7 @@
 // dimension after the other.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/constant_pad_nd_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/flip.h>
 #include <ATen/ops/sum.h>
 
@@ -9,7 +10,8 @@
 
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
-#include "aten/direct_plan.h"
+#include "aten/composed/padding.h"
+#include "aten/output_plan.h"
 
 namespace dl::core {
 namespace {
@@ -93,6 +95,16 @@ Tensor& padding_backward_out(const Tensor& grad, const Tensor& self, at::IntArra
 }
 
 }  // namespace
+
+at::Tensor composed::ConstantPad::functional(const at::Tensor& self, at::IntArrayRef pad,
+                                             const at::Scalar& value) {
+  return at::compositeexplicitautograd::constant_pad_nd(self, pad, value);
+}
+
+at::Tensor& composed::ConstantPad::out(const at::Tensor& self, at::IntArrayRef pad,
+                                       const at::Scalar& value, at::Tensor& out) {
+  return at::compositeexplicitautograd::constant_pad_nd_outf(self, pad, value, out);
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("reflection_pad1d_backward", (padding_backward<1, Edge::reflect>));

@@ -1,4 +1,4 @@
-// Elements of channels and planes in another order: a view of more dimensions, permuted.
+// pixel_shuffle, pixel_unshuffle and channel_shuffle: a view of more dimensions, permuted.
 #include <ATen/core/Tensor.h>
 
 #include "aten/composed.h"

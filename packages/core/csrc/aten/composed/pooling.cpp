@@ -1,5 +1,4 @@
-// Forms of pooling that write to given tensors and only exist without a functional partner of
-// their own.
+// out= forms of pooling that have no functional overload of their own.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_adaptive_avg_pool2d.h>
 #include <ATen/ops/_adaptive_avg_pool3d.h>

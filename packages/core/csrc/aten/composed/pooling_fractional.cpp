@@ -1,4 +1,4 @@
-// Maxima of windows at random places: the cells of all windows are gathered and compared.
+// Fractional max pooling: the cells of all windows, which lie at random, are gathered and compared.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -11,7 +11,7 @@
 
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {

@@ -1,4 +1,4 @@
-// The inverse of pooling with maxima: values go back to where they were taken.
+// Max unpooling: values go back to the positions that max pooling took them from.
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>
@@ -6,7 +6,7 @@
 
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
-#include "aten/plan_checks.h"
+#include "aten/plans/checks.h"
 #include "aten/resize_output.h"
 
 namespace dl::core {

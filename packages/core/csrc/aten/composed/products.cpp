@@ -1,4 +1,4 @@
-// Products that are matrix products in other words.
+// Products expressed as matmuls.
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm.h>

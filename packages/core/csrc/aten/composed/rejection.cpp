@@ -1,6 +1,6 @@
-// Gamma, Dirichlet, Poisson and binomial numbers. All elements propose at once; those that are
-// refused propose again. Computed in double; arguments that have no distribution go to the
-// fallback, where torch words the errors.
+// Gamma, Dirichlet, Poisson and binomial sampling by rejection. All elements propose at once; those
+// that are rejected propose again. Computed in double; arguments that have no distribution go to
+// the fallback, where torch words the errors.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>

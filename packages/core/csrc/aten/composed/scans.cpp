@@ -1,5 +1,5 @@
-// Running products, extrema and logarithms of sums: in each of log2(n) rounds every element takes
-// in the one twice as far back as in the round before. Source: Hillis and Steele, Data parallel
+// cumprod, cummax, cummin and logcumsumexp: in each of log2(n) rounds every element takes in the
+// one twice as far back as in the round before. Source: Hillis and Steele, Data parallel
 // algorithms (1986).
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>

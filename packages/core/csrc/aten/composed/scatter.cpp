@@ -1,5 +1,5 @@
-// Scatter: the functional and out= forms start from a copy and work in place; reductions that the
-// contract lacks are put together.
+// scatter and scatter_reduce: the functional and out= forms start from a copy and work in place;
+// reductions that the contract lacks are composed.
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones_like.h>
@@ -12,7 +12,7 @@
 
 #include "aten/composed.h"
 #include "aten/composed/outputs.h"
-#include "aten/plans_scatter.h"
+#include "aten/plans/scatter.h"
 #include "aten/wrapper.h"
 
 namespace dl::core {
@@ -95,11 +95,12 @@ bool reduce_natively(Tensor& self, int64_t dim, const Tensor& index, const Tenso
                      const char* word) {
   const int device = self.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiScatterInp);
-  DirectPlan plan;
-  if (function == nullptr || !plans::scattered(plan, self, dim, index, src)) return false;
+  OutputPlan plan;
+  AxisValues values;
+  if (function == nullptr || !plans::scattered(plan, values, self, dim, index, src)) return false;
   NativeCall call(reduce_site, device);
   OutputHandle target(self);
-  return call.run("diopiScatterInp", function, target.get(), plan.dim(), TensorHandle(src).get(),
+  return call.run("diopiScatterInp", function, target.get(), values.dim, TensorHandle(src).get(),
                   TensorHandle(index).get(), word);
 }
 
@@ -124,9 +125,10 @@ Scalar neutral(const Tensor& self, std::string_view reduce) {
 bool reducible(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                std::string_view reduce) {
   if (reduce_site.disabled.load(std::memory_order_relaxed) || self.is_complex()) return false;
-  DirectPlan plan;
+  OutputPlan plan;
+  AxisValues values;
   return (reduce == "mean" || contract_word(reduce) != nullptr) &&
-         plans::scattered(plan, self, dim, index, src);
+         plans::scattered(plan, values, self, dim, index, src);
 }
 
 Tensor& scatter_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,

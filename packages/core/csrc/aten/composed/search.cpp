@@ -1,4 +1,4 @@
-// Binary search in sorted sequences, for all values in step.
+// searchsorted and bucketize: a binary search for all values in step.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/gather.h>

@@ -1,4 +1,4 @@
-// Reversed dimensions, parts of tensors and of matrices.
+// flip, narrow_copy, and the indices of triangular parts.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>

@@ -1,4 +1,4 @@
-// The names under which torch's CPU keeps its convolutions without a library. All are convolutions.
+// slow_conv2d and its kin, torch's library-free convolutions: all become aten::convolution.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>

@@ -1,5 +1,4 @@
-// Distinct elements: those of the whole tensor by the contract's operator, those that differ from
-// the one before by comparing neighbours.
+// unique by the contract's operator, unique_consecutive by comparing neighbours.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/any.h>

@@ -3,8 +3,8 @@
 
 #include "aten/composed.h"
 #include "aten/fallback_typed.h"
-#include "aten/plan_checks.h"
-#include "aten/plans_upsample.h"
+#include "aten/plans/checks.h"
+#include "aten/plans/upsample.h"
 
 namespace dl::core {
 namespace {

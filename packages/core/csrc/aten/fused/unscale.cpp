@@ -1,4 +1,4 @@
-// Gradients divided by the loss scale, and looked through for what is not finite.
+// Unscaling of gradients by the loss scale, with the check for non-finite values.
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
 #include "aten/overlap.h"

@@ -47,7 +47,7 @@ def register(
     taken = torch._C._get_privateuse1_backend_name()
     if taken != _UNNAMED:
         return _refused(
-            f"torch has room for one device type from outside and {taken!r} has taken it. "
+            f"torch supports one out-of-tree device type, and {taken!r} has taken it. "
             f"Uninstall one of the two backends, or set TORCH_DEVICE_BACKEND_AUTOLOAD=0 and start "
             f"the wanted one by hand (`dl_core.init()`)."
         )

@@ -1,0 +1,71 @@
+"""The operators of the contract, and how a call's values meet their parameters."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import yaml
+from problems import EntryError, unknown
+from rows import Use, Value
+
+from diopi_proto.schema import Operator, Parameter, load
+
+RUNTIME = Path(__file__).parents[2] / "diopi-proto" / "schema" / "runtime.yaml"
+
+
+@functools.cache
+def enumerators() -> dict[str, tuple[str, ...]]:
+    """The values of each enum of the contract."""
+    enums = yaml.safe_load(RUNTIME.read_text("utf-8"))["enums"]
+    return {enum["name"]: tuple(enum["values"]) for enum in enums}
+
+
+def operator(name: str) -> Operator:
+    """The operator of the contract with this name.
+
+    :raises EntryError: there is none.
+    """
+    operators = load()
+    if name not in operators:
+        raise unknown(name, "operator of the contract", operators)
+    return operators[name]
+
+
+def counted(parameter: Parameter, following: Parameter | None) -> bool:
+    """Whether the next parameter is the number of entries of this array of inputs."""
+    return (
+        parameter.type == "diopiConstTensorHandle_t*"
+        and following is not None
+        and parameter.counted_by == following.name
+    )
+
+
+def matched(call: Use) -> list[tuple[Parameter, Value]]:
+    """The values of a call with their parameters; an array's number of entries has no value.
+
+    :raises EntryError: there are more or fewer values than parameters.
+    """
+    parameters = operator(call.name).params[1:]
+    taking = [
+        p
+        for p, before in zip(parameters, (None, *parameters), strict=False)
+        if before is None or not counted(before, p)
+    ]
+    if len(taking) != len(call.values):
+        names = ", ".join(p.name for p in taking)
+        raise EntryError(
+            f"{call.name} takes {len(taking)} values ({names}), not {len(call.values)}"
+        )
+    return list(zip(taking, call.values, strict=True))
+
+
+def is_output(value: Value) -> bool:
+    """Whether a value of a call is one of the operator's outputs."""
+    return isinstance(value, str) and re.fullmatch(r"out\d?", value) is not None
+
+
+def allocates(call: Use) -> bool:
+    """Whether the operator asks for its output's memory itself, by diopiRequireTensor."""
+    return any(p.allocated_by == "vendor" for p in operator(call.name).params)

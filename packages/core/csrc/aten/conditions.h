@@ -1,0 +1,71 @@
+// The conditions that the table names in `before_plan` and `after_plan`. Where one does not hold
+// the call goes to the fallback, whose kernel words the error if there is one.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string_view>
+
+#include "aten/dtype.h"
+#include "aten/stored_number.h"
+
+namespace dl::core::conditions {
+
+// Operands, before anything is converted.
+inline bool not_bool(const at::Tensor& self, const at::Tensor& other) {
+  return self.scalar_type() != at::kBool && other.scalar_type() != at::kBool;
+}
+inline bool not_complex(const at::Tensor& self) { return !self.is_complex(); }
+template <typename... Others>
+bool same_dtype(const at::Tensor& first, const Others&... others) {
+  return (... && (first.dtype() == others.dtype()));
+}
+inline bool same_sizes(const at::Tensor& first, const at::Tensor& other) {
+  return first.sizes() == other.sizes();
+}
+
+// A factor that may scale operands of `type`.
+inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
+  if (C10_LIKELY(c10::isFloatingType(type))) return !alpha.isComplex() && !alpha.isBoolean();
+  return c10::isIntegralType(type, false) && alpha.isIntegral(false);
+}
+
+// A number that is compared with, or takes the place of, elements of `type`.
+inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
+  if (c10::isIntegralType(type, false) ? !bound.isIntegral(true) : bound.isComplex()) return false;
+  return plans::holds(type, bound);
+}
+inline bool both_bounds_fit(c10::ScalarType type, const at::Scalar& first,
+                            const at::Scalar& second) {
+  return bound_fits(type, first) && bound_fits(type, second);
+}
+// At least one bound, and each that is there fits.
+inline bool clamp_bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
+                             const std::optional<at::Scalar>& max) {
+  return (min || max) && (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
+}
+
+// Integers have no negative powers, and none that are not whole.
+inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {
+  if (c10::isFloatingType(type)) return !exponent.isComplex();
+  return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0;
+}
+
+inline bool known_rounding(const std::optional<std::string_view>& mode) {
+  return !mode || *mode == "trunc" || *mode == "floor";
+}
+
+// The gradient from a result is defined only where elu is monotonic.
+inline bool elu_invertible(bool is_result, const at::Scalar& alpha) {
+  return !is_result || alpha.toDouble() >= 0;
+}
+// How far torch lets values be drawn to 0.
+inline bool shrinkage_fits(const at::Tensor& self, const at::Scalar& bound) {
+  return bound.toDouble() >= 0 && bound.toDouble() <= largest_of(self.scalar_type());
+}
+
+inline bool not_negative(double value) { return value >= 0; }
+inline bool is_probability(double value) { return value >= 0 && value <= 1; }
+
+}  // namespace dl::core::conditions

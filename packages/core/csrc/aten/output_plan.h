@@ -1,0 +1,61 @@
+// The outputs of an operator that is not elementwise: described by a plan function, then allocated.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <initializer_list>
+
+#include "aten/handle.h"
+
+namespace dl::core {
+
+using DimVector = c10::SmallVector<int64_t, 5>;
+// The outputs of an out= form, or none.
+using GivenOutputs = std::initializer_list<const at::Tensor*>;
+
+class OutputPlan {
+ public:
+  // Called by plan functions, in order of the outputs.
+  void start(const at::Tensor& leading) { device_ = leading.get_device(); }
+  void output(c10::IntArrayRef sizes, c10::ScalarType type,
+              c10::MemoryFormat format = c10::MemoryFormat::Contiguous) {
+    specs_.push_back({DimVector(sizes.begin(), sizes.end()), type, format, true});
+  }
+  // As output(), with the strides that keep_strides() was given.
+  void strided_output(c10::IntArrayRef sizes, c10::ScalarType type) {
+    output(sizes, type);
+    specs_.back().strided = true;
+  }
+  void keep_strides(c10::IntArrayRef strides) { strides_.assign(strides.begin(), strides.end()); }
+  // An output that the caller did not ask for: NULL in the call, undefined in the result.
+  void absent_output() {
+    specs_.push_back({{}, c10::ScalarType::Undefined, c10::MemoryFormat::Contiguous, false});
+  }
+
+  // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or
+  // device.
+  bool make_outputs(GivenOutputs given);
+  void set_output(at::Tensor made) { made_.push_back(std::move(made)); }
+
+  int device() const { return device_; }
+  const DimVector& sizes(size_t index) const { return specs_[index].sizes; }
+  const at::Tensor& out(size_t index) const { return made_[index]; }
+  at::Tensor take(size_t index) { return std::move(made_[index]); }
+
+ private:
+  struct Spec {
+    DimVector sizes;
+    c10::ScalarType type;
+    c10::MemoryFormat format;
+    bool wanted;
+    bool strided = false;
+  };
+
+  int device_ = -1;
+  DimVector strides_;
+  c10::SmallVector<Spec, 3> specs_;
+  c10::SmallVector<at::Tensor, 3> made_;
+};
+
+}  // namespace dl::core

@@ -1,0 +1,52 @@
+// Checks shared by the plan functions.
+#pragma once
+
+#include <optional>
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+// All on the device of the first, which is a dl device; undefined optional tensors pass.
+inline bool on_same_device(const Tensor& first, const Tensor& other) {
+  return first.device() == other.device();
+}
+inline bool on_same_device(const Tensor& first, const OptionalTensor& other) {
+  return !other || !other->defined() || first.device() == other->device();
+}
+
+inline bool same_type(const Tensor& first, const Tensor& other) {
+  return first.dtype() == other.dtype();
+}
+inline bool same_type(const Tensor& first, const OptionalTensor& other) {
+  return !other || !other->defined() || first.dtype() == other->dtype();
+}
+
+template <typename... Others>
+bool alike(const Tensor& first, const Others&... others) {
+  return first.device().type() == kDeviceType &&
+         to_diopi(first.scalar_type()) != diopi_dtype_unsupported &&
+         (... && (on_same_device(first, others) && same_type(first, others)));
+}
+
+inline bool is_index(const Tensor& tensor) {
+  return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
+}
+
+// Dimensions as torch counts them: a tensor without any is taken for one of one element.
+inline int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.dim(); }
+inline bool valid_dim(const Tensor& self, int64_t dim) {
+  return dim >= -count_of(self) && dim < count_of(self);
+}
+inline int64_t wrapped(const Tensor& self, int64_t dim) {
+  return dim < 0 ? dim + count_of(self) : dim;
+}
+
+// What is written must not be read as well: torch refuses it.
+inline bool apart(const Tensor& written, const Tensor& read) { return !written.is_alias_of(read); }
+
+inline bool is_dim_of(int64_t dim, int64_t count) { return dim >= -count && dim < count; }
+
+inline bool floating(const Tensor& tensor) { return c10::isFloatingType(tensor.scalar_type()); }
+
+}  // namespace dl::core::plans

@@ -1,0 +1,11 @@
+// Plans of nonzero and masked_select, whose outputs the vendor allocates once it has counted.
+#pragma once
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+bool vendor_sized(OutputPlan& plan, const Tensor& self);
+bool vendor_sized_masked(OutputPlan& plan, const Tensor& self, const Tensor& mask);
+
+}  // namespace dl::core::plans

@@ -1,0 +1,48 @@
+#include "aten/plans/padding.h"
+
+#include "aten/plans/checks.h"
+#include "aten/stored_number.h"
+
+namespace dl::core::plans {
+
+bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
+            PadKind kind) {
+  const int64_t ndim = self.dim();
+  if (!alike(self) || static_cast<int64_t>(padding.size()) != 2 * spatial) return false;
+  if (ndim != spatial + 1 && ndim != spatial + 2) return false;
+  DimVector sizes(self.sizes().begin(), self.sizes().end());
+  for (int64_t i = 0; i < ndim; ++i) {
+    const int64_t k = 2 * (ndim - 1 - i), n = self.size(i);
+    const bool batch = ndim == spatial + 2 && i == 0;
+    if (n == 0 && !batch) return false;
+    if (k >= 2 * spatial) continue;
+    const int64_t before = padding[k], after = padding[k + 1];
+    if (kind == PadKind::reflect && (before >= n || after >= n)) return false;
+    sizes[i] = n + before + after;
+    if (sizes[i] < 1) return false;
+  }
+  plan.start(self);
+  plan.output(
+      sizes, self.scalar_type(),
+      ndim == 4 && spatial == 2 ? self.suggest_memory_format() : c10::MemoryFormat::Contiguous);
+  return true;
+}
+
+bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
+                 const at::Scalar& value) {
+  const int64_t ndim = self.dim();
+  if (!alike(self) || pad.size() % 2 != 0 || static_cast<int64_t>(pad.size()) > 2 * ndim)
+    return false;
+  if (!stored_number(self.scalar_type(), value)) return false;
+  DimVector sizes(self.sizes().begin(), self.sizes().end());
+  for (size_t k = 0; k < pad.size(); k += 2) {
+    int64_t& size = sizes[ndim - 1 - static_cast<int64_t>(k / 2)];
+    size += pad[k] + pad[k + 1];
+    if (size < 0) return false;
+  }
+  plan.start(self);
+  plan.output(sizes, self.scalar_type(), self.suggest_memory_format());
+  return true;
+}
+
+}  // namespace dl::core::plans

@@ -1,0 +1,18 @@
+// Plans of padding.
+#pragma once
+
+#include "aten/plans/plan.h"
+
+namespace dl::core {
+
+enum class PadKind { reflect, replicate };
+
+namespace plans {
+
+bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
+            PadKind kind);
+bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
+                 const at::Scalar& value);
+
+}  // namespace plans
+}  // namespace dl::core

@@ -1,0 +1,58 @@
+#include "aten/plans/regression_loss.h"
+
+#include <ATen/ExpandUtils.h>
+
+#include <optional>
+
+#include "aten/plans/checks.h"
+
+namespace dl::core::plans {
+namespace {
+
+// How torch lays out the result of an elementwise operator on these; nothing where it is neither
+// plain nor channels last.
+std::optional<at::MemoryFormat> common_format(const Tensor& self, const Tensor& target) {
+  for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast,
+                            at::MemoryFormat::ChannelsLast3d}) {
+    const bool ranks = format == at::MemoryFormat::Contiguous ||
+                       self.dim() == (format == at::MemoryFormat::ChannelsLast ? 4 : 5);
+    if (ranks && self.is_contiguous(format) && target.is_contiguous(format)) return format;
+  }
+  return std::nullopt;
+}
+
+bool fits_elements(const Tensor& self, const Tensor& target, const OptionalTensor& weight) {
+  if (!alike(self, target, weight) || !floating(self) || self.sizes() != target.sizes())
+    return false;
+  return !weight || !weight->defined() || at::is_expandable_to(weight->sizes(), self.sizes());
+}
+
+}  // namespace
+
+bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
+                    const OptionalTensor& weight, int64_t reduction) {
+  if (!fits_elements(self, target, weight)) return false;
+  plan.start(self);
+  if (reduction != 0) {
+    plan.output({}, self.scalar_type());
+    return true;
+  }
+  const auto format = common_format(self, target);
+  if (!format) return false;
+  plan.output(self.sizes(), self.scalar_type(), *format);
+  return true;
+}
+
+bool pointwise_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
+                             const Tensor& target, const OptionalTensor& weight,
+                             int64_t reduction) {
+  if (!fits_elements(self, target, weight) || !alike(self, grad_output)) return false;
+  if (grad_output.dim() != 0 && grad_output.sizes() != self.sizes()) return false;
+  const auto format = common_format(self, target);
+  if (!format) return false;
+  plan.start(self);
+  plan.output(self.sizes(), self.scalar_type(), *format);
+  return true;
+}
+
+}  // namespace dl::core::plans

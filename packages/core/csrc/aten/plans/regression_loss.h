@@ -1,0 +1,13 @@
+// Plans of elementwise losses with a reduction: MSE, smooth L1, binary cross-entropy.
+#pragma once
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
+                    const OptionalTensor& weight, int64_t reduction);
+bool pointwise_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
+                             const Tensor& target, const OptionalTensor& weight, int64_t reduction);
+
+}  // namespace dl::core::plans

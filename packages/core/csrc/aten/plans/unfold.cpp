@@ -1,0 +1,76 @@
+#include "aten/plans/unfold.h"
+
+#include <array>
+#include <optional>
+
+#include "aten/plans/checks.h"
+
+namespace dl::core::plans {
+namespace {
+
+// Windows along one axis of an image.
+std::optional<int64_t> windows(int64_t input, int64_t kernel, int64_t dilation, int64_t padding,
+                               int64_t stride) {
+  if (kernel < 1 || dilation < 1 || padding < 0 || stride < 1) return std::nullopt;
+  const int64_t span = dilation * (kernel - 1) + 1;
+  if (input < 1 || input + 2 * padding < span) return std::nullopt;
+  return (input + 2 * padding - span) / stride + 1;
+}
+
+std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRef kernel,
+                                           at::IntArrayRef dilation, at::IntArrayRef padding,
+                                           at::IntArrayRef stride) {
+  if (kernel.size() != 2 || dilation.size() != 2 || padding.size() != 2 || stride.size() != 2)
+    return std::nullopt;
+  const auto rows = windows(image[0], kernel[0], dilation[0], padding[0], stride[0]);
+  const auto columns = windows(image[1], kernel[1], dilation[1], padding[1], stride[1]);
+  if (!rows || !columns) return std::nullopt;
+  return std::array<int64_t, 2>{*rows, *columns};
+}
+
+}  // namespace
+
+bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
+                     at::IntArrayRef input_sizes, int64_t dim, int64_t, int64_t) {
+  const auto count = static_cast<int64_t>(input_sizes.size());
+  if (!alike(grad) || !is_dim_of(dim, count == 0 ? 1 : count)) return false;
+  plan.start(grad);
+  values.dim = dim < 0 ? dim + (count == 0 ? 1 : count) : dim;
+  plan.output(input_sizes, grad.scalar_type());
+  return true;
+}
+
+bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
+                   at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
+  if (!alike(self) || (self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0) return false;
+  const auto shape = grid(self.sizes().slice(self.dim() - 2), kernel, dilation, padding, stride);
+  if (!shape) return false;
+  DimVector sizes;
+  if (self.dim() == 4) sizes.push_back(self.size(0));
+  sizes.push_back(self.size(-3) * kernel[0] * kernel[1]);
+  sizes.push_back((*shape)[0] * (*shape)[1]);
+  plan.start(self);
+  plan.output(sizes, self.scalar_type());
+  return true;
+}
+
+bool column_image(OutputPlan& plan, const Tensor& self, at::IntArrayRef output_size,
+                  at::IntArrayRef kernel, at::IntArrayRef dilation, at::IntArrayRef padding,
+                  at::IntArrayRef stride) {
+  if (!alike(self) || (self.dim() != 2 && self.dim() != 3) || output_size.size() != 2) return false;
+  const auto shape = grid(output_size, kernel, dilation, padding, stride);
+  if (!shape) return false;
+  const int64_t taps = kernel[0] * kernel[1];
+  if (self.size(-2) == 0 || self.size(-2) % taps != 0 || self.size(-1) != (*shape)[0] * (*shape)[1])
+    return false;
+  DimVector sizes;
+  if (self.dim() == 3) sizes.push_back(self.size(0));
+  sizes.push_back(self.size(-2) / taps);
+  sizes.push_back(output_size[0]);
+  sizes.push_back(output_size[1]);
+  plan.start(self);
+  plan.output(sizes, self.scalar_type());
+  return true;
+}
+
+}  // namespace dl::core::plans

@@ -1,0 +1,16 @@
+// Plans of im2col, col2im and the gradient of unfold.
+#pragma once
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
+                     at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
+bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
+                   at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
+bool column_image(OutputPlan& plan, const Tensor& self, at::IntArrayRef output_size,
+                  at::IntArrayRef kernel, at::IntArrayRef dilation, at::IntArrayRef padding,
+                  at::IntArrayRef stride);
+
+}  // namespace dl::core::plans

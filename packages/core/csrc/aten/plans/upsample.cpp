@@ -1,0 +1,130 @@
+#include "aten/plans/upsample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "aten/plans/checks.h"
+#include "aten/resize_output.h"
+#include "aten/strides.h"
+
+namespace dl::core {
+
+bool fits_result(const at::Tensor& out, const at::Tensor& made) {
+  return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
+}
+
+at::Tensor& write_result(const at::Tensor& made, at::Tensor& out) {
+  at::native::resize_output(out, made.sizes());
+  return out.copy_(made);
+}
+
+namespace plans {
+namespace {
+
+bool is_nearest(Resampling kind) {
+  return kind == Resampling::nearest || kind == Resampling::nearest_exact;
+}
+
+// Whether `sizes`, (N, C, …), can be resized to `output_size`; torch words the errors.
+bool resizable(const Tensor& self, at::IntArrayRef sizes, at::IntArrayRef output_size,
+               Scales scales) {
+  const auto spatial = static_cast<int64_t>(scales.size());
+  if (!alike(self) || static_cast<int64_t>(sizes.size()) != spatial + 2) return false;
+  if (static_cast<int64_t>(output_size.size()) != spatial) return false;
+  for (int64_t d = 1; d < spatial + 2; ++d) {
+    if (sizes[d] < 1) return false;
+  }
+  return std::all_of(output_size.begin(), output_size.end(), [](int64_t n) { return n > 0; });
+}
+
+// torch has nearest cells of bytes, too.
+bool resamples(const Tensor& self, Resampling kind) {
+  return floating(self) || (is_nearest(kind) && self.scalar_type() == at::kByte);
+}
+
+AxisScale axis_of(at::IntArrayRef sizes, at::IntArrayRef output_size, bool align_corners,
+                  Scales scales, int64_t i) {
+  return {sizes[2 + i], output_size[i], align_corners, scales.begin()[i]};
+}
+
+// The contract knows no factors and takes the cell at floor(o · input / output).
+bool contract_agrees(Resampling kind, const AxisScale& axis, bool in_double) {
+  if (is_nearest(kind)) {
+    for (int64_t o = 0; o < axis.output; ++o) {
+      const int64_t cell = nearest_cell(axis, kind == Resampling::nearest_exact, in_double, o);
+      if (cell != o * axis.input / axis.output) return false;
+    }
+    return true;
+  }
+  const double own = static_cast<double>(axis.input) / static_cast<double>(axis.output);
+  return axis.align_corners || std::abs(axis.step() - own) <= own * 1e-12;
+}
+bool contract_agrees(Resampling kind, const Tensor& self, at::IntArrayRef sizes,
+                     at::IntArrayRef output_size, bool align_corners, Scales scales) {
+  for (int64_t i = 0; i < static_cast<int64_t>(scales.size()); ++i) {
+    const AxisScale axis = axis_of(sizes, output_size, align_corners, scales, i);
+    if (!contract_agrees(kind, axis, self.scalar_type() == at::kDouble)) return false;
+  }
+  return true;
+}
+
+DimVector resized(at::IntArrayRef sizes, at::IntArrayRef output_size) {
+  DimVector result(sizes.begin(), sizes.begin() + 2);
+  result.append(output_size.begin(), output_size.end());
+  return result;
+}
+
+}  // namespace
+
+bool upsample(OutputPlan& plan, Resampling kind, const Tensor& self, at::IntArrayRef output_size,
+              bool align_corners, Scales scales) {
+  if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return false;
+  if (!contract_agrees(kind, self, self.sizes(), output_size, align_corners, scales)) return false;
+  plan.start(self);
+  plan.output(resized(self.sizes(), output_size), self.scalar_type(), self.suggest_memory_format());
+  return true;
+}
+
+bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_output,
+                       at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
+                       Scales scales) {
+  if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output))
+    return false;
+  if (grad_output.sizes() != resized(input_size, output_size)) return false;
+  if (!contract_agrees(kind, grad_output, input_size, output_size, align_corners, scales))
+    return false;
+  plan.start(grad_output);
+  plan.output(input_size, grad_output.scalar_type(), grad_output.suggest_memory_format());
+  return true;
+}
+
+Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size,
+                bool align_corners, Scales scales) {
+  if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return {};
+  const bool widen = !is_nearest(kind) && at::isReducedFloatingType(self.scalar_type());
+  const bool in_double = self.scalar_type() == at::kDouble;
+  Tensor result = widen ? self.to(at::kFloat) : self;
+  for (int64_t i = static_cast<int64_t>(scales.size()) - 1; i >= 0; --i) {
+    const AxisScale axis = axis_of(self.sizes(), output_size, align_corners, scales, i);
+    result = apply_taps(result, 2 + i, axis_taps(kind, axis, in_double));
+  }
+  return arranged(result.to(self.scalar_type()), self.suggest_memory_format());
+}
+
+Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArrayRef output_size,
+                         at::IntArrayRef input_size, bool align_corners, Scales scales) {
+  if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output)) return {};
+  if (grad_output.sizes() != resized(input_size, output_size) || grad_output.numel() == 0)
+    return {};
+  const bool widen = at::isReducedFloatingType(grad_output.scalar_type());
+  const bool in_double = grad_output.scalar_type() == at::kDouble;
+  Tensor result = widen ? grad_output.to(at::kFloat) : grad_output;
+  for (int64_t i = 0; i < static_cast<int64_t>(scales.size()); ++i) {
+    const AxisScale axis = axis_of(input_size, output_size, align_corners, scales, i);
+    result = apply_taps_backward(result, 2 + i, axis.input, axis_taps(kind, axis, in_double));
+  }
+  return arranged(result.to(grad_output.scalar_type()), grad_output.suggest_memory_format());
+}
+
+}  // namespace plans
+}  // namespace dl::core
