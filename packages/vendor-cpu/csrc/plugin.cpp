@@ -6,6 +6,7 @@
 
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
+#include "extensions/extensions.h"
 #include "library/find.h"
 #include "runtime/instance.h"
 #include "runtime/operators.h"
@@ -32,7 +33,7 @@ const char* last_operator_error(dl_vendor_t*) noexcept {
 
 const dl_vendor_table_t kTable = {
     sizeof(dl_vendor_table_t),
-    nullptr,
+    extensions(),
     "cpu",
     DL_CPU_VERSION,
     DL_CAP_HOST_ACCESSIBLE | DL_CAP_SYNCHRONOUS | DL_CAP_ANY_HOST_POINTER | DL_CAP_REFERENCE,

@@ -25,7 +25,7 @@ dl_status_t* make_status(dl_code_t code, const char* message, const char* operat
   auto* status = static_cast<Status*>(std::malloc(sizeof(Status) + length));
   if (status == nullptr) return &no_memory_status;
   std::memcpy(status->text, message, length + 1);
-  status->base = {sizeof(dl_status_t), code, 0, status->text, operation, release};
+  status->base = {sizeof(dl_status_t), code, 0, status->text, operation, release, nullptr};
   return &status->base;
 }
 
