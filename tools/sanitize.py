@@ -22,6 +22,7 @@ from dl_vendor_cpu.levels import levels_here
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "packages/vendor-cpu"
 KERNELS = ROOT / "packages/kernels/include"
+KIT = ROOT / "packages/vendor-kit/include"
 OBJECTS = ROOT / "build/sanitize"
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
@@ -109,7 +110,7 @@ def build() -> Path:
     return compile_library(
         OBJECTS / "libdl_vendor_cpu.so",
         sorted((VENDOR / "csrc").rglob("*.cpp")),
-        include_dirs=[VENDOR / "csrc", KERNELS],
+        include_dirs=[VENDOR / "csrc", KERNELS, KIT],
         compile_flags=[
             *FLAGS,
             *(() if native else (f"-march={name}",)),

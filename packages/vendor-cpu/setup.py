@@ -16,6 +16,7 @@ from setuptools import setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_kernels import include_dir
+from dl_vendor_kit import include_dir as kit_dir
 
 FLAGS = {
     "v2": ["-march=x86-64-v2"],
@@ -38,6 +39,7 @@ TABLE_ONLY = ("csrc/runtime/", "csrc/extensions/", "csrc/plugin")
 HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
     *(str(path) for path in Path(include_dir()).rglob("*") if path.is_file()),
+    *(str(path) for path in Path(kit_dir()).rglob("*.h")),
 ]
 
 
@@ -66,7 +68,7 @@ def library(level: str) -> VendorLibrary:
     return VendorLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
-        include_dirs=["csrc", str(include_dir())],
+        include_dirs=["csrc", str(include_dir()), str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,

@@ -195,7 +195,7 @@ def test_peers_copy_and_share(fixture: Fixture) -> None:
         assert fixture.said == "disable_access 1 0"
         here, there = vendor.empty((3,)), vendor.empty((3,), device=1)
         peers.copy(there, here)
-        assert fixture.said == "copy 1 0 12 0"
+        assert fixture.said == "copy 0 1 12 0"
         handle = peers.export_memory(there)
         assert handle == b"\7" * 128 and fixture.said == "export_memory 1"
         opened = peers.open_memory(handle, (3, 4), "int32", device=1)

@@ -27,6 +27,17 @@ void tidy(char (&text)[kSize]) {
   std::memcpy(text, shown.data(), shown.size());
 }
 
+// Before the arguments of a slot: a device that they name becomes the thread's current one.
+template <typename... Args>
+dl_status_t* make_current(const Vendor&, Args...) {
+  return nullptr;
+}
+template <typename... Args>
+dl_status_t* make_current(const Vendor& vendor, int32_t device, Args...) {
+  const auto set = vendor.theirs().device_set;
+  return set == nullptr ? nullptr : take(set(vendor.inner(), device));
+}
+
 // A slot of the table, or of an extension, that is called as it is.
 template <auto kSlot>
 struct Slot;
@@ -35,7 +46,10 @@ template <class T, typename... Args, dl_status_t* (*T::*kSlot)(dl_vendor_t*, Arg
 struct Slot<kSlot> {
   static dl_status_t* call(dl_vendor_t* self, Args... args) noexcept {
     const Vendor& vendor = Vendor::of(self);
-    return guarded([&] { return take((vendor.theirs<T>().*kSlot)(vendor.inner(), args...)); });
+    return guarded([&]() -> dl_status_t* {
+      if (dl_status_t* status = make_current(vendor, args...)) return status;
+      return take((vendor.theirs<T>().*kSlot)(vendor.inner(), args...));
+    });
   }
 };
 

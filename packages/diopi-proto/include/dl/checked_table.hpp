@@ -116,6 +116,11 @@ inline dl_status_t* operators(dl_vendor_t* self, const dl_operator_t** list,
   return nullptr;
 }
 
+// For operators, which no checked call stands around.
+inline dl_status_t* device_set(dl_vendor_t* self, int32_t device) noexcept {
+  return guarded([&] { return make_current(Vendor::of(self), device); });
+}
+
 inline const char* last_error(dl_vendor_t* self) noexcept {
   thread_local char text[1024];
   const char* said = nullptr;
@@ -168,7 +173,8 @@ inline void Vendor::fill() {
   DL_CHECKED_AS_IT_IS(event_elapsed)
   DL_CHECKED_OURS(operators)
   DL_CHECKED_OURS(last_error)
-  DL_CHECKED_LAST(last_error);
+  DL_CHECKED_OURS(device_set)
+  DL_CHECKED_LAST(device_set);
 }
 
 #pragma GCC visibility pop

@@ -150,7 +150,8 @@ AT(dl_vendor_table_t, event_query, 208);
 AT(dl_vendor_table_t, event_elapsed, 216);
 AT(dl_vendor_table_t, operators, 224);
 AT(dl_vendor_table_t, last_error, 232);
-SIZE(dl_vendor_table_t, 240);
+AT(dl_vendor_table_t, device_set, 240);
+SIZE(dl_vendor_table_t, 248);
 
 AT(dl_kernel_properties_t, struct_size, 0);
 AT(dl_kernel_properties_t, languages, 8);
@@ -379,6 +380,7 @@ SLOT(dl_vendor_table_t, event_elapsed, dl_status_t* (*)(dl_vendor_t*, int32_t, v
 SLOT(dl_vendor_table_t, operators, dl_status_t* (*)(dl_vendor_t*, const dl_operator_t**,
      uint64_t*));
 SLOT(dl_vendor_table_t, last_error, const char* (*)(dl_vendor_t*));
+SLOT(dl_vendor_table_t, device_set, dl_status_t* (*)(dl_vendor_t*, int32_t));
 
 SLOT(dl_kernel_code_t, release, void (*)(struct dl_kernel_code*));
 SLOT(dl_kernel_extension_t, properties, dl_status_t* (*)(dl_vendor_t*, int32_t,
@@ -445,8 +447,8 @@ SLOT(dl_communicator_extension_t, receive, dl_status_t* (*)(dl_vendor_t*, void*,
 SLOT(dl_peer_extension_t, can_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t, int32_t*));
 SLOT(dl_peer_extension_t, enable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
 SLOT(dl_peer_extension_t, disable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
-SLOT(dl_peer_extension_t, copy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, int32_t, const void*,
-     uint64_t, void*));
+SLOT(dl_peer_extension_t, copy, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*, int32_t,
+     void*, uint64_t, void*));
 SLOT(dl_peer_extension_t, export_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
      dl_peer_handle_t*));
 SLOT(dl_peer_extension_t, open_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, const

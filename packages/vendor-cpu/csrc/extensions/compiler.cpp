@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "dl/kit/status.h"
 #include "extensions/cpu_kernel.h"
-#include "extensions/error.h"
 #include "extensions/file.h"
 #include "extensions/process.h"
 
@@ -86,7 +86,7 @@ bool is_header_name(const std::string& name) {
 }
 
 std::string text_of(const char* text, const char* what) {
-  if (text == nullptr) throw Error(DL_INVALID_ARGUMENT, std::string(what) + " is NULL");
+  if (text == nullptr) throw kit::Error(DL_INVALID_ARGUMENT, std::string(what) + " is NULL");
   return text;
 }
 
@@ -165,12 +165,12 @@ class Run {
       char text[80];
       std::snprintf(text, sizeof text, "the compiler was stopped after %g seconds",
                     source_.seconds);
-      throw Error(DL_ERROR, text, said_);
+      throw kit::Error(DL_ERROR, text, nullptr, said_);
     }
     if (finished.good) return;
     for (const std::string& word : words) said_ += (&word == &words.front() ? "\n" : " ") + word;
     replace_all(said_, folder_ + "/", "");
-    throw Error(DL_INVALID_ARGUMENT, source_.name + " does not compile", said_);
+    throw kit::Error(DL_INVALID_ARGUMENT, source_.name + " does not compile", nullptr, said_);
   }
 
   const std::string& said() const { return said_; }
@@ -208,24 +208,25 @@ Compiler find_compiler() {
 
 Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
   if (!DL_HAS_FIELD(source, dl_kernel_source_t, text))
-    throw Error(DL_INVALID_ARGUMENT, "the source's struct is too short to hold a text");
+    throw kit::Error(DL_INVALID_ARGUMENT, "the source's struct is too short to hold a text");
   if (const std::string language = text_of(source->language, "the language"); language != "c++")
-    throw Error(DL_INVALID_ARGUMENT, "language '" + language +
-                                         "' is unknown; this vendor compiles "
-                                         "c++");
+    throw kit::Error(DL_INVALID_ARGUMENT, "language '" + language +
+                                              "' is unknown; this vendor compiles "
+                                              "c++");
   name = text_of(source->name, "the name");
   if (!is_header_name(name) || name.find('/') != std::string::npos)
-    throw Error(DL_INVALID_ARGUMENT, "'" + name + "' is no name of a file without a folder");
+    throw kit::Error(DL_INVALID_ARGUMENT, "'" + name + "' is no name of a file without a folder");
   if (name.find('.') == std::string::npos) name += ".cpp";
   text = text_of(source->text, "the text");
   if (DL_HAS_FIELD(source, dl_kernel_source_t, option_count)) {
     for (uint64_t i = 0; i < source->option_count; ++i) {
       options.push_back(text_of(source->options[i], "an option"));
       if (!is_allowed(options.back()))
-        throw Error(DL_INVALID_ARGUMENT,
-                    "option '" + options.back() +
-                        "' is refused: allowed are -D, -U, -O, -std=, -g, -W, -m and -f that say "
-                        "what code is made, and -I of a folder that others cannot write to");
+        throw kit::Error(
+            DL_INVALID_ARGUMENT,
+            "option '" + options.back() +
+                "' is refused: allowed are -D, -U, -O, -std=, -g, -W, -m and -f that say "
+                "what code is made, and -I of a folder that others cannot write to");
     }
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, header_count)) {
@@ -233,14 +234,15 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
       headers.emplace_back(text_of(source->headers[i].name, "a header's name"),
                            text_of(source->headers[i].text, "a header's text"));
       if (!is_header_name(headers.back().first))
-        throw Error(DL_INVALID_ARGUMENT, "'" + headers.back().first +
-                                             "' is no name of a header: it must be a path "
-                                             "below a folder, of letters, digits and _ . / + -");
+        throw kit::Error(DL_INVALID_ARGUMENT,
+                         "'" + headers.back().first +
+                             "' is no name of a header: it must be a path "
+                             "below a folder, of letters, digits and _ . / + -");
     }
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, seconds)) {
     if (!(source->seconds >= 0 && source->seconds <= 86400))
-      throw Error(DL_INVALID_ARGUMENT, "the seconds for the compiler are not from 0 to 86400");
+      throw kit::Error(DL_INVALID_ARGUMENT, "the seconds for the compiler are not from 0 to 86400");
     if (source->seconds > 0) seconds = source->seconds;
   }
 }
@@ -276,7 +278,8 @@ Compiled compile(const Compiler& compiler, const Source& source, const std::stri
   run(words);
   run({compiler.path, "-shared", object, "-o", library});
   std::optional<std::string> made = read_file(library);
-  if (!made || made->empty()) throw Error(DL_ERROR, "the compiler made no library", run.said());
+  if (!made || made->empty())
+    throw kit::Error(DL_ERROR, "the compiler made no library", nullptr, run.said());
   return {std::move(*made), run.said(), files_of_rule(read_file(rule).value_or(""), root),
           usage_by_name(read_file(root + "kernel.su").value_or(""))};
 }

@@ -8,9 +8,6 @@ namespace dl::cpu {
 
 extern dl_kernel_extension_t kernel_extension;
 
-// The first of the chain.
-inline dl_extension_t* extensions() { return reinterpret_cast<dl_extension_t*>(&kernel_extension); }
-
 }  // namespace dl::cpu
 
 #endif  // DL_CPU_EXTENSIONS_EXTENSIONS_H_

@@ -10,14 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dl/kit/status.h"
 #include "dl/trust.hpp"
-#include "extensions/error.h"
 
 namespace dl::cpu {
 
 TemporaryFolder::TemporaryFolder(const std::string& parent) : path_(parent + "/work-XXXXXX") {
   if (mkdtemp(path_.data()) == nullptr) {
-    throw Error(DL_ERROR, "no folder can be made in " + parent + ": " + std::strerror(errno));
+    throw kit::Error(DL_ERROR, "no folder can be made in " + parent + ": " + std::strerror(errno));
   }
 }
 
@@ -73,7 +73,7 @@ void write_file(const std::string& path, std::string_view bytes) {
     if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
   }
   if (!file || !bytes.empty())
-    throw Error(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
+    throw kit::Error(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
 }
 
 bool make_folders(const std::string& path) {

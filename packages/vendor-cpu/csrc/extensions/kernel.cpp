@@ -5,26 +5,19 @@
 #include <cstring>
 #include <mutex>
 
+#include "dl/kit/status.h"
 #include "extensions/cache.h"
 #include "extensions/compiler.h"
-#include "extensions/error.h"
 #include "extensions/extensions.h"
 #include "extensions/module.h"
 #include "extensions/sha256.h"
-#include "runtime/instance.h"
+#include "runtime/vendor.h"
 
 namespace dl::cpu {
 namespace {
 
 constexpr uint64_t kMostShared = uint64_t{64} << 20;
 constexpr uint64_t kMostArguments = 256;
-
-// As as_status, for a device of an instance.
-template <class Body>
-dl_status_t* on_device(dl_vendor_t* vendor, int32_t device, const Body& body) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
-  return as_status(body);
-}
 
 // Copies what the caller's struct has room for.
 template <class T>
@@ -40,7 +33,7 @@ void put(char (&to)[kSize], const std::string& text) {
 }
 
 void warn(dl_vendor_t* vendor, const std::string& message) {
-  const dl_host_t* host = instance_of(vendor).host;
+  const dl_host_t* host = kit::self<Vendor>(vendor).host;
   if (DL_HAS_FIELD(host, dl_host_t, log) && host->log != nullptr)
     host->log(host, DL_LOG_WARNING, message.c_str());
 }
@@ -55,7 +48,7 @@ KernelCache cache_of(dl_vendor_t* vendor) {
 
 dl_status_t* properties(dl_vendor_t* vendor, int32_t device,
                         dl_kernel_properties_t* properties) noexcept {
-  return on_device(vendor, device, [&] {
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     dl_kernel_properties_t all{};
     const Compiler compiler = find_compiler();
     put(all.languages, "c++");
@@ -109,10 +102,10 @@ std::string temporary_folder() {
 
 dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source_t* given,
                      dl_kernel_code_t** code) noexcept {
-  return on_device(vendor, device, [&] {
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     const Source source(given);
     const Compiler compiler = find_compiler();
-    if (compiler.path.empty()) throw Error(DL_UNAVAILABLE, compiler.unavailable);
+    if (compiler.path.empty()) throw kit::Error(DL_UNAVAILABLE, compiler.unavailable);
     const KernelCache cache = cache_of(vendor);
     const std::string key = key_of(compiler, source);
     const auto refused = [&](const std::string& message) { warn(vendor, message); };
@@ -140,28 +133,29 @@ dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source
 
 dl_status_t* load(dl_vendor_t* vendor, int32_t device, const void* bytes, uint64_t size,
                   void** module) noexcept {
-  return on_device(vendor, device, [&] {
-    if (bytes == nullptr) throw Error(DL_INVALID_ARGUMENT, "the code is NULL");
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
+    if (bytes == nullptr) throw kit::Error(DL_INVALID_ARGUMENT, "the code is NULL");
     *module = new Module({static_cast<const char*>(bytes), size});
   });
 }
 
 dl_status_t* unload(dl_vendor_t* vendor, int32_t device, void* module) noexcept {
-  return on_device(vendor, device, [&] { delete static_cast<Module*>(module); });
+  return kit::device_slot<Vendor>(vendor, device,
+                                  [&](Vendor&) { delete static_cast<Module*>(module); });
 }
 
 dl_status_t* find(dl_vendor_t* vendor, int32_t device, void* module, const char* name,
                   void** function) noexcept {
-  return on_device(vendor, device, [&] {
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     if (module == nullptr || name == nullptr)
-      throw Error(DL_INVALID_ARGUMENT, "the module or the name is NULL");
+      throw kit::Error(DL_INVALID_ARGUMENT, "the module or the name is NULL");
     *function = &static_cast<Module*>(module)->find(name);
   });
 }
 
 dl_status_t* function_properties(dl_vendor_t* vendor, int32_t device, void* function,
                                  dl_kernel_function_properties_t* properties) noexcept {
-  return on_device(vendor, device, [&] {
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     const auto& found = *static_cast<const Function*>(function);
     dl_kernel_function_properties_t all{};
     // A compiler does not tell the registers of a function, nor what it keeps of them in memory.
@@ -178,7 +172,7 @@ class Launch {
  public:
   Launch(const Function& function, const dl_kernel_launch_t* given) : function_(function) {
     if (!DL_HAS_FIELD(given, dl_kernel_launch_t, argument_count))
-      throw Error(DL_INVALID_ARGUMENT, "the launch's struct is too short");
+      throw kit::Error(DL_INVALID_ARGUMENT, "the launch's struct is too short");
     uint64_t threads = 1;
     for (int d = 0; d < 3; ++d) {
       block_.grid[d] = given->grid[d];
@@ -187,27 +181,28 @@ class Launch {
           __builtin_mul_overflow(blocks_, int64_t{given->grid[d]}, &blocks_) ||
           __builtin_mul_overflow(threads, uint64_t{given->block[d]}, &threads) ||
           threads > UINT32_MAX)
-        throw Error(DL_INVALID_ARGUMENT, "grid " + triple(given->grid) + " or block " +
-                                             triple(given->block) +
-                                             " is empty or too large for this device");
+        throw kit::Error(DL_INVALID_ARGUMENT, "grid " + triple(given->grid) + " or block " +
+                                                  triple(given->block) +
+                                                  " is empty or too large for this device");
     }
     if (given->shared_bytes > kMostShared)
-      throw Error(DL_INVALID_ARGUMENT, std::to_string(given->shared_bytes) +
-                                           " shared bytes are more than the device's " +
-                                           std::to_string(kMostShared));
+      throw kit::Error(DL_INVALID_ARGUMENT, std::to_string(given->shared_bytes) +
+                                                " shared bytes are more than the device's " +
+                                                std::to_string(kMostShared));
     block_.shared_bytes = given->shared_bytes;
     block_.argument_count = given->argument_count;
     if (given->argument_count > kMostArguments)
-      throw Error(DL_INVALID_ARGUMENT,
-                  "more than " + std::to_string(kMostArguments) + " arguments");
+      throw kit::Error(DL_INVALID_ARGUMENT,
+                       "more than " + std::to_string(kMostArguments) + " arguments");
     for (uint64_t i = 0; i < given->argument_count; ++i) {
       const dl_kernel_argument_t& argument = given->layout[i];
       if (argument.kind > DL_KERNEL_MEMORY || argument.offset > given->argument_bytes ||
           argument.size > given->argument_bytes - argument.offset ||
           (argument.kind == DL_KERNEL_MEMORY && argument.size != sizeof(void*)))
-        throw Error(DL_INVALID_ARGUMENT, "argument " + std::to_string(i) +
-                                             " does not lie in the packed arguments, or is of an "
-                                             "unknown kind");
+        throw kit::Error(DL_INVALID_ARGUMENT,
+                         "argument " + std::to_string(i) +
+                             " does not lie in the packed arguments, or is of an "
+                             "unknown kind");
       arguments_[i] = static_cast<const char*>(given->arguments) + argument.offset;
     }
   }
@@ -220,7 +215,8 @@ class Launch {
         DL_HAS_FIELD(host, dl_host_t, parallel_for) && host->parallel_for != nullptr;
     if (blocks_ == 1 || !threads || host->parallel_for(host, 0, blocks_, 1, body, this) != DL_OK)
       body(this, 0, blocks_);
-    if (!failure_.empty()) throw Error(DL_ERROR, "kernel '" + function_.name + "' " + failure_);
+    if (!failure_.empty())
+      throw kit::Error(DL_ERROR, "kernel '" + function_.name + "' " + failure_);
   }
 
  private:
@@ -269,8 +265,8 @@ class Launch {
 
 dl_status_t* launch(dl_vendor_t* vendor, int32_t device, void* function,
                     const dl_kernel_launch_t* given) noexcept {
-  return on_device(vendor, device, [&] {
-    Launch(*static_cast<const Function*>(function), given).run(instance_of(vendor).host);
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
+    Launch(*static_cast<const Function*>(function), given).run(kit::self<Vendor>(vendor).host);
   });
 }
 

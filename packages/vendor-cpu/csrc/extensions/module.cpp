@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "extensions/error.h"
+#include "dl/kit/status.h"
 
 namespace dl::cpu {
 namespace {
@@ -32,7 +32,7 @@ Descriptor sealed(std::string_view bytes) {
     if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
   }
   if (!file || !bytes.empty())
-    throw Error(DL_ERROR, std::string("no memory for code: ") + std::strerror(errno));
+    throw kit::Error(DL_ERROR, std::string("no memory for code: ") + std::strerror(errno));
   return file;
 }
 
@@ -58,7 +58,7 @@ std::string packed_code(std::string library, const std::string& stack_usage) {
 
 Module::Module(std::string_view bytes) {
   const auto refuse = [] {
-    return Error(DL_INVALID_ARGUMENT, "these bytes are no code that this vendor has compiled");
+    return kit::Error(DL_INVALID_ARGUMENT, "these bytes are no code that this vendor has compiled");
   };
   const size_t end = kDigits + kMagic.size();
   if (bytes.size() < end || bytes.substr(bytes.size() - kMagic.size()) != kMagic) throw refuse();
@@ -74,9 +74,9 @@ Module::Module(std::string_view bytes) {
   if (line == std::string::npos) throw refuse();
   const std::string architecture = stack_usage_.substr(0, line + 1);
   if (architecture != architecture_line()) {
-    throw Error(DL_INVALID_ARGUMENT, "this code was compiled for " + architecture.substr(0, line) +
-                                         ", and this library is " + DL_CPU_ISA +
-                                         "; compile it again");
+    throw kit::Error(DL_INVALID_ARGUMENT,
+                     "this code was compiled for " + architecture.substr(0, line) +
+                         ", and this library is " + DL_CPU_ISA + "; compile it again");
   }
   stack_usage_.erase(0, line + 1);
   load(bytes);
@@ -87,7 +87,7 @@ void Module::load(std::string_view library) {
   path_ = "/proc/self/fd/" + std::to_string(file_.get());
   library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr)
-    throw Error(DL_INVALID_ARGUMENT, std::string("the code cannot be loaded: ") + dlerror());
+    throw kit::Error(DL_INVALID_ARGUMENT, std::string("the code cannot be loaded: ") + dlerror());
 }
 
 Module::~Module() {
@@ -110,11 +110,11 @@ Function& Module::find(const std::string& name) {
   void* code = mark == nullptr ? nullptr : dlsym(library_, name.c_str());
   if (code == nullptr) {
     functions_.erase(name);
-    throw Error(DL_INVALID_ARGUMENT,
-                "the code has no kernel '" + name + "'; one is defined with DL_CPU_KERNEL(name)");
+    throw kit::Error(DL_INVALID_ARGUMENT, "the code has no kernel '" + name +
+                                              "'; one is defined with DL_CPU_KERNEL(name)");
   }
   if (*mark != kCpuKernelConvention)
-    throw Error(DL_INVALID_ARGUMENT, "kernel '" + name + "' was made for another release");
+    throw kit::Error(DL_INVALID_ARGUMENT, "kernel '" + name + "' was made for another release");
   Dl_info info{};
   const ElfW(Sym)* symbol = nullptr;
   void* entry = nullptr;

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "extensions/error.h"
+#include "dl/kit/status.h"
 #include "extensions/file.h"
 
 namespace dl::cpu {
@@ -59,7 +59,7 @@ class Spawn {
     const int failure = posix_spawn(&process, words.front().c_str(), &actions_, &attributes_,
                                     pointers(words).data(), pointers(environment).data());
     if (failure != 0)
-      throw Error(DL_UNAVAILABLE, words.front() + " cannot be run: " + std::strerror(failure));
+      throw kit::Error(DL_UNAVAILABLE, words.front() + " cannot be run: " + std::strerror(failure));
     return process;
   }
 
@@ -91,7 +91,7 @@ Finished run_program(const std::vector<std::string>& words,
                      const std::vector<std::string>& environment, double seconds) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(DL_ERROR, std::string("no pipe can be made: ") + std::strerror(errno));
+    throw kit::Error(DL_ERROR, std::string("no pipe can be made: ") + std::strerror(errno));
   const Descriptor input(ends[0]);
   Descriptor output(ends[1]);
   const auto end = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));

@@ -165,6 +165,12 @@ class Instance(ABC):
     def last_error(self) -> str:
         """Why the last operator on this thread failed; empty if the library does not say."""
 
+    def make_current(self, device: int) -> None:  # noqa: B027 - most vendors need nothing here
+        """Called on the thread that is about to run an operator on that device.
+
+        :raises VendorError: the vendor cannot choose the device.
+        """
+
     def enter(self, context: CData) -> CData:
         """Called on the thread that is about to run an operator, for :meth:`leave` later."""
         return ffi.NULL

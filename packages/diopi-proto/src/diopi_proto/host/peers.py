@@ -64,8 +64,8 @@ class Peers:
             raise _unfit(f"{destination!r} and {source!r} differ, or are not contiguous")
         queue = ffi.NULL if stream is None else stream.pointer_for(instance, here)
         count = source.size * source.dtype.itemsize
-        addresses = [ffi.cast("void*", tensor.address) for tensor in (destination, source)]
-        self._slots.call("copy", there, addresses[0], here, addresses[1], count, queue)
+        first, second = (ffi.cast("void*", tensor.address) for tensor in (source, destination))
+        self._slots.call("copy", here, first, there, second, count, queue)
         instance.enqueued(here, queue, [destination, source, stream])
         if synchronize:
             instance.wait(here, queue)

@@ -117,6 +117,10 @@ class TableInstance(Instance):
         else:
             self.slots.call("device_synchronize", device)
 
+    def make_current(self, device: int) -> None:
+        if self.slots.has("device_set"):
+            self.slots.call("device_set", device)
+
     def function(self, operator: Operator) -> CData | None:
         return self._functions.get(operator.name)
 
