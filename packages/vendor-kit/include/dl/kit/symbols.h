@@ -119,10 +119,9 @@ class Symbol<Result (*)(Args...)> {
   const char* name_;
   mutable std::atomic<void*> address_{nullptr};
 };
+// Names the type of a function without the attributes that its header gives it.
 template <class Result, class... Args>
-class Symbol<Result (*)(Args...) noexcept> : public Symbol<Result (*)(Args...)> {
-  using Symbol<Result (*)(Args...)>::Symbol;
-};
+auto plain(Result (*function)(Args...)) -> Result (*)(Args...);
 
 DL_KIT_END
 
@@ -130,6 +129,6 @@ DL_KIT_END
 // type that the driver's header declares.
 #define DL_KIT_SYMBOL(function) DL_KIT_SYMBOL_AS(function, function)
 #define DL_KIT_SYMBOL_AS(member, function) \
-  ::dl::kit::Symbol<decltype(&::function)> member { *this, #function }
+  ::dl::kit::Symbol<decltype(::dl::kit::plain(&::function))> member { *this, #function }
 
 #endif  // DL_KIT_SYMBOLS_H_

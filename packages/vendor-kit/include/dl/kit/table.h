@@ -198,16 +198,19 @@ inline const char* last_error(dl_vendor_t*) noexcept {
   return *message == '\0' ? nullptr : message;
 }
 
-#define DL_KIT_SLOTS(X)                                                                         \
-  X(device_count, false)                                                                        \
-  X(device_properties, false)                                                                   \
-  X(device_synchronize, false) X(memory_allocate, false) X(memory_free, false)                  \
-      X(memory_info, false) X(host_allocate, false) X(host_free, false) X(memory_copy, false)   \
-          X(memory_set, false) X(stream_create, false) X(stream_destroy, false)                 \
-              X(stream_synchronize, false) X(stream_query, false) X(stream_wait_event, false)   \
-                  X(event_create, false) X(event_destroy, false) X(event_record, false)         \
-                      X(event_synchronize, false) X(event_query, false) X(event_elapsed, false) \
-                          X(device_set, false) X(present, true) X(operators, true)
+// The slots that a method can fill, and whether they must leave the driver alone.
+// clang-format off
+#define DL_KIT_SLOTS(X)                                                                        \
+  X(present, true) X(operators, true)                                                          \
+  X(device_count, false) X(device_properties, false) X(device_synchronize, false)              \
+  X(device_set, false)                                                                         \
+  X(memory_allocate, false) X(memory_free, false) X(memory_info, false)                        \
+  X(host_allocate, false) X(host_free, false) X(memory_copy, false) X(memory_set, false)       \
+  X(stream_create, false) X(stream_destroy, false) X(stream_synchronize, false)                \
+  X(stream_query, false) X(stream_wait_event, false)                                           \
+  X(event_create, false) X(event_destroy, false) X(event_record, false)                        \
+  X(event_synchronize, false) X(event_query, false) X(event_elapsed, false)
+// clang-format on
 #define DL_KIT_SLOT_MEMBER(slot, quiet) DL_KIT_MEMBER(slot)
 DL_KIT_SLOTS(DL_KIT_SLOT_MEMBER)
 #undef DL_KIT_SLOT_MEMBER
