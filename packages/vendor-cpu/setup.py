@@ -33,6 +33,8 @@ COMMON = [
 ]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
+# What a library in DIOPI's own convention does without.
+TABLE_ONLY = ("csrc/runtime/", "csrc/extensions/", "csrc/plugin")
 HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
     *(str(path) for path in Path(kit_dir()).rglob("*.h")),
@@ -75,7 +77,7 @@ def diopi_impl(level: str) -> KernelLibrary:
     """The operators without a vendor table, exported by their names."""
     return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
-        sources=[path for path in SOURCES if not path.startswith(("csrc/runtime/", "csrc/plugin"))],
+        sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
         include_dirs=["csrc"],
         define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],

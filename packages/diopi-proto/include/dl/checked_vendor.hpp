@@ -35,8 +35,8 @@ using Extensions = std::tuple<dl_communicator_extension_t, dl_kernel_extension_t
                               dl_graph_extension_t, dl_profiler_extension_t, dl_peer_extension_t>;
 
 // Calls `body` with each of them.
-template <typename Body>
-void each_extension(Extensions& all, Body&& body) {
+template <class All, typename Body>
+void each_extension(All& all, Body&& body) {
   std::apply([&](auto&... one) { (body(one), ...); }, all);
 }
 
@@ -72,6 +72,7 @@ class Vendor : public dl_vendor {
       return std::get<T>(their_extensions_);
     }
   }
+  const Extensions& their_extensions() const { return their_extensions_; }
   dl_vendor_t* inner() const { return inner_; }
 
  private:

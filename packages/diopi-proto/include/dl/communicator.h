@@ -4,7 +4,8 @@
  * Calls are enqueued on their stream and return; buffers are device memory of the communicator's
  * device. A send buffer may be the receive buffer, or for all_gather the rank's part of it, and for
  * reduce_scatter the receive buffer the rank's part of the send buffer; else they do not overlap.
- * Counts are elements of diopiDtype_t; a count of 0 is allowed. */
+ * Counts are elements of diopiDtype_t; a count of 0 is allowed. Slots that take a communicator name
+ * no device: the vendor itself makes that of the communicator current. */
 #ifndef DL_COMMUNICATOR_H_
 #define DL_COMMUNICATOR_H_
 

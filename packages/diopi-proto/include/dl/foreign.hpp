@@ -175,13 +175,14 @@ inline std::string printable_lines(std::string_view text, size_t most) {
   return shown;
 }
 
-// Lines behind a pointer as read_text has it; of a long text the beginning.
+// Lines behind a pointer; of a long text the beginning, and nothing of what is none: who was
+// written before there were lines may have left the pointer as it was.
 inline std::string read_lines(const char* text, size_t most) {
   if (text == nullptr) return {};
   constexpr size_t kLongestLines = size_t{1} << 24;
   const int64_t length = text_length(text, kLongestLines);
-  if (length >= 0) return printable_lines({text, static_cast<size_t>(length)}, most);
-  return read_text(text);
+  if (length < 0) return {};
+  return printable_lines({text, static_cast<size_t>(length)}, most);
 }
 
 #pragma GCC visibility pop

@@ -27,8 +27,8 @@ typedef struct dl_peer_extension {
 
   /* Between two devices, with or without access. Enqueued on `stream`, a stream of
    * `source_device`. The ranges do not overlap. */
-  dl_status_t* (*copy)(dl_vendor_t* vendor, int32_t destination_device, void* destination,
-                       int32_t source_device, const void* source, uint64_t bytes, void* stream);
+  dl_status_t* (*copy)(dl_vendor_t* vendor, int32_t source_device, const void* source,
+                       int32_t destination_device, void* destination, uint64_t bytes, void* stream);
 
   /* `memory` is what memory_allocate returned. The handle means something until it is freed. */
   dl_status_t* (*export_memory)(dl_vendor_t* vendor, int32_t device, void* memory,

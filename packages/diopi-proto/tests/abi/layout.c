@@ -447,8 +447,8 @@ SLOT(dl_communicator_extension_t, receive, dl_status_t* (*)(dl_vendor_t*, void*,
 SLOT(dl_peer_extension_t, can_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t, int32_t*));
 SLOT(dl_peer_extension_t, enable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
 SLOT(dl_peer_extension_t, disable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
-SLOT(dl_peer_extension_t, copy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, int32_t, const void*,
-     uint64_t, void*));
+SLOT(dl_peer_extension_t, copy, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*, int32_t,
+     void*, uint64_t, void*));
 SLOT(dl_peer_extension_t, export_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
      dl_peer_handle_t*));
 SLOT(dl_peer_extension_t, open_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, const

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "dl/kit/table.h"
+#include "extensions/extensions.h"
 
 namespace dl::cpu {
 
@@ -15,6 +16,9 @@ class Vendor : public kit::Instance {
   static constexpr uint64_t kCapabilities =
       DL_CAP_HOST_ACCESSIBLE | DL_CAP_SYNCHRONOUS | DL_CAP_ANY_HOST_POINTER | DL_CAP_REFERENCE;
   static constexpr const char* kDevicesFrom = "DL_CPU_DEVICES";
+  static dl_extension_t* extensions() {
+    return reinterpret_cast<dl_extension_t*>(&kernel_extension);
+  }
 
   explicit Vendor(const dl_host_t* host);
 

@@ -93,6 +93,11 @@ class Instance(ABC):
             finally:
                 del used
 
+    def taken_over(self, device: int, stream: CData) -> list[object]:
+        """What work on a stream uses, for somebody else to keep: nobody will wait for it."""
+        with self._in_flight_lock:
+            return self._in_flight.pop((device, _address(stream)), [])
+
     def wait_all(self, device: int) -> None:
         """Wait for all work that was enqueued on a device through this instance.
 

@@ -316,4 +316,3 @@ def _value(position: int, argument: Any) -> bytes:
             "numpy scalar"
         )
     return argument.tobytes()
-

@@ -11,6 +11,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "dl/kit/base.h"
 #include "dl/status.h"
@@ -18,25 +19,32 @@
 DL_KIT_BEGIN
 
 // A failure with a code of the contract. `operation` is the failing call below the vendor, if there
-// is one: a literal, because it outlives the exception.
+// is one: a literal, because it outlives the exception. `details` are lines: a compiler's log.
 class Error : public std::runtime_error {
  public:
-  Error(dl_code_t code, const std::string& message, const char* operation = nullptr)
-      : std::runtime_error(message), code_(code), operation_(operation) {}
+  Error(dl_code_t code, const std::string& message, const char* operation = nullptr,
+        std::string details = {})
+      : std::runtime_error(message),
+        code_(code),
+        operation_(operation),
+        details_(std::move(details)) {}
   dl_code_t code() const { return code_; }
   const char* operation() const { return operation_; }
+  const std::string& details() const { return details_; }
 
  private:
   dl_code_t code_;
   const char* operation_;
+  std::string details_;
 };
 
 // A status with a copy of `message`. Never fails: without memory it is a shared out-of-memory one.
 inline dl_status_t* make_status(dl_code_t code, const char* message,
-                                const char* operation = nullptr) noexcept {
+                                const char* operation = nullptr,
+                                const char* details = "") noexcept {
   struct Owned : dl_status_t {
     Owned() : dl_status_t{} {}
-    std::string text;
+    std::string text, details_text;
   };
   static dl_status_t no_memory = [] {
     dl_status_t status{};
@@ -54,6 +62,8 @@ inline dl_status_t* make_status(dl_code_t code, const char* message,
     status->message = status->text.c_str();
     status->operation = operation;
     status->release = [](dl_status_t* self) { delete static_cast<Owned*>(self); };
+    status->details_text = details;
+    status->details = *details == '\0' ? nullptr : status->details_text.c_str();
     return status.release();
   } catch (...) {
     return &no_memory;
@@ -65,7 +75,7 @@ inline dl_status_t* make_status(dl_code_t code, const char* message,
   try {
     throw;
   } catch (const Error& error) {
-    return make_status(error.code(), error.what(), error.operation());
+    return make_status(error.code(), error.what(), error.operation(), error.details().c_str());
   } catch (const std::bad_alloc&) {
     return make_status(DL_OUT_OF_MEMORY, "no host memory is left");
   } catch (const std::exception& error) {
