@@ -1,0 +1,89 @@
+"""README.md and CONTRIBUTING.md say what the packages say of themselves, and name what is there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| \[`(packages/[\w-]+)`\]\((packages/[\w-]+)\) \| (.+) \|$", re.MULTILINE)
+
+Row = tuple[str, str, str]
+"""The wheel's name, the import, and what it is in one line."""
+
+
+def said(text: str) -> dict[str, Row]:
+    """The rows of README's table, by folder."""
+    found = {}
+    for shown, folder, rest in ROW.findall(text):
+        assert shown == folder
+        name, imported, summary, _ = rest.split(" | ")
+        found[folder] = (name, imported.strip("`"), summary)
+    return found
+
+
+def declared(root: Path) -> dict[str, Row]:
+    """The same from each pyproject.toml."""
+    found = {}
+    for path in sorted(root.glob("packages/*/pyproject.toml")):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        sources = path.parent / "src"
+        (imported,) = {
+            *(module.stem for module in sources.glob("*.py")),
+            *(package.parent.name for package in sources.glob("*/__init__.py")),
+        }
+        folder = path.parent.relative_to(root).as_posix()
+        found[folder] = (project["name"], imported, project["description"])
+    return found
+
+
+def test_packages_are_told_as_they_declare_themselves() -> None:
+    assert said((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
+
+
+def test_every_vendor_is_a_package() -> None:
+    assert {path.as_posix() for path in ROOT.glob("packages/vendor-*")} <= {
+        (ROOT / folder).as_posix() for folder in declared(ROOT)
+    }
+
+
+def test_a_row_that_differs_is_noticed(tmp_path: Path) -> None:
+    package = tmp_path / "packages" / "vendor-toy"
+    (package / "src" / "dl_vendor_toy").mkdir(parents=True)
+    (package / "src" / "dl_vendor_toy" / "__init__.py").touch()
+    (package / "pyproject.toml").write_text('[project]\nname = "dl-toy"\ndescription = "A toy"\n')
+    folder = "[`packages/vendor-toy`](packages/vendor-toy)"
+    right = f"| {folder} | dl-toy | `dl_vendor_toy` | A toy | never |"
+    assert said(right) == declared(tmp_path)
+    for part in ("A toy", "dl-toy", "`dl_vendor_toy`"):
+        assert said(right.replace(part, "other")) != declared(tmp_path)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_paths_that_are_named_are_there(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = {
+        path
+        for path in re.findall(r"`((?:packages|tests|examples|tools)/[^`\s]*)`", text)
+        if "<" not in path
+    }
+    linked = set(re.findall(r"\]\(((?!http)[^)#]+)\)", text))
+    assert {path for path in named | linked if not list(ROOT.glob(path))} == set()
+    assert len(named | linked) > 5
+
+
+def test_sessions_name_no_vendor() -> None:
+    """They find them in packages/vendor-*: a new one changes no file beside its own."""
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    for path in ROOT.glob("packages/vendor-*/pyproject.toml"):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        for name in project.get("entry-points", {}).get("dl", {}):
+            assert not re.search(rf"""["']{name}["']|vendor[-_]{name}\b""", text), name
