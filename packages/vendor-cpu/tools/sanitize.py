@@ -1,4 +1,4 @@
-"""Run the numeric tests of the CPU vendor on a library that watches itself.
+"""Run the numeric tests of this vendor on a library that watches itself.
 
 AddressSanitizer sees accesses outside of every tensor and every block that a kernel allocates,
 UndefinedBehaviorSanitizer what C++ leaves undefined. What either finds is reported where it
@@ -20,8 +20,8 @@ from dl_kernels import include_dir, write_units
 from dl_vendor_cpu import __version__
 from dl_vendor_cpu.levels import levels_here
 
-ROOT = Path(__file__).parents[1]
-VENDOR = ROOT / "packages/vendor-cpu"
+VENDOR = Path(__file__).parents[1]
+ROOT = VENDOR.parents[1]
 KIT = ROOT / "packages/vendor-kit/include"
 OBJECTS = ROOT / "build/sanitize"
 
