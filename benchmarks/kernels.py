@@ -28,6 +28,8 @@ Make = Callable[["Inputs"], Call]
 SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
 SLOW = 1.3
+SHORT = 25
+"""Elements of a short row: fewer than a processor's registers hold."""
 BURST_SECONDS = 0.004
 """A burst repeats a call until the clock's steps and the loop's cost do not matter."""
 
@@ -49,6 +51,9 @@ class Inputs:
     def uniform(self, *shape: int) -> torch.Tensor:
         values = torch.rand(*shape, generator=self._generator).add_(0.5)
         return values.to(self._dtype).to(self._device)
+
+    def short_rows(self) -> torch.Tensor:
+        return self.uniform(self.n // SHORT, SHORT)
 
     def images(self, channels: int) -> torch.Tensor:
         side = max(8, math.isqrt(self.n // (4 * channels)))
@@ -87,6 +92,19 @@ def _backward(forward: Callable[[Inputs, torch.Tensor], torch.Tensor]) -> Make:
         return call
 
     return make
+
+
+def _short_rows(function: Callable[[torch.Tensor], object]) -> Make:
+    def make(x: Inputs) -> Call:
+        rows = x.short_rows()
+        return lambda: function(rows)
+
+    return make
+
+
+def _mv_short_rows(x: Inputs) -> Call:
+    matrix, vector = x.short_rows(), x.uniform(SHORT)
+    return lambda: matrix @ vector
 
 
 def _convolution(x: Inputs, kernel: int, groups: int = 1) -> Call:
@@ -195,6 +213,11 @@ OPERATORS: dict[str, Make] = {
     "softmax": lambda x: lambda: torch.softmax(x.a, 1),
     "softmax_columns": lambda x: lambda: torch.softmax(x.a, 0),
     "log_softmax": lambda x: lambda: torch.log_softmax(x.a, 1),
+    "softmax_short_rows": _short_rows(lambda a: torch.softmax(a, 1)),
+    "log_softmax_short_rows": _short_rows(lambda a: torch.log_softmax(a, 1)),
+    "amax_short_rows": _short_rows(lambda a: a.amax(1)),
+    "sum_short_rows": _short_rows(lambda a: a.sum(1)),
+    "layer_norm_short_rows": _short_rows(lambda a: functional.layer_norm(a, (SHORT,))),
     "softmax_backward": _backward(lambda x, a: torch.softmax(a, 1) * x.b),
     "layer_norm": lambda x: lambda: functional.layer_norm(x.a, x.shape[1:], x.row, x.row),
     "layer_norm_backward": _backward(
@@ -205,6 +228,7 @@ OPERATORS: dict[str, Make] = {
     "mm": lambda x: lambda: x.a @ x.b,
     "mm_transposed": lambda x: lambda: x.a @ x.b.t(),
     "mv": lambda x: lambda: x.a @ x.row,
+    "mv_short_rows": _mv_short_rows,
     "addmm": lambda x: lambda: torch.addmm(x.row, x.a, x.b),
     "conv2d_1x1": lambda x: _convolution(x, 1),
     "conv2d_3x3": lambda x: _convolution(x, 3),

@@ -19,6 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
+# The session has a compiler and no package of ours.
+sys.path.insert(0, str(ROOT / "packages/kernels/src"))
+
+from dl_kernels import write_units  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -57,15 +61,8 @@ COMPILERS = (
 )
 
 
-def families() -> list[Path]:
-    """The files of operators."""
-    return sorted((INCLUDES[0] / "dl_kernels/ops").glob("*.inc"))
-
-
-def compile_family(compiler: GpuCompiler, family: Path, folder: Path, *, objects: bool) -> str:
-    """Compile a family; return what went wrong, or nothing."""
-    source = folder / f"{family.stem}{compiler.suffix}"
-    source.write_text(f'#include "dl_kernels/ops/{family.name}"\n', encoding="utf-8")
+def compile_family(compiler: GpuCompiler, source: Path, *, objects: bool) -> str:
+    """Compile the unit of a family; return what went wrong, or nothing."""
     command = [compiler.name, *compiler.flags, *(compiler.code if objects else compiler.check)]
     command += [f"-I{path}" for path in INCLUDES]
     command += [str(source), "-o", str(source.with_suffix(".out"))]
@@ -81,7 +78,6 @@ def main() -> int:
     parser.add_argument("--compiler", choices=names, help="only this one")
     parser.add_argument("families", nargs="*", help="names of families; all by default")
     options = parser.parse_args()
-    chosen = [path for path in families() if not options.families or path.stem in options.families]
     failures = 0
     for compiler in COMPILERS:
         if options.compiler not in (None, compiler.name):
@@ -93,13 +89,14 @@ def main() -> int:
             tempfile.TemporaryDirectory() as folder,
             ThreadPoolExecutor(os.cpu_count()) as pool,
         ):
-            compile_one = partial(
-                compile_family, compiler, folder=Path(folder), objects=options.objects
-            )
-            for family, error in zip(chosen, pool.map(compile_one, chosen), strict=True):
+            units = write_units(folder, suffix=compiler.suffix, only=options.families or None)
+            of_families = [unit for unit in units if unit.suffix == compiler.suffix]
+            compile_one = partial(compile_family, compiler, objects=options.objects)
+            for unit, error in zip(of_families, pool.map(compile_one, of_families), strict=True):
                 failures += 1 if error else 0
                 verdict = f"failed\n{error}" if error else "ok"
-                print(f"{compiler.name}: {family.stem}: {verdict}", flush=True)
+                name = unit.stem.removeprefix("family_")
+                print(f"{compiler.name}: {name}: {verdict}", flush=True)
     return 1 if failures else 0
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from setuptools import setup
 
-from diopi_proto.build import VendorLibrary, build_vendor_library
-from dl_kernels import include_dir
+from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_vendor_kit import include_dir as kit_dir
 
 FLAGS = {
     "v2": ["-march=x86-64-v2"],
@@ -33,9 +33,11 @@ COMMON = [
 ]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
+# What a library in DIOPI's own convention does without.
+TABLE_ONLY = ("csrc/runtime/", "csrc/extensions/", "csrc/plugin")
 HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
-    *(str(path) for path in Path(include_dir()).rglob("*") if path.is_file()),
+    *(str(path) for path in Path(kit_dir()).rglob("*.h")),
 ]
 
 
@@ -59,29 +61,28 @@ def version() -> str:
     return namespace["__version__"]
 
 
-def library(level: str) -> VendorLibrary:
+def library(level: str) -> KernelLibrary:
     name = "native" if level == "native" else f"x86-64-{level}"
-    return VendorLibrary(
+    return KernelLibrary(
         f"dl_vendor_cpu.lib.libdl_vendor_cpu_{level}",
         sources=SOURCES,
-        include_dirs=["csrc", str(include_dir())],
+        include_dirs=["csrc", str(kit_dir())],
         define_macros=[("DL_CPU_ISA", f'"{name}"'), ("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,
     )
 
 
-def diopi_impl(level: str) -> VendorLibrary:
+def diopi_impl(level: str) -> KernelLibrary:
     """The operators without a vendor table, exported by their names."""
-    return VendorLibrary(
+    return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
-        sources=[path for path in SOURCES if not path.startswith(("csrc/runtime/", "csrc/plugin"))],
-        include_dirs=["csrc", str(include_dir())],
-        define_macros=[("DIOPIRT_EXTERN", None), ("DL_CPU_VERSION", f'"{version()}"')],
+        sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],
+        include_dirs=["csrc"],
+        define_macros=[("DL_CPU_VERSION", f'"{version()}"')],
         extra_compile_args=[*COMMON, *FLAGS[level]],
         depends=HEADERS,
-        exports=("diopi*", "dlop*"),
-        legacy=True,
+        diopi_convention=True,
     )
 
 
@@ -91,5 +92,5 @@ if os.environ.get("DL_BUILD_DIOPI_IMPL", "0") not in ("", "0"):
 
 setup(
     ext_modules=LIBRARIES,
-    cmdclass={"build_ext": build_vendor_library},
+    cmdclass={"build_ext": build_kernel_library},
 )

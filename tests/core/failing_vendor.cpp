@@ -10,10 +10,10 @@
 namespace failing {
 namespace {
 
-dl_status_t fault = {sizeof(dl_status_t),    DL_ERROR,     0,
-                     "the fan stands still", "fan_status", [](dl_status_t*) {}};
-dl_status_t no_memory = {sizeof(dl_status_t), DL_OUT_OF_MEMORY, 0,
-                         "nothing is left",   "malloc",         [](dl_status_t*) {}};
+dl_status_t fault = {sizeof(dl_status_t), DL_ERROR, 0, "the fan stands still", "fan_status",
+                     [](dl_status_t*) {}, nullptr};
+dl_status_t no_memory = {sizeof(dl_status_t), DL_OUT_OF_MEMORY, 0, "nothing is left", "malloc",
+                         [](dl_status_t*) {}, nullptr};
 bool fault_pending = false;
 
 dl_status_t* report_pending_fault() {

@@ -27,6 +27,30 @@ def dl_vendor():
     )
 """
 
+TABLE = """
+#include "dl/vendor.h"
+
+extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
+  static dl_vendor_table_t table{};
+  table.struct_size = sizeof table;
+  table.name = "stub";
+  table.destroy = [](dl_vendor_t* vendor) { delete vendor; };
+SLOTS
+  *out = new dl_vendor_t{&table};
+  return nullptr;
+}
+"""
+
+
+def table_source(**numbers: int) -> str:
+    """A library whose slots of these names write one number: ``device_count=3``."""
+    slots = (
+        f"  table.{slot} = [](dl_vendor_t*, int32_t* out) -> dl_status_t* "
+        f"{{ return *out = {number}, nullptr; }};"
+        for slot, number in numbers.items()
+    )
+    return TABLE.replace("SLOTS", "\n".join(slots))
+
 
 class StubVendor:
     """The plugin ``stub`` in ``folder``; its library is missing until it is made."""

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from diopi_proto.build import compile_library
-from dl_kernels import include_dir
+from dl_kernels import include_dir, write_units
 
 from .processes import output
 from .stub_vendor import StubVendor
 
 CSRC = Path(__file__).parents[2] / "packages" / "vendor-cpu" / "csrc"
-FAMILIES = ("copy", "unary", "scan", "matmul", "random")
+FAMILIES = ("copy", "exponential", "cumulative", "matmul", "random")
 """Enough to see tensors, scalars and generators pass; all of them take minutes to compile."""
 
 
@@ -21,9 +21,10 @@ FAMILIES = ("copy", "unary", "scan", "matmul", "random")
 def legacy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("legacy")
     vendor = StubVendor(folder, legacy=True)
+    units = write_units(folder / "units", only=FAMILIES, diopi_convention=True)
     compile_library(
         vendor.library,
-        [CSRC / "diopi_impl.cpp", *(CSRC / "ops" / f"{name}.cpp" for name in FAMILIES)],
+        [CSRC / "diopi_impl.cpp", *units],
         exports=("diopi*", "dlop*"),
         legacy=True,
         include_dirs=[CSRC, include_dir()],

@@ -129,7 +129,8 @@ dl_status_t* status() {
           number(0),
           text("it hurts"),
           text("here"),
-          [](dl_status_t*) {}};
+          [](dl_status_t*) {},
+          text("line\nline")};
   if (lies()) made.release = nullptr;
   return pointer(&made);
 }
@@ -185,8 +186,8 @@ dl_status_t* allocate(dl_vendor_t*, int32_t, uint64_t bytes, void** out) {
       bytes < (uint64_t{1} << 32) ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
   *out = made;
   if (made == nullptr) {
-    static dl_status_t full = {sizeof full, DL_OUT_OF_MEMORY, 0,
-                               "full",      nullptr,          [](dl_status_t*) {}};
+    static dl_status_t full = {sizeof full, DL_OUT_OF_MEMORY,    0,      "full",
+                               nullptr,     [](dl_status_t*) {}, nullptr};
     return &full;
   }
   if (lies()) return *out = nullptr, nullptr;

@@ -1,45 +1,89 @@
-"""The pages that name parts of the house name all of them, and none that is gone."""
+"""README.md and CONTRIBUTING.md say what the packages say of themselves, and name what is there."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
-PACKAGES = {path.parent for path in ROOT.glob("packages/*/pyproject.toml")}
+ROW = re.compile(r"^\| \[`(packages/[\w-]+)`\]\((packages/[\w-]+)\) \| (.+) \|$", re.MULTILINE)
+
+Row = tuple[str, str, str]
+"""The wheel's name, the import, and what it is in one line."""
 
 
-def project_name(folder: Path) -> str:
-    found = re.search(r'^name = "([^"]+)"', (folder / "pyproject.toml").read_text(), re.MULTILINE)
-    assert found is not None, folder
-    return found[1]
+def said(text: str) -> dict[str, Row]:
+    """The rows of README's table, by folder."""
+    found = {}
+    for shown, folder, rest in ROW.findall(text):
+        assert shown == folder
+        name, imported, summary, _ = rest.split(" | ")
+        found[folder] = (name, imported.strip("`"), summary)
+    return found
 
 
-def test_the_readme_lists_every_package_with_its_wheel() -> None:
-    rows = re.findall(
-        r"^\| \[`(packages/[\w-]+)`\]\(\1\) \| ([\w-]+) \|",
-        (ROOT / "README.md").read_text(),
-        re.MULTILINE,
-    )
-    here = {(path.relative_to(ROOT).as_posix(), project_name(path)) for path in PACKAGES}
-    assert set(rows) == here
+def declared(root: Path) -> dict[str, Row]:
+    """The same from each pyproject.toml."""
+    found = {}
+    for path in sorted(root.glob("packages/*/pyproject.toml")):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        sources = path.parent / "src"
+        (imported,) = {
+            *(module.stem for module in sources.glob("*.py")),
+            *(package.parent.name for package in sources.glob("*/__init__.py")),
+        }
+        folder = path.parent.relative_to(root).as_posix()
+        found[folder] = (project["name"], imported, project["description"])
+    return found
 
 
-def test_the_map_names_folders_that_exist() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    drawn = re.search(r"## The map of the house\n\n```\n(.*?)```", text, re.DOTALL)
-    assert drawn is not None
-    for line in drawn[1].splitlines():
-        inside = "packages/core/" if line.startswith("  ") else ""
-        for name in re.split(r"\s{2,}", line.strip())[0].replace(",", " ").split():
-            pattern = re.sub(r"<\w+>", "*", name)
-            places = [ROOT.glob(inside + pattern), ROOT.glob(f"tests/{pattern}")]
-            places.append(ROOT.glob(f"packages/core/csrc/{pattern}"))
-            assert any(any(place) for place in places), f"the map names {name}, which is not there"
+def test_packages_are_told_as_they_declare_themselves() -> None:
+    assert said((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
 
 
-def test_every_room_is_on_the_map() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    rooms = [path for path in (ROOT / "packages/core/csrc").iterdir() if path.is_dir()]
-    missing = [room.name for room in rooms if not re.search(rf"\b{room.name}\b", text)]
-    assert not missing
+def test_every_vendor_is_a_package() -> None:
+    assert {path.as_posix() for path in ROOT.glob("packages/vendor-*")} <= {
+        (ROOT / folder).as_posix() for folder in declared(ROOT)
+    }
+
+
+def test_a_row_that_differs_is_noticed(tmp_path: Path) -> None:
+    package = tmp_path / "packages" / "vendor-toy"
+    (package / "src" / "dl_vendor_toy").mkdir(parents=True)
+    (package / "src" / "dl_vendor_toy" / "__init__.py").touch()
+    (package / "pyproject.toml").write_text('[project]\nname = "dl-toy"\ndescription = "A toy"\n')
+    folder = "[`packages/vendor-toy`](packages/vendor-toy)"
+    right = f"| {folder} | dl-toy | `dl_vendor_toy` | A toy | never |"
+    assert said(right) == declared(tmp_path)
+    for part in ("A toy", "dl-toy", "`dl_vendor_toy`"):
+        assert said(right.replace(part, "other")) != declared(tmp_path)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_paths_that_are_named_are_there(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = {
+        path
+        for path in re.findall(r"`((?:packages|tests|examples|tools)/[^`\s]*)`", text)
+        if "<" not in path
+    }
+    linked = set(re.findall(r"\]\(((?!http)[^)#]+)\)", text))
+    assert {path for path in named | linked if not list(ROOT.glob(path))} == set()
+    assert len(named | linked) > 5
+
+
+def test_sessions_name_no_vendor() -> None:
+    """They find them in packages/vendor-*: a new one changes no file beside its own."""
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    for path in ROOT.glob("packages/vendor-*/pyproject.toml"):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        for name in project.get("entry-points", {}).get("dl", {}):
+            assert not re.search(rf"""["']{name}["']|vendor[-_]{name}\b""", text), name

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from .known_failures import Key, cause_of, load
+from .known_failures import Key, cause_of, known_on
 from .sweep import Report
 
 SECONDS_PER_OPERATOR = 120
@@ -37,7 +37,7 @@ def vendor() -> str:
 
 @pytest.fixture(scope="session")
 def known(vendor: str) -> dict[Key, str]:
-    return load(vendor)
+    return known_on(vendor)
 
 
 @pytest.fixture(autouse=True)
@@ -83,8 +83,8 @@ class Verdict:
             assert not report.problems, report.text()
             return
         assert report.problems, (
-            f"{name} | {mode} | {short} passes now: take it off known_failures.txt of "
-            f"{self.vendor} (it was there for: {cause})"
+            f"{name} | {mode} | {short} passes now on {self.vendor}: take it off its list "
+            f"(it was there for: {cause})"
         )
 
 

@@ -1,11 +1,20 @@
-"""The lists of known failures: strict, and each with its cause."""
+"""The lists of known failures: strict, and each with its cause.
+
+What fails because of dl itself is in ``known_failures.txt`` here; a vendor keeps what is its own in
+``tests/opinfo_known_failures.txt`` of its package.
+"""
 
 from __future__ import annotations
 
-from .vendor_lists import path_of
+from pathlib import Path
+
+from .vendor_lists import list_of
 
 MODES = ("forward", "out", "in-place", "backward", "native")
 ANY = "*"
+SHARED = Path(__file__).with_name("known_failures.txt")
+NAME = "opinfo_known_failures.txt"
+"""Of a vendor's own list."""
 
 
 class KnownFailuresError(ValueError):
@@ -39,10 +48,26 @@ def parse(text: str, where: str) -> dict[Key, str]:
     return found
 
 
-def load(vendor: str) -> dict[Key, str]:
-    """The list of a vendor; one without a list has no known failures."""
-    path = path_of(vendor, "known_failures.txt")
-    return parse(path.read_text(), str(path)) if path.exists() else {}
+def known_on(vendor: str) -> dict[Key, str]:
+    """What is known to fail on a vendor, as ``DL_VENDORS`` names it.
+
+    :raises KnownFailuresError: as :func:`load`.
+    """
+    return load(list_of(vendor, NAME))
+
+
+def load(own: Path | None, shared: Path = SHARED) -> dict[Key, str]:
+    """What a vendor's list, which need not be there, and the one of all vendors have.
+
+    :raises KnownFailuresError: as :func:`parse`; or the vendor lists what fails everywhere.
+    """
+    everywhere = parse(shared.read_text(encoding="utf-8"), shared.name)
+    if own is None or not own.exists():
+        return everywhere
+    there = parse(own.read_text(encoding="utf-8"), str(own))
+    for name, mode, dtype in sorted(there.keys() & everywhere.keys()):
+        raise KnownFailuresError(f"{own}: {name} | {mode} | {dtype} is in {shared.name} already")
+    return everywhere | there
 
 
 def cause_of(known: dict[Key, str], name: str, mode: str, dtype: str) -> str | None:

@@ -2,9 +2,9 @@
 
 Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files:
 
-- ``native_calls.txt`` beside this one: which OpInfo operators call an overload of dl-core, for
-  test_native.py;
-- ``without_fallback.txt`` of the vendor's package: which need no fallback, for test_sweep.py.
+- ``native_calls.txt`` here: which OpInfo operators call an overload of dl-core, for test_native.py;
+- ``tests/opinfo_without_fallback.txt`` of the vendor's package, where it is there already: which
+  need no fallback, for test_sweep.py.
 
 Both are facts about the present code. Look at the difference before committing it: an operator that
 left the second file has begun to fall back.
@@ -26,7 +26,7 @@ from .gradients import gradient_cases
 from .native import CASES, NATIVE_CALLS
 from .operators import Judgement, full_name
 from .sweep import check_forward, move, run, samples_of
-from .vendor_lists import path_of
+from .vendor_lists import list_of
 from .without_fallback import NAME, listed
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
@@ -56,11 +56,10 @@ def record(device: str = "dl:0") -> None:
     callers = choose(claimed - CASES.keys(), forward, backward)
     kept = {k: v for k, v in read(NATIVE_CALLS).items() if k not in claimed and k not in CASES}
     write(NATIVE_CALLS, kept | callers)
-    if listed(vendor):
+    path = list_of(vendor, NAME)
+    if path is not None and listed(vendor):
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
-        path_of(vendor, NAME).write_text(
-            "\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8"
-        )
+        path.write_text("\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8")
 
 
 def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Callers]:

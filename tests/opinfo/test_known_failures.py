@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 import torch
 
 from .conftest import Verdict
-from .known_failures import Key, KnownFailuresError, cause_of, parse
+from .known_failures import Key, KnownFailuresError, cause_of, load, parse
 from .sweep import Report
+from .vendor_lists import list_of
 
 LISTED = {("mm", "forward", "float32"): "the vendor adds in another order"}
 
@@ -51,3 +53,22 @@ def test_a_listed_operator_that_fails_is_accepted() -> None:
 def test_an_operator_that_fails_and_is_not_listed_fails_the_run() -> None:
     with pytest.raises(AssertionError, match="wrong"):
         verdict_of({}).judge(Report("mm", problems=["wrong"]), "mm", "forward", torch.float32)
+
+
+def test_a_vendor_keeps_its_list_in_its_package(tmp_path: Path) -> None:
+    for folder in ("packages/vendor-one", "tests/plugins/vendor-two"):
+        (tmp_path / folder).mkdir(parents=True)
+        vendor = folder.rpartition("-")[2]
+        assert list_of(vendor, "list.txt", tmp_path) == tmp_path / folder / "tests" / "list.txt"
+    assert list_of("three", "list.txt", tmp_path) is None
+
+
+def test_what_fails_everywhere_is_no_vendors(tmp_path: Path) -> None:
+    shared, own = tmp_path / "shared.txt", tmp_path / "own.txt"
+    shared.write_text("mm | forward | * | none has it\n")
+    own.write_text("add | forward | * | rounds twice\n")
+    assert {key[0] for key in load(own, shared)} == {"mm", "add"}
+    assert {key[0] for key in load(None, shared)} == {"mm"}
+    own.write_text("mm | forward | * | rounds twice\n")
+    with pytest.raises(KnownFailuresError, match=r"mm \| forward .* is in shared\.txt already"):
+        load(own, shared)

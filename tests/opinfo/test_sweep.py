@@ -13,7 +13,8 @@ from .conftest import Verdict
 from .gradients import check_backward
 from .operators import full_name
 from .sweep import Report, check_forward
-from .without_fallback import listed
+from .vendor_lists import list_of
+from .without_fallback import NAME, listed
 from .written_forms import check_in_place, check_out
 
 # Many operators of torch warn of others that are to replace them.
@@ -79,7 +80,7 @@ def test_operator_is_right(
         assert native, f"{full_name(op)} is listed to need no fallback; fell back: {fell_back}"
     else:
         assert not native or not listed(verdict.vendor), (
-            f"{full_name(op)} needs no fallback: run python -m opinfo.record"
+            f"{full_name(op)} needs no fallback: add it to {list_of(verdict.vendor, NAME)}"
         )
 
 

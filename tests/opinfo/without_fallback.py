@@ -1,24 +1,24 @@
 """Operators of OpInfo whose float32 samples all run without a fallback, listed by vendor.
 
-One name a line in ``without_fallback.txt`` of the vendor's package; a vendor without a file has no
-list. The lists are strict: an operator that begins to fall back fails, and so does one that has
-stopped to. They are written by ``python -m opinfo.record``.
+One name a line in ``tests/opinfo_without_fallback.txt`` of the vendor's package; a vendor without
+the file has no list. The lists are strict: an operator that begins to fall back fails, and so does
+one that has stopped to. They are written by ``python -m opinfo.record``.
 """
 
 from __future__ import annotations
 
 import functools
 
-from .vendor_lists import path_of
+from .vendor_lists import list_of
 
-NAME = "without_fallback.txt"
+NAME = "opinfo_without_fallback.txt"
 
 
 @functools.cache
 def listed(vendor: str) -> frozenset[str]:
     """OpInfo names, with variant, that run natively on a vendor; empty if it has no list."""
-    path = path_of(vendor, NAME)
-    if not path.exists():
+    path = list_of(vendor, NAME)
+    if path is None or not path.exists():
         return frozenset()
     lines = path.read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if line and not line.startswith("#"))

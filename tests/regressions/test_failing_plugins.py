@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from core.processes import output, path_with
-from core.stub_vendor import StubVendor
+from core.stub_vendor import StubVendor, table_source
 
 from .planted import command
 
@@ -202,26 +202,8 @@ def test_a_command_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) 
     assert "100% sure" in dl("--help").stdout
 
 
-MANY = """
-#include "dl/vendor.h"
-
-static dl_status_t* device_count(dl_vendor_t*, int32_t* count) { return *count = 1000, nullptr; }
-static void destroy(dl_vendor_t* vendor) { delete vendor; }
-
-extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
-  static dl_vendor_table_t table{};
-  table.struct_size = sizeof table;
-  table.name = "stub";
-  table.destroy = destroy;
-  table.device_count = device_count;
-  *out = new dl_vendor_t{&table};
-  return nullptr;
-}
-"""
-
-
 def test_a_thousand_devices_leave_room_for_another_vendors(tmp_path: Path) -> None:
-    variables = StubVendor(tmp_path).compile(MANY).variables("stub,cpu")
+    variables = StubVendor(tmp_path).compile(table_source(device_count=1000)).variables("stub,cpu")
     code = f"""{IMPORT}
 assert torch.dl.device_count() == 64
 assert torch.dl.get_device_properties(63).vendor == "cpu"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from core.processes import output, run
-from core.stub_vendor import StubVendor
+from core.stub_vendor import StubVendor, table_source
 
 import diopi_proto
 
@@ -17,30 +17,10 @@ LEGACY = Path(__file__).parents[2] / "packages/diopi-proto/tests/fixtures/legacy
 # They have a vendor of their own: once is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
-ABSENT = """
-#include <cstdlib>
-#include "dl/vendor.h"
-
-static dl_status_t* present(dl_vendor_t*, int32_t* found) { return *found = 0, nullptr; }
-static dl_status_t* device_count(dl_vendor_t*, int32_t* count) { return *count = 1, nullptr; }
-static void destroy(dl_vendor_t* vendor) { delete vendor; }
-
-extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
-  static dl_vendor_table_t table{};
-  table.struct_size = sizeof table;
-  table.name = "stub";
-  table.destroy = destroy;
-  table.present = present;
-  table.device_count = device_count;
-  *out = new dl_vendor_t{&table};
-  return nullptr;
-}
-"""
-
 
 def test_the_librarys_own_present_slot_decides(tmp_path: Path) -> None:
     """The descriptor has no `present`: the library is loaded, and believed."""
-    variables = StubVendor(tmp_path).compile(ABSENT).variables()
+    variables = StubVendor(tmp_path).compile(table_source(present=0, device_count=1)).variables()
     # The other vendor of the tests, where it is installed, would be chosen.
     variables |= {"DL_VENDORS": "", "DL_DISABLE": "async"}
     code = "import torch; print(hasattr(torch, 'dl'))"

@@ -28,10 +28,3 @@ def test_scripts_are_valid_shell() -> None:
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_examples_name_no_package_of_this_repository(script: Path) -> None:
     assert not re.findall(r"\bdl\b|\bdl_\w+|diopi\w*", script.read_text())
-
-
-def test_packages_in_the_readme_are_those_of_the_repository() -> None:
-    listed = set(re.findall(r"\]\((packages/[\w-]+)\)", (ROOT / "README.md").read_text()))
-    assert listed == {
-        f"packages/{path.parent.name}" for path in ROOT.glob("packages/*/pyproject.toml")
-    }

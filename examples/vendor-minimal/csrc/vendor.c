@@ -19,14 +19,15 @@ static _Thread_local char last_message[160];
 
 /* Errors of slots. These statuses live as long as the library, so releasing one does nothing. */
 static void keep(dl_status_t* status) { (void)status; }
-static dl_status_t no_device = {
-    sizeof(dl_status_t), DL_INVALID_ARGUMENT, 0, "there is device 0 and no other", NULL, keep};
-static dl_status_t no_memory = {sizeof(dl_status_t),
-                                DL_OUT_OF_MEMORY,
-                                0,
-                                "no such block of host memory is left",
-                                "aligned_alloc",
-                                keep};
+static dl_status_t no_device = {.struct_size = sizeof(dl_status_t),
+                                .code = DL_INVALID_ARGUMENT,
+                                .message = "there is device 0 and no other",
+                                .release = keep};
+static dl_status_t no_memory = {.struct_size = sizeof(dl_status_t),
+                                .code = DL_OUT_OF_MEMORY,
+                                .message = "no such block of host memory is left",
+                                .operation = "aligned_alloc",
+                                .release = keep};
 
 /* The slots. */
 

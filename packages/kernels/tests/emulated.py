@@ -10,7 +10,7 @@ from os import cpu_count, environ
 from pathlib import Path
 
 from diopi_proto import include_dir as contract_dir
-from dl_kernels import include_dir
+from dl_kernels import include_dir, write_units
 
 EMULATION = Path(__file__).parent / "emulation"
 EMULATED_GPU = ['-DDL_KERNELS_EMULATE_GPU="gpu_emulation.h"', f"-I{EMULATION}"]
@@ -19,11 +19,6 @@ EMULATED_GPU = ['-DDL_KERNELS_EMULATE_GPU="gpu_emulation.h"', f"-I{EMULATION}"]
 COMPILER = shlex.split(environ.get("CXX", "g++"))
 FLAGS = ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", *EMULATED_GPU]
 FOLDERS = [f"-I{include_dir()}", f"-I{contract_dir()}"]
-
-
-def families() -> list[Path]:
-    """The files of operators."""
-    return sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
 
 
 def missing_compiler() -> str | None:
@@ -42,14 +37,8 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
-    for family in families():
-        source = folder / f"{family.stem}.cpp"
-        source.write_text(
-            f'#include "dl_kernels/ops/{family.name}"\n#include "families.h"\n'
-            f"DL_EMULATED_FAMILY(DL_KERNELS_{family.stem.upper()})\n",
-            encoding="utf-8",
-        )
-        jobs.append((source, folder / f"{family.stem}.o", ()))
+    for source in write_units(folder / "units"):
+        jobs.append((source, folder / f"{source.stem}.o", ()))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))
     with ThreadPoolExecutor(cpu_count()) as pool:

@@ -1,4 +1,4 @@
-"""The headers compile by themselves, and every family lists the operators it defines."""
+"""The headers compile by themselves, and no kernel brings threads of its own."""
 
 from __future__ import annotations
 
@@ -17,28 +17,7 @@ from emulated import EMULATED_GPU
 
 ROOT = include_dir() / "dl_kernels"
 HEADERS = sorted(str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h"))
-SHARED_MACROS = ROOT / "unary_operators.h"
-FAMILIES = sorted(ROOT.glob("ops/*.inc"))
 COMPILER = shlex.split(environ.get("CXX", "g++"))
-
-
-def names_of(text: str) -> tuple[list[str], list[str]]:
-    """The operators that a family's list names, and those that it defines."""
-    body, _, listed = text.partition("// clang-format off")
-    defined = re.findall(r"^diopiError_t ((?:diopi|dlop)\w+)\(", body, re.MULTILINE)
-    # Families of equal operators are defined by macros: DL_X(Name) makes diopiName and its forms,
-    # DL_X(N) may make diopiPoolNd.
-    macros = re.findall(
-        r"#define (DL_\w+)\((\w+)\b[^)]*\)((?:.*\\\n)*.*)",
-        body + SHARED_MACROS.read_text(encoding="utf-8"),
-    )
-    for macro, parameter, definition in macros:
-        forms = re.findall(rf"diopiError_t (diopi\w*)##{parameter}(?:##)?(\w*)\(", definition)
-        for name in re.findall(rf"^{macro}\((\w+)", body, re.MULTILINE):
-            defined += [f"{before}{name}{after}" for before, after in forms]
-    for name in re.findall(r"^DL_UNARY_BOTH\((\w+)", body, re.MULTILINE):
-        defined += [f"diopi{name}", f"diopi{name}Inp"]
-    return re.findall(r"X\(((?:diopi|dlop)\w+)\)", listed), defined
 
 
 @pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="no C++ compiler")
@@ -59,20 +38,6 @@ def test_every_header_compiles_alone(tmp_path: Path) -> None:
         if done.returncode != 0:
             broken.append(f"{header}:\n{done.stderr}")
     assert not broken, "\n".join(broken)
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.stem)
-def test_family_lists_what_it_defines(family: Path) -> None:
-    listed, defined = names_of(family.read_text(encoding="utf-8"))
-    assert listed
-    assert sorted(listed) == sorted(set(defined))
-
-
-def test_list_is_compared_with_definitions() -> None:
-    text = (
-        "diopiError_t diopiAdd(x) {\ndiopiError_t diopiSub(x) {\n// clang-format off\nX(diopiAdd)"
-    )
-    assert names_of(text) == (["diopiAdd"], ["diopiAdd", "diopiSub"])
 
 
 def test_no_kernel_uses_openmp() -> None:

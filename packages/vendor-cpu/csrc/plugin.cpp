@@ -1,67 +1,14 @@
-// The entry symbol and the table of the CPU vendor.
+// The entry symbol of the CPU vendor, and what it looks at when it is opened.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
-#include "dl/operator.hpp"
-#include "dl/vendor.h"
+#include "dl_kernels/operators.h"
 #include "library/find.h"
-#include "runtime/instance.h"
-#include "runtime/operators.h"
-#include "runtime/slots.h"
-#include "runtime/status.h"
+#include "runtime/vendor.h"
 
 namespace dl::cpu {
 namespace {
-
-void destroy(dl_vendor_t* vendor) noexcept { delete &instance_of(vendor); }
-
-dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** operators,
-                       uint64_t* count) noexcept {
-  const Instance& instance = instance_of(vendor);
-  *operators = instance.operators.data();
-  *count = instance.operators.size();
-  return nullptr;
-}
-
-const char* last_operator_error(dl_vendor_t*) noexcept {
-  const char* message = dl::last_error();
-  return message[0] == '\0' ? nullptr : message;
-}
-
-const dl_vendor_table_t kTable = {
-    sizeof(dl_vendor_table_t),
-    nullptr,
-    "cpu",
-    DL_CPU_VERSION,
-    DL_CAP_HOST_ACCESSIBLE | DL_CAP_SYNCHRONOUS | DL_CAP_ANY_HOST_POINTER | DL_CAP_REFERENCE,
-    destroy,
-    present,
-    device_count,
-    device_properties,
-    device_synchronize,
-    memory_allocate,
-    memory_free,
-    memory_info,
-    host_allocate,
-    host_free,
-    memory_copy,
-    memory_set,
-    stream_create,
-    stream_destroy,
-    stream_synchronize,
-    stream_query,
-    stream_wait_event,
-    event_create,
-    event_destroy,
-    event_record,
-    event_synchronize,
-    event_query,
-    event_elapsed,
-    operators,
-    last_operator_error,
-};
 
 template <typename... Args>
 void warn(const dl_host_t* host, const char* pattern, Args... args) {
@@ -106,24 +53,26 @@ bool processor_fits() {
 #endif
 }
 
+// Throws where the library was compiled for another processor.
+const dl_host_t* checked(const dl_host_t* host) {
+  if (!processor_fits())
+    throw kit::Error(DL_UNAVAILABLE, "this processor lacks instructions of " DL_CPU_ISA
+                                     "; load the library of a lower level");
+  return host;
+}
+
 }  // namespace
+
+Vendor::Vendor(const dl_host_t* host) : device_count_(read_device_count(checked(host))) {
+  check_library_setting(host, "DL_CPU_ONEDNN");
+  check_library_setting(host, "DL_CPU_OPENBLAS");
+}
+
+kit::Operators Vendor::operators() {
+  const kernels::OperatorList list = kernels::operators();
+  return {list.data, list.count};
+}
+
 }  // namespace dl::cpu
 
-extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out) {
-  using namespace dl::cpu;
-  return guarded([&]() -> dl_status_t* {
-    if (!processor_fits()) {
-      return make_status(DL_UNAVAILABLE, "this processor lacks instructions of " DL_CPU_ISA
-                                         "; load the library of a lower level");
-    }
-    auto instance = std::make_unique<Instance>();
-    instance->device_count = read_device_count(host);
-    check_library_setting(host, "DL_CPU_ONEDNN");
-    check_library_setting(host, "DL_CPU_OPENBLAS");
-    instance->base.table = &kTable;
-    instance->host = host;
-    instance->operators = all_operators();
-    *out = &instance.release()->base;
-    return nullptr;
-  });
-}
+DL_KIT_VENDOR(dl::cpu::Vendor)

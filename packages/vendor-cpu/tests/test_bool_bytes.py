@@ -18,8 +18,13 @@ from support import Array, operators
 
 BYTES = np.array([2, 255, 128, 3, 254, 64], np.uint8)
 
-MOVING_FAMILIES = frozenset({"indexing", "shape", "sorting"})
-MOVING = frozenset({"diopiWhere", "diopiIm2Col", "diopiMax", "diopiMin"})
+MOVING_FAMILIES = frozenset(
+    {
+        *("advanced_index", "concat", "copy", "embedding", "fill", "gather", "index_fill"),
+        *("nonzero", "padding", "rearrange", "scatter", "slice", "sort", "tril", "unique", "where"),
+    }
+)
+MOVING = frozenset({"diopiIm2Col", "diopiMax", "diopiMin"})
 """Operators that carry elements from one place to another, as whatever byte they are."""
 
 

@@ -20,6 +20,7 @@ from diopi_proto import Vendor, include_dir, load_vendor
 from diopi_proto.build import check_library, compile_library
 from diopi_proto.elf import read_elf
 from dl_kernels import include_dir as kernels_dir
+from dl_kernels import write_units
 
 HERE = Path(__file__).parent
 CSRC = HERE.parent / "csrc"
@@ -39,10 +40,10 @@ def impl(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(given)
     folder = tmp_path_factory.mktemp("impl")
     sources = [
-        path
-        for path in sorted(CSRC.rglob("*.cpp"))
-        if path.parent.name != "runtime" and path.name != "plugin.cpp"
+        *write_units(folder / "units", diopi_convention=True),
+        *(path for path in sorted(CSRC.rglob("*.cpp")) if path.parent.name != "runtime"),
     ]
+    sources = [path for path in sources if path.name != "plugin.cpp"]
     return compile_library(
         folder / "libdiopi_impl.so",
         sources,

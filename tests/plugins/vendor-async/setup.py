@@ -5,36 +5,9 @@ from pathlib import Path
 from setuptools import setup
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
+from dl_vendor_kit import include_dir
 
-SOURCES = [
-    "csrc/control.cpp",
-    "csrc/device.cpp",
-    "csrc/device_slots.cpp",
-    "csrc/error.cpp",
-    "csrc/event.cpp",
-    "csrc/event_slots.cpp",
-    "csrc/handle.cpp",
-    "csrc/host_memory.cpp",
-    "csrc/instance.cpp",
-    "csrc/memory.cpp",
-    "csrc/memory_slots.cpp",
-    "csrc/operator_slots.cpp",
-    "csrc/ops/activation.cpp",
-    "csrc/ops/arithmetic.cpp",
-    "csrc/ops/compare.cpp",
-    "csrc/ops/copy.cpp",
-    "csrc/ops/dtypes.cpp",
-    "csrc/ops/faults.cpp",
-    "csrc/ops/launch.cpp",
-    "csrc/ops/matmul.cpp",
-    "csrc/ops/reduce.cpp",
-    "csrc/ops/select.cpp",
-    "csrc/ops/tensor_view.cpp",
-    "csrc/options.cpp",
-    "csrc/plugin.cpp",
-    "csrc/stream.cpp",
-    "csrc/stream_slots.cpp",
-]
+SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
 
 
 def version() -> str:
@@ -48,7 +21,7 @@ setup(
         VendorLibrary(
             "dl_vendor_async_test.lib.libdl_vendor_async_test",
             sources=SOURCES,
-            include_dirs=["csrc", "include"],
+            include_dirs=["csrc", "include", str(include_dir())],
             define_macros=[("DL_ASYNC_TEST_VERSION", f'"{version()}"')],
             # A test vendor is compiled far more often than it computes.
             extra_compile_args=["-O1", "-pthread"],

@@ -111,6 +111,7 @@ class NativeCall {
   template <typename F, typename... Args>
   bool run(const char* contract_name, F function, Args... args) {
     const LegacyContextScope scope(context_.get());
+    device_unchecked(context_.device_index()).make_current();
     const diopiError_t code = function(context_.get(), args...);
     if (C10_UNLIKELY(code != diopiSuccess)) {
       context_.rethrow_failure();

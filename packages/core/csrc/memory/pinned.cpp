@@ -86,11 +86,7 @@ class PinnedAllocator final : public at::HostAllocator {
 
   void empty_cache() override {
     const std::lock_guard<std::mutex> guard(mutex_);
-    collect_finished();
-    for (auto& list : free_) {
-      for (HostBlock* block : list) destroy(block);
-      list.clear();
-    }
+    free_unused();
   }
 
   at::HostStats get_stats() override {
@@ -143,18 +139,38 @@ class PinnedAllocator final : public at::HostAllocator {
     waiting_.swap(still_waiting);
   }
 
+  void free_unused() {
+    collect_finished();
+    for (auto& list : free_) {
+      for (HostBlock* block : list) destroy(block);
+      list.clear();
+    }
+  }
+
+  static void* pin(const Vendor* owner, size_t bytes) {
+    void* memory = nullptr;
+    if (owner != nullptr) {
+      owner->call(&dl_vendor_table_t::host_allocate, "host_allocate", static_cast<uint64_t>(bytes),
+                  &memory);
+    } else {
+      TORCH_CHECK_WITH(OutOfMemoryError, posix_memalign(&memory, c10::gAlignment, bytes) == 0,
+                       "[dl] out of host memory: tried to pin ", bytes, " bytes");
+    }
+    return memory;
+  }
+
   HostBlock* make(int size) {
     note_device_use();
     const size_t bytes = class_bytes(size);
     const Vendor* owner = device(current_device()).vendor;
+    if (owner->slots().host_allocate == nullptr) owner = nullptr;
     void* memory = nullptr;
-    if (owner->slots().host_allocate != nullptr) {
-      owner->call(&dl_vendor_table_t::host_allocate, "host_allocate", static_cast<uint64_t>(bytes),
-                  &memory);
-    } else {
-      owner = nullptr;
-      TORCH_CHECK_WITH(OutOfMemoryError, posix_memalign(&memory, c10::gAlignment, bytes) == 0,
-                       "[dl] out of host memory: tried to pin ", bytes, " bytes");
+    try {
+      memory = pin(owner, bytes);
+    } catch (const c10::OutOfMemoryError&) {
+      // What is kept for later has room for it, perhaps.
+      free_unused();
+      memory = pin(owner, bytes);
     }
     auto* block = new HostBlock{memory, bytes, size, owner, {}};
     blocks_[reinterpret_cast<uintptr_t>(memory)] = block;

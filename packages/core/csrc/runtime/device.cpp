@@ -23,6 +23,19 @@ thread_local int current = 0;
 
 }  // namespace
 
+Device::Device(const Vendor& owner, int32_t number)
+    : vendor(&owner),
+      local(number),
+      host_accessible(owner.has(DL_CAP_HOST_ACCESSIBLE)),
+      synchronous(owner.has(DL_CAP_SYNCHRONOUS)),
+      any_host_pointer(owner.has(DL_CAP_HOST_ACCESSIBLE | DL_CAP_ANY_HOST_POINTER)),
+      reference(owner.has(DL_CAP_REFERENCE)),
+      sets_device(owner.slots().device_set != nullptr) {}
+
+void Device::set_in_driver() const {
+  vendor->call(&dl_vendor_table_t::device_set, "device_set", local);
+}
+
 dl_device_properties_t Device::properties() const {
   dl_device_properties_t result{};
   result.struct_size = sizeof(result);
@@ -59,12 +72,7 @@ void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
     TORCH_CHECK(local >= 0 && local < owner.device_count(), "[dl] vendor ", owner.name(), " has ",
                 owner.device_count(), " devices, none has number ", local);
     local_numbers[count] = local;
-    devices[count++] = {&owner,
-                        local,
-                        owner.has(DL_CAP_HOST_ACCESSIBLE),
-                        owner.has(DL_CAP_SYNCHRONOUS),
-                        owner.has(DL_CAP_HOST_ACCESSIBLE | DL_CAP_ANY_HOST_POINTER),
-                        owner.has(DL_CAP_REFERENCE)};
+    devices[count++] = Device(owner, local);
   }
   visible_count = count;
 }

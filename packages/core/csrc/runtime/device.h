@@ -15,16 +15,28 @@ namespace dl::core {
 
 // One visible device: a vendor and the vendor's own number of it.
 struct Device {
+  Device() = default;
+  Device(const Vendor& owner, int32_t number);
+
   const Vendor* vendor = nullptr;
   int32_t local = 0;
   bool host_accessible = false;
   bool synchronous = false;
   bool any_host_pointer = false;
   bool reference = false;  // a CPU, not an accelerator
+  bool sets_device = false;
 
+  // What the vendor relies on where it runs on this thread. Its slots see to it by themselves
+  // (dl/checked.hpp); operators need it before.
+  void make_current() const {
+    if (C10_UNLIKELY(sets_device)) set_in_driver();
+  }
   dl_function_t function(Op op) const { return vendor->function(op); }
   dl_device_properties_t properties() const;
   std::string description() const;
+
+ private:
+  void set_in_driver() const;
 };
 
 // Vendors stay in the order in which they were loaded.

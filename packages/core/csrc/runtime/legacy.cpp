@@ -30,8 +30,9 @@ struct LegacyVendor : dl_vendor {
 LegacyVendor& self(dl_vendor_t* vendor) { return *static_cast<LegacyVendor*>(vendor); }
 
 dl_status_t* out_of_memory() {
-  static dl_status_t status = {sizeof(dl_status_t),  DL_OUT_OF_MEMORY, 0,
-                               "out of host memory", "posix_memalign", [](dl_status_t*) {}};
+  static dl_status_t status = {
+      sizeof(dl_status_t), DL_OUT_OF_MEMORY,    0,      "out of host memory",
+      "posix_memalign",    [](dl_status_t*) {}, nullptr};
   return &status;
 }
 

@@ -88,6 +88,12 @@ def _show_vendor(vendor: VendorReport) -> None:
     if vendor.legacy:
         facts.append("one device of host memory, whatever it computes on")
     _say(f"  {', '.join(facts)}")
+    if vendor.extensions:
+        _say(f"  extensions: {', '.join(vendor.extensions)}")
+    if vendor.kernels is not None:
+        kernels = vendor.kernels
+        by = f"by {kernels.compiler}" if kernels.compiler else f"not: {kernels.unavailable}"
+        _say(f"  compiles kernels in {kernels.languages} {by}")
     if vendor.mismatched:
         _say(f"  built against another contract, so run on the CPU: {', '.join(vendor.mismatched)}")
     for device in vendor.devices:

@@ -23,8 +23,13 @@ class _InvalidError(ValueError):
     """The message says which part of a value is wrong."""
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """The parts of a text with commas between, without those that are empty."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def _names(text: str) -> tuple[str, ...]:
-    names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    names = listed(text.lower())
     for name in names:
         if not _NAME.match(name):
             raise _InvalidError(f"{name[:_LONGEST]!r} is not a name")
@@ -36,7 +41,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _patterns(text: str) -> tuple[str, ...]:
     from dl_core.patterns import PatternError, Patterns  # few set this, and all start with us
 
-    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    patterns = listed(text)
     try:
         Patterns(patterns)
     except PatternError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
-from diopi_proto.trial import TriedDevice
+from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import __version__, config, first_party, installed, selection, startup
 from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor
@@ -40,6 +40,8 @@ class VendorReport:
     mismatched: list[str]
     device_count: int
     devices: list[TriedDevice]
+    extensions: list[str]
+    kernels: TriedKernels | None
     error: str
     cure: str
 
@@ -142,6 +144,8 @@ def _vendor_report(
         mismatched=probe.mismatched,
         device_count=probe.device_count,
         devices=probe.devices,
+        extensions=probe.extensions,
+        kernels=probe.kernels,
         error=probe.error,
         cure=f"Install it again: `pip install --force-reinstall {record.distribution}`."
         if probe.error

@@ -40,11 +40,13 @@ def _specs(module: str) -> Iterator[ModuleSpec]:
 
 
 def _files(spec: ModuleSpec) -> Iterator[Path]:
-    yield from (Path(place).absolute() for place in spec.submodule_search_locations or ())
+    """What decides: the way to a file leads through its folders, which are examined with it."""
     if spec.origin is None or not spec.has_location:
+        yield from (Path(place).absolute() for place in spec.submodule_search_locations or ())
         return
     yield Path(spec.origin).absolute()
     # Python runs what was compiled before, if it seems to belong to the file.
     if spec.cached:
         cached = Path(spec.cached).absolute()
-        yield from (place for place in (cached.parent, cached) if place.exists())
+        if cached.parent.exists():
+            yield cached if cached.exists() else cached.parent

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import diopi_proto
 from diopi_proto.descriptor import VendorDescriptor
-from diopi_proto.trial import TriedDevice, try_library
+from diopi_proto.trial import TriedDevice, TriedKernels, try_library
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,10 @@ class Probe:
     device_count: int = 0
     devices: list[TriedDevice] = field(default_factory=list)
     """Not more than can be visible."""
+    extensions: list[str] = field(default_factory=list)
+    """What it offers beyond its table."""
+    kernels: TriedKernels | None = None
+    """What compiles its kernels; None: it compiles none."""
     error: str = ""
     """Why it could not be examined; empty if it could."""
 
@@ -48,4 +52,6 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         mismatched=trial.mismatched,
         device_count=trial.device_count,
         devices=list(trial.devices),
+        extensions=list(trial.extensions),
+        kernels=trial.kernels,
     )

@@ -4,6 +4,7 @@
 
 #include "diopi/diopirt.h"
 #include "dl/checked.hpp"
+#include "dl/extension.h"
 #include "trial/code.h"
 
 namespace dl::trial {
@@ -105,12 +106,22 @@ class Trial {
 
   // That there is memory was checked; here, that it can be run.
   void check_slots() {
-    const auto& theirs = checked::Vendor::of(vendor_).theirs();
-    const auto* first = reinterpret_cast<const void* const*>(&theirs.destroy);
-    const size_t count = (sizeof theirs - offsetof(dl_vendor_table_t, destroy)) / sizeof(void*);
-    for (size_t i = 0; i < count; ++i) {
-      if (first[i] != nullptr && !code_.has(first[i]))
-        end_with("defect", format("slot %zu of its table is %p, which is no code", i, first[i]));
+    const checked::Vendor& vendor = checked::Vendor::of(vendor_);
+    const dl_vendor_table_t& table = vendor.theirs();
+    check_code(&table.destroy, &table + 1, "table");
+    checked::each_extension(vendor.their_extensions(), [&](const auto& extension) {
+      using Type = checked::ExtensionType<std::decay_t<decltype(extension)>>;
+      check_code(reinterpret_cast<const dl_extension_t*>(&extension) + 1, &extension + 1,
+                 std::string(Type::kName) + " extension");
+    });
+  }
+  void check_code(const void* first, const void* end, const std::string& where) {
+    const auto* slots = static_cast<const void* const*>(first);
+    const auto count = static_cast<const void* const*>(end) - slots;
+    for (int64_t i = 0; i < count; ++i) {
+      if (slots[i] != nullptr && !code_.has(slots[i]))
+        end_with("defect", format("slot %" PRId64 " of its ", i) + where +
+                               format(" is %p, which is no code", slots[i]));
     }
   }
 
@@ -140,6 +151,8 @@ class Trial {
       check(table.device_count(vendor_, &count), "device_count");
     }
     tell_vendor(quoted(table.name), quoted(table.version), count);
+    tell_extensions();
+    ask_kernels(count);
     if (table.device_properties == nullptr) return;
     stage("asked for the properties of its devices");
     for (int32_t device = 0; device < std::min(count, kDevicesToAsk); ++device) ask_device(device);
@@ -163,6 +176,30 @@ class Trial {
     report_.line(format("{\"device\": {\"index\": %d, ", device) + "\"name\": " +
                  quoted(found.name) + ", \"architecture\": " + quoted(found.architecture) +
                  format(", \"total_memory\": %" PRIu64 "}}", found.total_memory));
+  }
+
+  void ask_kernels(int32_t count) {
+    const auto* kernels = reinterpret_cast<const dl_kernel_extension_t*>(
+        dl_extension_find(vendor_->table, DL_EXT_KERNEL));
+    if (kernels == nullptr || kernels->properties == nullptr || count == 0) return;
+    stage("asked what compiles its kernels");
+    dl_kernel_properties_t found{};
+    found.struct_size = sizeof found;
+    dl_status_t* status = kernels->properties(vendor_, 0, &found);
+    if (status != nullptr && status->code == DL_NOT_SUPPORTED) return status->release(status);
+    check(status, "kernel.properties");
+    report_.line("{\"kernels\": {\"languages\": " + quoted(found.languages) + ", \"compiler\": " +
+                 quoted(found.compiler) + ", \"unavailable\": " + quoted(found.unavailable) + "}}");
+  }
+
+  // The extensions that hosts know.
+  void tell_extensions() const {
+    std::string text;
+    checked::each_extension(checked::Vendor::of(vendor_).their_extensions(), [&](const auto& one) {
+      using Type = checked::ExtensionType<std::decay_t<decltype(one)>>;
+      if (one.type != 0) text += (text.empty() ? "" : ", ") + quoted(Type::kName);
+    });
+    report_.line("{\"extensions\": [" + text + "]}");
   }
 
   void tell_vendor(const std::string& name, const std::string& version, int32_t count) const {

@@ -4,6 +4,7 @@
 //   {"refused": text}         the library itself does, in order
 //   {"defect": text}          the library breaks the interface
 //   {"vendor": {…}}, {"operators": [[name, fingerprint], …]}, {"device": {…}}, {"files": […]}
+//   {"extensions": [name, …]}, {"kernels": {…}}
 //   {"done": true}            the child came to its end
 //   {"end": "exit" | "signal" | "timeout" | "error", "code": n}   how it ended, by its parent
 #ifndef DL_TRIAL_REPORT_H_

@@ -35,8 +35,8 @@ static inline int32_t dl_context_device(diopiContextHandle_t ctx) {
   return context == NULL ? -1 : context->device_index;
 }
 
-/* The stream that work is enqueued on, as stream_create returned it; NULL is the default stream,
- * and what a bad handle gives. */
+/* The stream that work is enqueued on, as stream_create returned it; NULL is the default stream of
+ * dl_context_device, and what a bad handle gives. */
 static inline void* dl_context_stream(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   return context == NULL ? NULL : context->stream;

@@ -161,6 +161,30 @@ inline std::string read_text(const char* text, size_t most = kLongestText) {
   return said;
 }
 
+// As printable, but in lines: what a compiler says.
+inline std::string printable_lines(std::string_view text, size_t most) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    shown += printable(text.substr(0, end), most - shown.size());
+    text.remove_prefix(end);
+    if (text.empty() || shown.size() >= most) break;
+    shown += '\n';
+    text.remove_prefix(1);
+  }
+  return shown;
+}
+
+// Lines behind a pointer; of a long text the beginning, and nothing of what is none: who was
+// written before there were lines may have left the pointer as it was.
+inline std::string read_lines(const char* text, size_t most) {
+  if (text == nullptr) return {};
+  constexpr size_t kLongestLines = size_t{1} << 24;
+  const int64_t length = text_length(text, kLongestLines);
+  if (length < 0) return {};
+  return printable_lines({text, static_cast<size_t>(length)}, most);
+}
+
 #pragma GCC visibility pop
 
 }  // namespace dl::foreign

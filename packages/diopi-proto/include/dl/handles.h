@@ -72,8 +72,7 @@ typedef struct dl_context_prefix {
   uint32_t magic;
   uint32_t version;
   const dl_handle_ops_t* ops;
-  void*
-      stream; /* the vendor's own stream, as its stream_create returned it; NULL = default stream */
+  void* stream; /* as the vendor's stream_create returned it; NULL = the device's default stream */
   int32_t device_index; /* the vendor's own numbering */
   uint32_t flags;       /* zero */
   const dl_host_t* host;

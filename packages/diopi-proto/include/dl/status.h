@@ -26,6 +26,8 @@ typedef struct dl_status {
   const char* message;   /* UTF-8, one sentence; lives until release */
   const char* operation; /* the failing call, e.g. "posix_memalign"; may be NULL */
   void (*release)(struct dl_status* self);
+  /* More than a sentence, in lines: a compiler's log. UTF-8, lives until release; may be NULL. */
+  const char* details;
 } dl_status_t;
 
 DL_EXTERN_C_END

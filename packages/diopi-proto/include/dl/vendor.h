@@ -34,7 +34,9 @@ DL_EXTERN_C_BEGIN
   (UINT64_C(1) << 2)                        /* operators accept any host address as device memory */
 #define DL_CAP_REFERENCE (UINT64_C(1) << 3) /* a CPU reference, not an accelerator */
 
-/* Extension types. */
+/* Extension types. Each is a struct of the header that is named after it, dl/kernel.h and so on, in
+ * the chain that begins at dl_vendor_table_t.extensions; dl/extension.h finds one. Types from 1000
+ * on are left to tests. */
 #define DL_EXT_COMMUNICATOR UINT64_C(1)
 #define DL_EXT_KERNEL UINT64_C(2)
 #define DL_EXT_GRAPH UINT64_C(3)
@@ -76,9 +78,9 @@ typedef struct dl_vendor dl_vendor_t;
 
 typedef struct dl_vendor_table {
   uint64_t struct_size;
-  dl_extension_t* extensions;
-  const char* name;    /* short and lower case: "cpu", "rocm" */
-  const char* version; /* of the library, for messages only */
+  dl_extension_t* extensions; /* what this vendor offers beyond the table; each type once */
+  const char* name;           /* short and lower case: "cpu", "rocm" */
+  const char* version;        /* of the library, for messages only */
   uint64_t capabilities;
 
   /* Frees the instance. No slot may be called after it; NULL is not allowed here. */
@@ -110,8 +112,8 @@ typedef struct dl_vendor_table {
   dl_status_t* (*memory_set)(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value,
                              uint64_t bytes, void* stream);
 
-  /* Streams. NULL is every device's default stream and needs no creation. Higher priority is a
-   * lower number. */
+  /* Streams. NULL is the default stream of the device that the call names, or whose index stands in
+   * the context; it needs no creation. Higher priority is a lower number. */
   dl_status_t* (*stream_create)(dl_vendor_t* vendor, int32_t device, int32_t priority,
                                 void** stream);
   dl_status_t* (*stream_destroy)(dl_vendor_t* vendor, int32_t device, void* stream);
@@ -135,6 +137,12 @@ typedef struct dl_vendor_table {
   /* Why the last operator on this thread failed; valid until the thread's next call. May return
    * NULL. */
   const char* (*last_error)(dl_vendor_t* vendor);
+
+  /* Makes `device` the calling thread's current one in the vendor's driver. A host calls it on the
+   * thread in question before every slot that names a device and before every operator, each time:
+   * other code on the thread may have chosen another device since. NULL for a vendor that needs no
+   * current device or sees to it by itself, whom it costs nothing. */
+  dl_status_t* (*device_set)(dl_vendor_t* vendor, int32_t device);
   /* append new slots here, never reorder */
 } dl_vendor_table_t;
 

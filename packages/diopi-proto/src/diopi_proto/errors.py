@@ -33,13 +33,17 @@ class VendorError(DiopiError):
     :ivar code: ``dl_code_t`` of the returned status.
     :ivar operation: what failed inside the vendor (``"posix_memalign"``), or the slot's name.
     :ivar vendor: name of the vendor.
+    :ivar details: more than a sentence, in lines: a compiler's log. The message ends with it.
     """
 
-    def __init__(self, message: str, *, code: int, operation: str, vendor: str) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, code: int, operation: str, vendor: str, details: str = ""
+    ) -> None:
+        super().__init__(f"{message}\n{details}" if details else message)
         self.code = code
         self.operation = operation
         self.vendor = vendor
+        self.details = details
 
 
 class OutOfMemoryError(VendorError, MemoryError):

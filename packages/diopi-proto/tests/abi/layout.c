@@ -5,6 +5,11 @@
  * the structs that begin with struct_size or a version. An AT line that has to change is a new
  * major version instead: dl_vendor_v2, or another magic for the prefixes. */
 #include "diopi/diopirt.h"
+#include "dl/communicator.h"
+#include "dl/graph.h"
+#include "dl/kernel.h"
+#include "dl/peer.h"
+#include "dl/profiler.h"
 #include "dl/vendor.h"
 
 /* clang-format off */
@@ -36,7 +41,8 @@ AT(dl_status_t, reserved, 12);
 AT(dl_status_t, message, 16);
 AT(dl_status_t, operation, 24);
 AT(dl_status_t, release, 32);
-SIZE(dl_status_t, 40);
+AT(dl_status_t, details, 40);
+SIZE(dl_status_t, 48);
 
 AT(dl_host_t, struct_size, 0);
 AT(dl_host_t, extensions, 8);
@@ -144,7 +150,183 @@ AT(dl_vendor_table_t, event_query, 208);
 AT(dl_vendor_table_t, event_elapsed, 216);
 AT(dl_vendor_table_t, operators, 224);
 AT(dl_vendor_table_t, last_error, 232);
-SIZE(dl_vendor_table_t, 240);
+AT(dl_vendor_table_t, device_set, 240);
+SIZE(dl_vendor_table_t, 248);
+
+AT(dl_kernel_properties_t, struct_size, 0);
+AT(dl_kernel_properties_t, languages, 8);
+AT(dl_kernel_properties_t, architecture, 136);
+AT(dl_kernel_properties_t, compiler, 200);
+AT(dl_kernel_properties_t, unavailable, 456);
+AT(dl_kernel_properties_t, max_grid, 712);
+AT(dl_kernel_properties_t, max_block, 724);
+AT(dl_kernel_properties_t, max_block_threads, 736);
+AT(dl_kernel_properties_t, warp_size, 740);
+AT(dl_kernel_properties_t, max_shared_bytes, 744);
+AT(dl_kernel_properties_t, max_argument_bytes, 752);
+SIZE(dl_kernel_properties_t, 760);
+
+AT(dl_kernel_header_t, name, 0);
+AT(dl_kernel_header_t, text, 8);
+SIZE(dl_kernel_header_t, 16);
+
+AT(dl_kernel_source_t, struct_size, 0);
+AT(dl_kernel_source_t, language, 8);
+AT(dl_kernel_source_t, name, 16);
+AT(dl_kernel_source_t, text, 24);
+AT(dl_kernel_source_t, options, 32);
+AT(dl_kernel_source_t, option_count, 40);
+AT(dl_kernel_source_t, headers, 48);
+AT(dl_kernel_source_t, header_count, 56);
+AT(dl_kernel_source_t, seconds, 64);
+SIZE(dl_kernel_source_t, 72);
+
+AT(dl_kernel_code_t, struct_size, 0);
+AT(dl_kernel_code_t, bytes, 8);
+AT(dl_kernel_code_t, size, 16);
+AT(dl_kernel_code_t, log, 24);
+AT(dl_kernel_code_t, flags, 32);
+AT(dl_kernel_code_t, release, 40);
+SIZE(dl_kernel_code_t, 48);
+
+AT(dl_kernel_function_properties_t, struct_size, 0);
+AT(dl_kernel_function_properties_t, registers, 8);
+AT(dl_kernel_function_properties_t, spill_bytes, 16);
+AT(dl_kernel_function_properties_t, local_bytes, 24);
+AT(dl_kernel_function_properties_t, shared_bytes, 32);
+AT(dl_kernel_function_properties_t, constant_bytes, 40);
+AT(dl_kernel_function_properties_t, max_block_threads, 48);
+AT(dl_kernel_function_properties_t, code_bytes, 56);
+SIZE(dl_kernel_function_properties_t, 64);
+
+AT(dl_kernel_argument_t, offset, 0);
+AT(dl_kernel_argument_t, size, 4);
+AT(dl_kernel_argument_t, kind, 8);
+AT(dl_kernel_argument_t, reserved, 12);
+SIZE(dl_kernel_argument_t, 16);
+
+AT(dl_kernel_launch_t, struct_size, 0);
+AT(dl_kernel_launch_t, grid, 8);
+AT(dl_kernel_launch_t, block, 20);
+AT(dl_kernel_launch_t, shared_bytes, 32);
+AT(dl_kernel_launch_t, stream, 40);
+AT(dl_kernel_launch_t, arguments, 48);
+AT(dl_kernel_launch_t, argument_bytes, 56);
+AT(dl_kernel_launch_t, layout, 64);
+AT(dl_kernel_launch_t, argument_count, 72);
+AT(dl_kernel_launch_t, flags, 80);
+SIZE(dl_kernel_launch_t, 88);
+
+AT(dl_kernel_extension_t, struct_size, 0);
+AT(dl_kernel_extension_t, type, 8);
+AT(dl_kernel_extension_t, next, 16);
+AT(dl_kernel_extension_t, properties, 24);
+AT(dl_kernel_extension_t, compile, 32);
+AT(dl_kernel_extension_t, load, 40);
+AT(dl_kernel_extension_t, unload, 48);
+AT(dl_kernel_extension_t, find, 56);
+AT(dl_kernel_extension_t, function_properties, 64);
+AT(dl_kernel_extension_t, launch, 72);
+SIZE(dl_kernel_extension_t, 80);
+
+AT(dl_graph_properties_t, struct_size, 0);
+AT(dl_graph_properties_t, nodes, 8);
+SIZE(dl_graph_properties_t, 16);
+
+AT(dl_graph_extension_t, struct_size, 0);
+AT(dl_graph_extension_t, type, 8);
+AT(dl_graph_extension_t, next, 16);
+AT(dl_graph_extension_t, capture_begin, 24);
+AT(dl_graph_extension_t, capture_end, 32);
+AT(dl_graph_extension_t, capture_status, 40);
+AT(dl_graph_extension_t, properties, 48);
+AT(dl_graph_extension_t, launch, 56);
+AT(dl_graph_extension_t, destroy, 64);
+SIZE(dl_graph_extension_t, 72);
+
+AT(dl_activity_t, name, 0);
+AT(dl_activity_t, kind, 8);
+AT(dl_activity_t, device, 12);
+AT(dl_activity_t, stream, 16);
+AT(dl_activity_t, correlation, 24);
+AT(dl_activity_t, start, 32);
+AT(dl_activity_t, end, 40);
+AT(dl_activity_t, bytes, 48);
+SIZE(dl_activity_t, 56);
+
+AT(dl_activities_t, struct_size, 0);
+AT(dl_activities_t, record_size, 8);
+AT(dl_activities_t, count, 16);
+AT(dl_activities_t, records, 24);
+AT(dl_activities_t, dropped, 32);
+AT(dl_activities_t, release, 40);
+SIZE(dl_activities_t, 48);
+
+AT(dl_clock_t, struct_size, 0);
+AT(dl_clock_t, device, 8);
+AT(dl_clock_t, host, 16);
+AT(dl_clock_t, uncertainty, 24);
+SIZE(dl_clock_t, 32);
+
+AT(dl_profiler_extension_t, struct_size, 0);
+AT(dl_profiler_extension_t, type, 8);
+AT(dl_profiler_extension_t, next, 16);
+AT(dl_profiler_extension_t, start, 24);
+AT(dl_profiler_extension_t, stop, 32);
+AT(dl_profiler_extension_t, collect, 40);
+AT(dl_profiler_extension_t, clock, 48);
+AT(dl_profiler_extension_t, correlate, 56);
+SIZE(dl_profiler_extension_t, 64);
+
+AT(dl_communicator_id_t, bytes, 0);
+SIZE(dl_communicator_id_t, 128);
+
+AT(dl_communicator_properties_t, struct_size, 0);
+AT(dl_communicator_properties_t, rank, 8);
+AT(dl_communicator_properties_t, ranks, 12);
+AT(dl_communicator_properties_t, device, 16);
+AT(dl_communicator_properties_t, aborted, 20);
+SIZE(dl_communicator_properties_t, 24);
+
+AT(dl_communicator_extension_t, struct_size, 0);
+AT(dl_communicator_extension_t, type, 8);
+AT(dl_communicator_extension_t, next, 16);
+AT(dl_communicator_extension_t, unique_id, 24);
+AT(dl_communicator_extension_t, create, 32);
+AT(dl_communicator_extension_t, destroy, 40);
+AT(dl_communicator_extension_t, abort, 48);
+AT(dl_communicator_extension_t, check, 56);
+AT(dl_communicator_extension_t, properties, 64);
+AT(dl_communicator_extension_t, group_begin, 72);
+AT(dl_communicator_extension_t, group_end, 80);
+AT(dl_communicator_extension_t, all_reduce, 88);
+AT(dl_communicator_extension_t, reduce, 96);
+AT(dl_communicator_extension_t, broadcast, 104);
+AT(dl_communicator_extension_t, all_gather, 112);
+AT(dl_communicator_extension_t, reduce_scatter, 120);
+AT(dl_communicator_extension_t, all_to_all, 128);
+AT(dl_communicator_extension_t, gather, 136);
+AT(dl_communicator_extension_t, scatter, 144);
+AT(dl_communicator_extension_t, send, 152);
+AT(dl_communicator_extension_t, receive, 160);
+SIZE(dl_communicator_extension_t, 168);
+
+AT(dl_peer_handle_t, bytes, 0);
+SIZE(dl_peer_handle_t, 128);
+
+AT(dl_peer_extension_t, struct_size, 0);
+AT(dl_peer_extension_t, type, 8);
+AT(dl_peer_extension_t, next, 16);
+AT(dl_peer_extension_t, can_access, 24);
+AT(dl_peer_extension_t, enable_access, 32);
+AT(dl_peer_extension_t, disable_access, 40);
+AT(dl_peer_extension_t, copy, 48);
+AT(dl_peer_extension_t, export_memory, 56);
+AT(dl_peer_extension_t, open_memory, 64);
+AT(dl_peer_extension_t, close_memory, 72);
+AT(dl_peer_extension_t, export_event, 80);
+AT(dl_peer_extension_t, open_event, 88);
+SIZE(dl_peer_extension_t, 96);
 
 /* An offset does not move when the arguments of a slot change: their types are frozen too. */
 
@@ -198,6 +380,84 @@ SLOT(dl_vendor_table_t, event_elapsed, dl_status_t* (*)(dl_vendor_t*, int32_t, v
 SLOT(dl_vendor_table_t, operators, dl_status_t* (*)(dl_vendor_t*, const dl_operator_t**,
      uint64_t*));
 SLOT(dl_vendor_table_t, last_error, const char* (*)(dl_vendor_t*));
+SLOT(dl_vendor_table_t, device_set, dl_status_t* (*)(dl_vendor_t*, int32_t));
+
+SLOT(dl_kernel_code_t, release, void (*)(struct dl_kernel_code*));
+SLOT(dl_kernel_extension_t, properties, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     dl_kernel_properties_t*));
+SLOT(dl_kernel_extension_t, compile, dl_status_t* (*)(dl_vendor_t*, int32_t, const
+     dl_kernel_source_t*, dl_kernel_code_t**));
+SLOT(dl_kernel_extension_t, load, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*, uint64_t,
+     void**));
+SLOT(dl_kernel_extension_t, unload, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_kernel_extension_t, find, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, const char*,
+     void**));
+SLOT(dl_kernel_extension_t, function_properties, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
+     dl_kernel_function_properties_t*));
+SLOT(dl_kernel_extension_t, launch, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, const
+     dl_kernel_launch_t*));
+
+SLOT(dl_graph_extension_t, capture_begin, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, uint64_t));
+SLOT(dl_graph_extension_t, capture_end, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, void**));
+SLOT(dl_graph_extension_t, capture_status, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
+     int32_t*));
+SLOT(dl_graph_extension_t, properties, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
+     dl_graph_properties_t*));
+SLOT(dl_graph_extension_t, launch, dl_status_t* (*)(dl_vendor_t*, int32_t, void*, void*));
+SLOT(dl_graph_extension_t, destroy, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+
+SLOT(dl_activities_t, release, void (*)(struct dl_activities*));
+SLOT(dl_profiler_extension_t, start, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t));
+SLOT(dl_profiler_extension_t, stop, dl_status_t* (*)(dl_vendor_t*, int32_t));
+SLOT(dl_profiler_extension_t, collect, dl_status_t* (*)(dl_vendor_t*, int32_t, dl_activities_t**));
+SLOT(dl_profiler_extension_t, clock, dl_status_t* (*)(dl_vendor_t*, int32_t, dl_clock_t*));
+SLOT(dl_profiler_extension_t, correlate, dl_status_t* (*)(dl_vendor_t*, uint64_t, uint64_t*));
+
+SLOT(dl_communicator_extension_t, unique_id, dl_status_t* (*)(dl_vendor_t*, dl_communicator_id_t*));
+SLOT(dl_communicator_extension_t, create, dl_status_t* (*)(dl_vendor_t*, int32_t, const
+     dl_communicator_id_t*, int32_t, int32_t, double, void**));
+SLOT(dl_communicator_extension_t, destroy, dl_status_t* (*)(dl_vendor_t*, void*));
+SLOT(dl_communicator_extension_t, abort, dl_status_t* (*)(dl_vendor_t*, void*));
+SLOT(dl_communicator_extension_t, check, dl_status_t* (*)(dl_vendor_t*, void*));
+SLOT(dl_communicator_extension_t, properties, dl_status_t* (*)(dl_vendor_t*, void*,
+     dl_communicator_properties_t*));
+SLOT(dl_communicator_extension_t, group_begin, dl_status_t* (*)(dl_vendor_t*));
+SLOT(dl_communicator_extension_t, group_end, dl_status_t* (*)(dl_vendor_t*));
+SLOT(dl_communicator_extension_t, all_reduce, dl_status_t* (*)(dl_vendor_t*, void*, const void*,
+     void*, uint64_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, reduce, dl_status_t* (*)(dl_vendor_t*, void*, const void*, void*,
+     uint64_t, int32_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, broadcast, dl_status_t* (*)(dl_vendor_t*, void*, const void*,
+     void*, uint64_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, all_gather, dl_status_t* (*)(dl_vendor_t*, void*, const void*,
+     void*, uint64_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, reduce_scatter, dl_status_t* (*)(dl_vendor_t*, void*, const void*,
+     void*, uint64_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, all_to_all, dl_status_t* (*)(dl_vendor_t*, void*, const void*,
+     void*, uint64_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, gather, dl_status_t* (*)(dl_vendor_t*, void*, const void*, void*,
+     uint64_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, scatter, dl_status_t* (*)(dl_vendor_t*, void*, const void*, void*,
+     uint64_t, int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, send, dl_status_t* (*)(dl_vendor_t*, void*, const void*, uint64_t,
+     int32_t, int32_t, void*));
+SLOT(dl_communicator_extension_t, receive, dl_status_t* (*)(dl_vendor_t*, void*, void*, uint64_t,
+     int32_t, int32_t, void*));
+
+SLOT(dl_peer_extension_t, can_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t, int32_t*));
+SLOT(dl_peer_extension_t, enable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
+SLOT(dl_peer_extension_t, disable_access, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
+SLOT(dl_peer_extension_t, copy, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*, int32_t,
+     void*, uint64_t, void*));
+SLOT(dl_peer_extension_t, export_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
+     dl_peer_handle_t*));
+SLOT(dl_peer_extension_t, open_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, const
+     dl_peer_handle_t*, void**, uint64_t*));
+SLOT(dl_peer_extension_t, close_memory, dl_status_t* (*)(dl_vendor_t*, int32_t, void*));
+SLOT(dl_peer_extension_t, export_event, dl_status_t* (*)(dl_vendor_t*, int32_t, void*,
+     dl_peer_handle_t*));
+SLOT(dl_peer_extension_t, open_event, dl_status_t* (*)(dl_vendor_t*, int32_t, const
+     dl_peer_handle_t*, void**));
 
 SLOT(dl_operator_t, function, dl_function_t);
 _Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
@@ -305,6 +565,21 @@ VALUE(DL_EXT_GRAPH, 3);
 VALUE(DL_EXT_PROFILER, 4);
 VALUE(DL_EXT_PEER, 5);
 VALUE(DL_EVENT_TIMING, 1);
+VALUE(DL_KERNEL_VALUE, 0);
+VALUE(DL_KERNEL_MEMORY, 1);
+VALUE(DL_KERNEL_CODE_CACHED, 1);
+VALUE(DL_ACTIVITY_OTHER, 0);
+VALUE(DL_ACTIVITY_KERNEL, 1);
+VALUE(DL_ACTIVITY_COPY, 2);
+VALUE(DL_ACTIVITY_SET, 3);
+VALUE(DL_ACTIVITY_WAIT, 4);
+VALUE(DL_ACTIVITY_COLLECTIVE, 5);
+VALUE(DL_ACTIVITY_GRAPH, 6);
+VALUE(DL_REDUCE_SUM, 0);
+VALUE(DL_REDUCE_PRODUCT, 1);
+VALUE(DL_REDUCE_MINIMUM, 2);
+VALUE(DL_REDUCE_MAXIMUM, 3);
+VALUE(DL_REDUCE_AVERAGE, 4);
 
 /* The entry symbol's type. */
 _Static_assert(IS_A(&dl_vendor_v1, dl_vendor_entry_v1_t), "dl_vendor_v1 changed its type");

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "dl_kernels/config.h"
+#include "dl_kernels/dims.h"
 #include "dl_kernels/error.h"
 #include "dl_kernels/reduce_plan.h"
 #include "dl_kernels/tensor_ref.h"
@@ -24,11 +25,8 @@ diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[
                            DimPlan<N>& plan) {
   const TensorRef& first = refs[0];
   if (first.ndim > kMaxDims) return diopiNoImplement;
-  const int64_t wrapped = wrap_dim(dim, first.ndim);
-  if (wrapped < 0) {
-    return fail(op, "dim %lld is out of range for a tensor with %lld dimensions", (long long)dim,
-                (long long)first.ndim);
-  }
+  int64_t wrapped;
+  DL_TRY(check_dim(op, dim, first.ndim, &wrapped));
   for (int k = 1; k < N; ++k) {
     if (refs[k].ndim != first.ndim) {
       return fail(op, "tensors with %lld and %lld dimensions were given; they must agree",

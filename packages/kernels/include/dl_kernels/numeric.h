@@ -225,6 +225,22 @@ DL_FN T brought_between(T x, T low, T high) {
   return raised > high ? high : raised;
 }
 
+// Brings x into [low, high]. NaN stays, and a bound that is NaN makes NaN of all.
+template <class T>
+class Between {
+ public:
+  Between(T low, T high) : low_(high == high ? low : high), high_(low == low ? high : low) {}
+  DL_FN T operator()(T x) const {
+    const T raised = x >= low_ ? x : low_;
+    const T between = raised <= high_ ? raised : high_;
+    if constexpr (std::is_floating_point_v<T>) return x != x ? x : between;
+    return between;
+  }
+
+ private:
+  T low_, high_;  // both are NaN or neither is
+};
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_NUMERIC_H_

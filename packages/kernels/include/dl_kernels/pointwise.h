@@ -92,6 +92,25 @@ diopiError_t ternary(diopiContextHandle_t ctx, const char* op, diopiConstTensorH
   });
 }
 
+// A parameter of a functor in the type that it computes in.
+template <class C>
+C parameter_to(const diopiScalar_t* scalar) {
+  return scalar_to<C>(*scalar);
+}
+template <class C>
+C parameter_to(double value) {
+  return static_cast<C>(value);
+}
+
+// `make` for a functor with parameters: scalars of the contract, or numbers.
+template <template <class> class Op, class... Parameters>
+auto with(Parameters... parameters) {
+  return [=](auto tag) {
+    using C = typename decltype(tag)::type;
+    return Op<C>{parameter_to<C>(parameters)...};
+  };
+}
+
 // `make` for a functor that has no parameters.
 template <template <class> class Op>
 inline constexpr auto plain = [](auto tag) { return Op<typename decltype(tag)::type>{}; };

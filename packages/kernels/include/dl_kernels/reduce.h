@@ -76,14 +76,20 @@ DL_FN A row_extremum(const T* x, int64_t n, A start) {
     lanes[j] = start;
     nans[j] = 0;
   }
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  const auto compare = [&](int64_t first) {
     DL_VECTOR_LOOP
     for (int64_t j = 0; j < kLanes; ++j) {
-      const A value = cast<A>(x[i + j]);
+      const A value = cast<A>(x[first + j]);
       lanes[j] = (Max ? value > lanes[j] : value < lanes[j]) ? value : lanes[j];
       nans[j] |= static_cast<sort_key_t<A>>(value != value);
     }
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) compare(i);
+  if (i != 0 && i < n) {
+    // An extremum may see elements twice.
+    compare(n - kLanes);
+    i = n;
   }
   A best = start;
   sort_key_t<A> nan = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dl_kernels/config.h"
+#include "dl_kernels/dims.h"
 #include "dl_kernels/error.h"
 #include "dl_kernels/plan.h"
 #include "dl_kernels/tensor_ref.h"
@@ -27,16 +28,19 @@ inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSi
     return diopiSuccess;
   }
   for (int64_t i = 0; i < dim.len; ++i) {
-    const int64_t d = wrap_dim(dim.data[i], input.ndim);
-    if (d < 0) {
-      return fail(op, "dim %lld is out of range for a tensor with %lld dimensions",
-                  (long long)dim.data[i], (long long)input.ndim);
-    }
+    int64_t d;
+    DL_TRY(check_dim(op, dim.data[i], input.ndim, &d));
     if ((*mask >> d & 1) != 0)
       return fail(op, "dim %lld appears twice in the list of dims", (long long)d);
     *mask |= uint32_t(1) << d;
   }
   return diopiSuccess;
+}
+
+// The same of one optional dimension.
+inline diopiError_t reduced_dims(const char* op, const TensorRef& input, const int64_t* dim,
+                                 uint32_t* mask) {
+  return reduced_dims(op, input, diopiSize_t{dim, dim == nullptr ? 0 : 1}, mask);
 }
 
 // The output may have the reduced dimensions with extent 1, or not have them.

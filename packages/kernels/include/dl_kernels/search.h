@@ -34,7 +34,7 @@ struct Smaller {
 // The smallest i in [0, count) with f(i); `count` where there is none. `f` is a functor without
 // references.
 template <class F>
-int64_t first_where(const Launch& launch, int64_t count, const F& f) {
+int64_t first_where([[maybe_unused]] const Launch& launch, int64_t count, const F& f) {
   if (count <= 0) return count;
 #if DL_KERNELS_GPU
   const Workspace<int64_t> first(launch, 1);

@@ -89,14 +89,6 @@ T scalar_to(const diopiScalar_t& scalar) {
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 
-// `dim` counted from the front; -1 when it is out of range. A 0-dimensional tensor has one
-// dimension here.
-DL_FN int64_t wrap_dim(int64_t dim, int64_t ndim) {
-  const int64_t count = ndim > 0 ? ndim : 1;
-  if (dim < -count || dim >= count) return -1;
-  return dim < 0 ? dim + count : dim;
-}
-
 // Whether an optional tensor is absent or has so many elements.
 inline bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
   return handle == nullptr || ref(handle).numel == numel;

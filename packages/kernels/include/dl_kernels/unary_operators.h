@@ -1,19 +1,19 @@
-// Defines contract operators that are functions of one tensor: diopiName(ctx, out, input) and, in
-// place, diopiNameInp(ctx, input), from the functor NameOp.
+// Defines operators that are functions of one tensor: name(ctx, out, input), and name_inp(ctx,
+// input) for the form that works in place, from a functor.
 #ifndef DL_KERNELS_UNARY_OPERATORS_H_
 #define DL_KERNELS_UNARY_OPERATORS_H_
 
 #include "dl_kernels/pointwise.h"
 
-#define DL_UNARY(Name, mask)                                                  \
-  diopiError_t diopi##Name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
-                           diopiConstTensorHandle_t input) {                  \
-    return unary<mask>(ctx, "diopi" #Name, out, input, plain<Name##Op>);      \
+#define DL_UNARY(name, Op, mask)                                       \
+  diopiError_t name(diopiContextHandle_t ctx, diopiTensorHandle_t out, \
+                    diopiConstTensorHandle_t input) {                  \
+    return unary<mask>(ctx, #name, out, input, plain<Op>);             \
   }
-#define DL_UNARY_INP(Name, mask)                                                       \
-  diopiError_t diopi##Name##Inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) { \
-    return unary<mask>(ctx, "diopi" #Name "Inp", input, input, plain<Name##Op>);       \
+#define DL_UNARY_AND_INP(name, name_inp, Op, mask)                             \
+  DL_UNARY(name, Op, mask)                                                     \
+  diopiError_t name_inp(diopiContextHandle_t ctx, diopiTensorHandle_t input) { \
+    return unary<mask>(ctx, #name_inp, input, input, plain<Op>);               \
   }
-#define DL_UNARY_BOTH(Name, mask) DL_UNARY(Name, mask) DL_UNARY_INP(Name, mask)
 
 #endif  // DL_KERNELS_UNARY_OPERATORS_H_

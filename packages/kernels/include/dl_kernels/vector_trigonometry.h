@@ -43,12 +43,25 @@ DL_FN SineAndCosine sine_and_cosine(float x) {
   return {s, c, n};
 }
 
-// sin(x + quarter · π/2).
-DL_FN float sine(float x, int64_t quarter) {
-  const SineAndCosine of = sine_and_cosine(x);
-  const int64_t n = of.quadrant + quarter;
-  const double value = (n & 1) != 0 ? of.cosine : of.sine;
-  return static_cast<float>((n & 2) != 0 ? -value : value);
+// sin(x + quarter · π/2) for |x| < kTrigonometricLimit. Only the multiple of π/2 is taken off in
+// double; sine and cosine of the rest are one polynomial with coefficients of either.
+DL_FN float sine(float x, int32_t quarter) {
+  // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
+  const float shifted = fused(x, 0x1.45f306p-1f, 12582912.0f);
+  const uint32_t n = bit_cast<uint32_t>(shifted) + static_cast<uint32_t>(quarter);
+  const double rounded = static_cast<double>(shifted - 12582912.0f);
+  double rest = static_cast<double>(x) - rounded * 0x1.921fb54400000p+0;  // the product is exact
+  rest = rest - rounded * 0x1.0b4611a626331p-34;
+  const float r = static_cast<float>(rest), t = r * r;
+  const bool odd = (n & 1u) != 0;
+  // (sin(r) / r - 1) / r^2 and (cos(r) - 1) / r^2 in r^2 on |r| <= 0.8
+  float p = odd ? 0x1.98f274p-16f : 0x1.6ca88ep-19f;
+  p = fused(p, t, odd ? -0x1.6c0768p-10f : -0x1.a00ed4p-13f);
+  p = fused(p, t, odd ? 0x1.55553cp-5f : 0x1.111108p-7f);
+  p = fused(p, t, odd ? -0.5f : -0x1.555556p-3f);
+  const float first = odd ? 1.0f : r;
+  const float value = fused(p, first * t, first);
+  return bit_cast<float>(bit_cast<uint32_t>(value) ^ (n & 2u) << 30);
 }
 
 // Both for |x| < kTrigonometricLimit.

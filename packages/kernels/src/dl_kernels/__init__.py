@@ -1,21 +1,10 @@
-"""Operator kernels as C++ headers. This module only says where they are."""
+"""Operator kernels as C++ headers: where they are, what they define, and units to compile."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from ._paths import include_dir
 from ._version import __version__
+from .sources import KernelSourceError, families
+from .units import write_units
 
-__all__ = ["__version__", "include_dir"]
-
-
-def include_dir() -> Path:
-    """The folder for the compiler's ``-I``; headers are included as ``dl_kernels/<name>``.
-
-    :raises FileNotFoundError: the headers are neither in the wheel nor beside the sources.
-    """
-    here = Path(__file__).resolve().parent
-    for candidate in (here / "include", here.parent.parent / "include"):
-        if (candidate / "dl_kernels" / "config.h").is_file():
-            return candidate
-    raise FileNotFoundError(f"dl-kernels has no headers beside {here}; install it again")
+__all__ = ["KernelSourceError", "__version__", "families", "include_dir", "write_units"]

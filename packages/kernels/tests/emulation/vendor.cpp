@@ -1,19 +1,13 @@
 // A vendor whose device is the emulated GPU: enough of the table to run operators on it.
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
-#include "families.h"
+#include "dl_kernels/operators.h"
 #include "gpu_emulation.h"
 
 namespace {
-
-std::vector<dl_operator_t>& table() {
-  static std::vector<dl_operator_t> operators;
-  return operators;
-}
 
 void destroy(dl_vendor_t*) noexcept {}
 
@@ -107,8 +101,9 @@ dl_status_t* elapsed(dl_vendor_t*, int32_t, void*, void*, double* milliseconds) 
 }
 
 dl_status_t* operators(dl_vendor_t*, const dl_operator_t** operators, uint64_t* count) noexcept {
-  *operators = table().data();
-  *count = table().size();
+  const dl::kernels::OperatorList list = dl::kernels::operators();
+  *operators = list.data;
+  *count = list.count;
   return nullptr;
 }
 
@@ -151,10 +146,6 @@ const dl_vendor_table_t kTable = {
 };
 
 }  // namespace
-
-void add_operators(const dl_operator_t* operators, size_t count) {
-  table().insert(table().end(), operators, operators + count);
-}
 
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
   static dl_vendor_t vendor{&kTable};

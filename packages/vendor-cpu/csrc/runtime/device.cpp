@@ -3,10 +3,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
-#include "runtime/instance.h"
-#include "runtime/slots.h"
-#include "runtime/status.h"
+#include "runtime/vendor.h"
 
 namespace dl::cpu {
 namespace {
@@ -45,30 +44,8 @@ void read_model_name(char* name, size_t size) {
 
 }  // namespace
 
-dl_status_t* check_device(dl_vendor_t* vendor, int32_t device) {
-  const int32_t count = instance_of(vendor).device_count;
-  if (device >= 0 && device < count) return nullptr;
-  char text[128];
-  std::snprintf(text, sizeof(text),
-                "device %d does not exist; this CPU vendor has %d (DL_CPU_DEVICES)", device, count);
-  return make_status(DL_INVALID_ARGUMENT, text);
-}
-
-dl_status_t* present(dl_vendor_t*, int32_t* present) noexcept {
-  *present = 1;
-  return nullptr;
-}
-
-dl_status_t* device_count(dl_vendor_t* vendor, int32_t* count) noexcept {
-  *count = instance_of(vendor).device_count;
-  return nullptr;
-}
-
-dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device,
-                               dl_device_properties_t* properties) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
+dl_device_properties_t Vendor::device_properties(int32_t) {
   dl_device_properties_t all{};
-  all.struct_size = properties->struct_size;
   read_model_name(all.name, sizeof(all.name));
   all.total_memory = physical_memory();
   all.multiprocessor_count = processor_count();
@@ -80,15 +57,7 @@ dl_status_t* device_properties(dl_vendor_t* vendor, int32_t device,
     all.dtype_mask |= dtype_bit(dtype);
   }
   std::snprintf(all.architecture, sizeof(all.architecture), "%s", DL_CPU_ISA);
-  // A caller compiled against a shorter struct gets the fields it knows.
-  const uint64_t bytes =
-      properties->struct_size < sizeof(all) ? properties->struct_size : sizeof(all);
-  std::memcpy(properties, &all, bytes);
-  return nullptr;
-}
-
-dl_status_t* device_synchronize(dl_vendor_t* vendor, int32_t device) noexcept {
-  return check_device(vendor, device);
+  return all;
 }
 
 }  // namespace dl::cpu

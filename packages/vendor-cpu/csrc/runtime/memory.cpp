@@ -1,13 +1,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
-#include "runtime/instance.h"
-#include "runtime/slots.h"
-#include "runtime/status.h"
+#include "runtime/vendor.h"
 
 namespace dl::cpu {
 namespace {
@@ -15,71 +13,40 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kHugePage = uint64_t(2) << 20;
 
-dl_status_t* allocate(uint64_t bytes, void** memory) {
+void* allocate(uint64_t bytes) {
   // Huge pages save most of the page faults that touching fresh memory costs.
   const bool large = bytes >= 2 * kHugePage;
   void* address = nullptr;
-  if (posix_memalign(&address, large ? kHugePage : kAlignment, bytes) != 0) {
-    char text[96];
-    std::snprintf(text, sizeof(text), "no %llu bytes of host memory",
-                  static_cast<unsigned long long>(bytes));
-    return make_status(DL_OUT_OF_MEMORY, text, "posix_memalign");
-  }
+  if (posix_memalign(&address, large ? kHugePage : kAlignment, bytes) != 0)
+    throw kit::Error(DL_OUT_OF_MEMORY, "no " + std::to_string(bytes) + " bytes of host memory",
+                     "posix_memalign");
   // Advice only: without huge pages the memory is as good.
   if (large) madvise(address, bytes, MADV_HUGEPAGE);
-  *memory = address;
-  return nullptr;
+  return address;
 }
 
 }  // namespace
 
-dl_status_t* memory_allocate(dl_vendor_t* vendor, int32_t device, uint64_t bytes,
-                             void** memory) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
-  return allocate(bytes, memory);
-}
+void* Vendor::memory_allocate(int32_t, uint64_t bytes) { return allocate(bytes); }
+void Vendor::memory_free(int32_t, void* memory) { std::free(memory); }
+void* Vendor::host_allocate(uint64_t bytes) { return allocate(bytes); }
+void Vendor::host_free(void* memory) { std::free(memory); }
 
-dl_status_t* memory_free(dl_vendor_t* vendor, int32_t device, void* memory) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
-  std::free(memory);
-  return nullptr;
-}
-
-dl_status_t* memory_info(dl_vendor_t* vendor, int32_t device, uint64_t* free_bytes,
-                         uint64_t* total_bytes) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
+kit::MemoryInfo Vendor::memory_info(int32_t) {
   const long page = sysconf(_SC_PAGESIZE), available = sysconf(_SC_AVPHYS_PAGES),
              all = sysconf(_SC_PHYS_PAGES);
-  if (page <= 0 || available < 0 || all <= 0) {
-    return make_status(DL_NOT_SUPPORTED, "the system does not tell its memory", "sysconf");
-  }
-  *free_bytes = static_cast<uint64_t>(available) * static_cast<uint64_t>(page);
-  *total_bytes = static_cast<uint64_t>(all) * static_cast<uint64_t>(page);
-  return nullptr;
+  if (page <= 0 || available < 0 || all <= 0)
+    throw kit::Error(DL_NOT_SUPPORTED, "the system does not tell its memory", "sysconf");
+  return {static_cast<uint64_t>(available) * static_cast<uint64_t>(page),
+          static_cast<uint64_t>(all) * static_cast<uint64_t>(page)};
 }
 
-dl_status_t* host_allocate(dl_vendor_t*, uint64_t bytes, void** memory) noexcept {
-  return allocate(bytes, memory);
+// C leaves null pointers undefined even for no bytes.
+void Vendor::memory_copy(int32_t, void* to, const void* from, uint64_t bytes, int32_t, void*) {
+  if (bytes != 0) std::memmove(to, from, bytes);
 }
-
-dl_status_t* host_free(dl_vendor_t*, void* memory) noexcept {
-  std::free(memory);
-  return nullptr;
-}
-
-dl_status_t* memory_copy(dl_vendor_t* vendor, int32_t device, void* destination, const void* source,
-                         uint64_t bytes, int32_t, void*) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
-  // C leaves null pointers undefined even for no bytes.
-  if (bytes != 0) std::memmove(destination, source, bytes);
-  return nullptr;
-}
-
-dl_status_t* memory_set(dl_vendor_t* vendor, int32_t device, void* memory, int32_t value,
-                        uint64_t bytes, void*) noexcept {
-  if (dl_status_t* status = check_device(vendor, device)) return status;
+void Vendor::memory_set(int32_t, void* memory, int32_t value, uint64_t bytes, void*) {
   if (bytes != 0) std::memset(memory, value, bytes);
-  return nullptr;
 }
 
 }  // namespace dl::cpu

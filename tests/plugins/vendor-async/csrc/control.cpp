@@ -8,18 +8,19 @@
 namespace dl::async_test {
 namespace {
 
+// Tests come from outside: the thread's current device is none of their business.
+
 dl_status_t* hold(dl_vendor_t* vendor, int32_t index, void* stream) {
-  return device_slot(vendor, index,
-                     [&](Instance&, Device& device) { device.stream(stream)->hold(); });
+  return slot(vendor, [&](Instance& all) { all.any_device(index).stream(stream)->hold(); });
 }
 
 dl_status_t* release(dl_vendor_t* vendor, int32_t index, void* stream) {
-  return device_slot(vendor, index,
-                     [&](Instance&, Device& device) { device.stream(stream)->release(); });
+  return slot(vendor, [&](Instance& all) { all.any_device(index).stream(stream)->release(); });
 }
 
 dl_status_t* counters(dl_vendor_t* vendor, int32_t index, dl_async_test_counters_t* result) {
-  return device_slot(vendor, index, [&](Instance&, Device& device) {
+  return slot(vendor, [&](Instance& instance) {
+    Device& device = instance.any_device(index);
     dl_async_test_counters_t all = {};
     all.struct_size = result->struct_size;
     all.items_executed = device.group().executed;
@@ -33,7 +34,7 @@ dl_status_t* counters(dl_vendor_t* vendor, int32_t index, dl_async_test_counters
 
 }  // namespace
 
-dl_extension_t* control_extension() {
+dl_extension_t* Instance::extensions() {
   static dl_async_test_control_t control = {
       sizeof(dl_async_test_control_t), DL_EXT_ASYNC_TEST, nullptr, hold, release, counters};
   return reinterpret_cast<dl_extension_t*>(&control);

@@ -1,17 +1,23 @@
 #include "instance.h"
 
-#include <unistd.h>
-
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "error.h"
 #include "handle.h"
+#include "ops/dtypes.h"
 
 namespace dl::async_test {
+namespace {
 
-Instance::Instance(const dl_vendor_table_t* table_of_library, const Options& options)
-    : dl_vendor{table_of_library}, options_(options) {
+/** The thread's current device: none at first, so that a host that forgets it is found out. */
+thread_local const Instance* current_owner = nullptr;
+thread_local int32_t current_index = -1;
+
+}  // namespace
+
+Instance::Instance(const Options& options) : options_(options) {
   for (int32_t index = 0; index < options.devices; ++index) {
     devices_.push_back(std::make_unique<Device>(index, options));
   }
@@ -22,53 +28,94 @@ Instance::~Instance() {
   for (const auto& device : devices_) device->cancel();
 }
 
-void Instance::enter() {
-  pid_t nobody = 0;
-  user_.compare_exchange_strong(nobody, getpid());
-  if (inherited_by_fork()) {
-    throw Error(DL_UNAVAILABLE, "process " + std::to_string(getpid()) + " was forked from " +
-                                    std::to_string(user_.load()) +
-                                    " after that had used the device; start it with the 'spawn' or "
-                                    "'forkserver' method instead");
-  }
-}
-
-bool Instance::inherited_by_fork() const {
-  const pid_t user = user_.load();
-  return user != 0 && user != getpid();
+void Instance::device_set(int32_t index) {
+  current_owner = this;
+  current_index = index;
 }
 
 Device& Instance::device(int32_t index) {
-  if (index < 0 || index >= device_count()) {
-    throw Error(DL_INVALID_ARGUMENT,
-                "device " + std::to_string(index) + " does not exist: there are " +
-                    std::to_string(device_count()) + "; DL_ASYNC_TEST_DEVICES sets how many");
+  Device& found = any_device(index);
+  if (current_owner != this || current_index != index) {
+    throw Error(DL_INVALID_ARGUMENT, "device " + std::to_string(index) +
+                                         " is not the thread's current one; call device_set first");
   }
+  return found;
+}
+
+Device& Instance::any_device(int32_t index) {
+  if (index < 0 || index >= device_count())
+    throw Error(DL_INVALID_ARGUMENT, "there is no device " + std::to_string(index));
   return *devices_[static_cast<size_t>(index)];
 }
 
-void* Instance::create_event(int32_t device, bool timing) {
-  auto event = std::make_shared<Event>();
-  event->device = device;
-  event->timing = timing;
+dl_device_properties_t Instance::device_properties(int32_t index) {
+  dl_device_properties_t all = {};
+  std::strcpy(all.name, "asynchronous test device");
+  all.total_memory = device(index).memory().total_bytes();
+  all.major = 1;
+  all.multiprocessor_count = 1;
+  all.warp_size = 1;
+  all.dtype_mask = numeric_dtype_mask();
+  std::strcpy(all.architecture, "host-threads");
+  return all;
+}
+
+kit::MemoryInfo Instance::memory_info(int32_t index) {
+  const DeviceMemory& memory = device(index).memory();
+  return {memory.free_bytes(), memory.total_bytes()};
+}
+
+void Instance::stream_synchronize(int32_t index, void* stream) {
+  device(index).stream(stream)->synchronize();
+  device(index).group().report();
+}
+
+void Instance::stream_wait_event(int32_t index, void* stream, void* handle) {
+  const auto waiting = device(index).stream(stream);
+  // An event that was never recorded counts as finished.
+  if (auto completion = event(handle)->latest) waiting->wait_for(std::move(completion));
+}
+
+void* Instance::event_create(int32_t index, uint64_t flags) {
+  auto made = std::make_shared<Event>();
+  made->device = device(index).index();
+  made->timing = (flags & DL_EVENT_TIMING) != 0;
   void* handle = next_handle();
   const std::lock_guard lock(events_mutex_);
-  events_[handle] = std::move(event);
+  events_[handle] = std::move(made);
   return handle;
 }
 
-void Instance::destroy_event(int32_t device, void* handle) {
-  event(device, handle);
+void Instance::event_destroy(int32_t index, void* handle) {
+  event(index, handle);
   const std::lock_guard lock(events_mutex_);
   events_.erase(handle);
 }
 
-std::shared_ptr<Event> Instance::event(int32_t device, void* handle) {
+void Instance::event_record(int32_t index, void* handle, void* stream) {
+  event(index, handle)->latest = device(index).stream(stream)->record();
+}
+
+void Instance::event_synchronize(int32_t index, void* handle) {
+  if (const auto completion = event(index, handle)->latest) completion->wait();
+  device(index).group().report();
+}
+
+bool Instance::event_query(int32_t index, void* handle) {
+  const auto completion = event(index, handle)->latest;
+  return completion == nullptr || completion->finished();
+}
+
+double Instance::event_elapsed(int32_t index, void* start, void* end) {
+  return elapsed_milliseconds(*event(index, start), *event(index, end));
+}
+
+std::shared_ptr<Event> Instance::event(int32_t index, void* handle) {
   auto found = event(handle);
-  if (found->device != device) {
+  if (found->device != device(index).index()) {
     throw Error(DL_INVALID_ARGUMENT,
                 "the event belongs to device " + std::to_string(found->device) + ", not " +
-                    std::to_string(device) + "; pass the device it was created for");
+                    std::to_string(index) + "; pass the device it was created for");
   }
   return found;
 }

@@ -1,9 +1,6 @@
 #ifndef DL_ASYNC_TEST_INSTANCE_H_
 #define DL_ASYNC_TEST_INSTANCE_H_
 
-#include <sys/types.h>
-
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,41 +8,83 @@
 #include <vector>
 
 #include "device.h"
-#include "dl/vendor.h"
+#include "dl/kit/fork.h"
+#include "dl/kit/table.h"
 #include "event.h"
 #include "host_memory.h"
 #include "options.h"
 
 namespace dl::async_test {
 
-/** What a host holds. Streams run while it lives; destroying it drops work that has not started. */
-class Instance : public dl_vendor {
+/** What a host holds: its methods are the slots of the table. Streams run while it lives;
+ * destroying it drops work that has not started. */
+class Instance : public kit::Instance, public kit::ForkGuard {
  public:
-  Instance(const dl_vendor_table_t* table, const Options& options);
+  static constexpr const char* kName = "async";
+  static constexpr const char* kVersion = DL_ASYNC_TEST_VERSION;
+  static constexpr const char* kDevicesFrom = "DL_ASYNC_TEST_DEVICES";
+  /** The control of dl_async_test/control.h. */
+  static dl_extension_t* extensions();
+
+  Instance() : Instance(Options::from_environment()) {}
   ~Instance();
 
-  static Instance& of(dl_vendor_t* vendor) { return *static_cast<Instance*>(vendor); }
+  static Instance& of(dl_vendor_t* vendor) { return kit::self<Instance>(vendor); }
 
-  /** Notes that this process uses the driver. Throws Error(DL_UNAVAILABLE) if its parent did before
-   * the fork: the threads of the streams exist in the parent only. */
-  void enter();
-  bool inherited_by_fork() const;
-
-  int32_t device_count() const { return static_cast<int32_t>(devices_.size()); }
+  /** Throws Error unless it is the thread's current device: hosts have to see to that. */
   Device& device(int32_t index);
+  /** Whatever is current: for the control of tests. Throws Error if there is no such device. */
+  Device& any_device(int32_t index);
+  /** An event of any device: streams may wait for another device's events. Throws Error unless
+   * `handle` is one. */
+  std::shared_ptr<Event> event(void* handle);
   HostMemory& host_memory() { return host_memory_; }
   const Options& options() const { return options_; }
 
-  void* create_event(int32_t device, bool timing);
-  void destroy_event(int32_t device, void* handle);
-  /** Throws Error unless `handle` is an event of `device`. */
-  std::shared_ptr<Event> event(int32_t device, void* handle);
-  /** An event of any device: streams may wait for another device's events. */
-  std::shared_ptr<Event> event(void* handle);
+  // Devices.
+  bool present() { return !devices_.empty(); }
+  int32_t device_count() { return static_cast<int32_t>(devices_.size()); }
+  void device_set(int32_t index);
+  dl_device_properties_t device_properties(int32_t index);
+  void device_synchronize(int32_t index) { device(index).synchronize(); }
+
+  // Memory.
+  void* memory_allocate(int32_t index, uint64_t bytes) {
+    return device(index).memory().allocate(bytes);
+  }
+  void memory_free(int32_t index, void* memory) { device(index).memory().release(memory); }
+  kit::MemoryInfo memory_info(int32_t index);
+  void* host_allocate(uint64_t bytes) { return host_memory_.allocate(bytes); }
+  void host_free(void* memory) { host_memory_.release(memory); }
+  void memory_copy(int32_t index, void* to, const void* from, uint64_t bytes, int32_t kind,
+                   void* stream);
+  void memory_set(int32_t index, void* memory, int32_t value, uint64_t bytes, void* stream);
+
+  // Streams.
+  void* stream_create(int32_t index, int32_t) { return device(index).create_stream(); }
+  void stream_destroy(int32_t index, void* stream) { device(index).destroy_stream(stream); }
+  void stream_synchronize(int32_t index, void* stream);
+  bool stream_query(int32_t index, void* stream) {
+    return device(index).stream(stream)->finished();
+  }
+  void stream_wait_event(int32_t index, void* stream, void* event);
+
+  // Events.
+  void* event_create(int32_t index, uint64_t flags);
+  void event_destroy(int32_t index, void* event);
+  void event_record(int32_t index, void* event, void* stream);
+  void event_synchronize(int32_t index, void* event);
+  bool event_query(int32_t index, void* event);
+  double event_elapsed(int32_t index, void* start, void* end);
+
+  kit::Operators operators();
 
  private:
+  explicit Instance(const Options& options);
+  /** Throws Error unless `handle` is an event of that device. */
+  std::shared_ptr<Event> event(int32_t index, void* handle);
+
   const Options options_;
-  std::atomic<pid_t> user_{0};
   HostMemory host_memory_;
   std::mutex events_mutex_;
   std::map<void*, std::shared_ptr<Event>> events_;

@@ -1,39 +1,62 @@
-#include <memory>
+#include <cstddef>
+#include <iterator>
 
-#include "slots.h"
+#include "dl/operator.hpp"
+#include "instance.h"
+#include "ops/ops.h"
 
 namespace dl::async_test {
 namespace {
 
-void destroy(dl_vendor_t* vendor) {
-  Instance* instance = &Instance::of(vendor);
-  // The threads live in the parent: there is nothing to join, and a lock may have been taken at the
-  // fork.
-  if (!instance->inherited_by_fork()) delete instance;
-}
+// The faults stand last, so that the list without them is the beginning of the list with them.
+constexpr size_t kFaults = 3;
 
-const dl_vendor_table_t* table() {
-  static const dl_vendor_table_t table = [] {
-    dl_vendor_table_t slots = {};
-    slots.struct_size = sizeof slots;
-    slots.extensions = control_extension();
-    slots.name = "async";
-    slots.version = DL_ASYNC_TEST_VERSION;
-    slots.destroy = destroy;
-    set_device_slots(slots);
-    set_memory_slots(slots);
-    set_stream_slots(slots);
-    set_event_slots(slots);
-    set_operator_slots(slots);
-    return slots;
-  }();
-  return &table;
-}
+const dl_operator_t kOperators[] = {
+    DL_OPERATOR(dl::async_test, diopiAdd),
+    DL_OPERATOR(dl::async_test, diopiAddInp),
+    DL_OPERATOR(dl::async_test, diopiAddScalar),
+    DL_OPERATOR(dl::async_test, diopiAddInpScalar),
+    DL_OPERATOR(dl::async_test, diopiSub),
+    DL_OPERATOR(dl::async_test, diopiSubInp),
+    DL_OPERATOR(dl::async_test, diopiSubScalar),
+    DL_OPERATOR(dl::async_test, diopiSubInpScalar),
+    DL_OPERATOR(dl::async_test, diopiMul),
+    DL_OPERATOR(dl::async_test, diopiMulInp),
+    DL_OPERATOR(dl::async_test, diopiMulScalar),
+    DL_OPERATOR(dl::async_test, diopiMulInpScalar),
+    DL_OPERATOR(dl::async_test, diopiDiv),
+    DL_OPERATOR(dl::async_test, diopiDivInp),
+    DL_OPERATOR(dl::async_test, diopiDivScalar),
+    DL_OPERATOR(dl::async_test, diopiDivInpScalar),
+    DL_OPERATOR(dl::async_test, diopiNeg),
+    DL_OPERATOR(dl::async_test, diopiExp),
+    DL_OPERATOR(dl::async_test, diopiRelu),
+    DL_OPERATOR(dl::async_test, diopiSigmoid),
+    DL_OPERATOR(dl::async_test, diopiTanh),
+    DL_OPERATOR(dl::async_test, diopiThresholdBackward),
+    DL_OPERATOR(dl::async_test, diopiEq),
+    DL_OPERATOR(dl::async_test, diopiEqScalar),
+    DL_OPERATOR(dl::async_test, diopiGt),
+    DL_OPERATOR(dl::async_test, diopiGtScalar),
+    DL_OPERATOR(dl::async_test, diopiFill),
+    DL_OPERATOR(dl::async_test, diopiCopyInp),
+    DL_OPERATOR(dl::async_test, diopiCastDtype),
+    DL_OPERATOR(dl::async_test, diopiSum),
+    DL_OPERATOR(dl::async_test, diopiSoftmax),
+    DL_OPERATOR(dl::async_test, diopiMm),
+    DL_OPERATOR(dl::async_test, diopiMaskedSelect),
+    DL_OPERATOR(dl::async_test, diopiNonzero),
+    DL_OPERATOR(dl::async_test, diopiErfinv),
+    DL_OPERATOR(dl::async_test, diopiErfinvInp),
+    DL_OPERATOR(dl::async_test, diopiPolar),
+};
 
 }  // namespace
+
+kit::Operators Instance::operators() {
+  return {kOperators, std::size(kOperators) - (options_.faults ? 0 : kFaults)};
+}
+
 }  // namespace dl::async_test
 
-extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
-  using namespace dl::async_test;
-  return guarded([&] { *out = new Instance(table(), Options::from_environment()); });
-}
+DL_KIT_VENDOR(dl::async_test::Instance)

@@ -111,6 +111,10 @@ class Tensor:
         self.handle = ffi.cast("diopiTensorHandle_t", self.prefix)
 
 
+# Everything else names a device first of all.
+WITHOUT_DEVICE = {"present", "device_count", "host_allocate", "host_free", "operators"}
+
+
 class Driver:
     """One instance of the vendor."""
 
@@ -136,7 +140,13 @@ class Driver:
         self.table.destroy(self.instance)
 
     def call(self, slot: str, *arguments: Any) -> None:
+        if slot not in WITHOUT_DEVICE:
+            self.make_current(arguments[0])
         check(slot, getattr(self.table, slot)(self.instance, *arguments))
+
+    def make_current(self, device: int) -> None:
+        """What every host does before a slot that names a device, and before an operator."""
+        check("device_set", self.table.device_set(self.instance, device))
 
     def get(self, slot: str, type_name: str, *arguments: Any) -> Any:
         """What a slot writes through its last parameter."""
@@ -236,6 +246,7 @@ class Driver:
         context.stream, context.device_index = ffi.cast("void*", stream), device
         function = ffi.cast(SIGNATURES[name], self.operators()[name].function)
         passed = [item.handle if isinstance(item, Tensor) else item for item in arguments]
+        self.make_current(device)
         return int(function(ffi.cast("diopiContextHandle_t", context), *passed))
 
     def last_error(self) -> str:

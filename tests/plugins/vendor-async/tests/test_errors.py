@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 
 import numpy as np
@@ -14,6 +15,7 @@ from driver import (
     Driver,
     StatusError,
     Tensor,
+    check,
 )
 
 FAULTS = {"diopiErfinv", "diopiErfinvInp", "diopiPolar"}
@@ -150,3 +152,22 @@ def test_bad_variable_is_named(monkeypatch, name, value):
     with pytest.raises(StatusError, match=f"{name}='{value}' must be") as error:
         Driver()
     assert error.value.code == INVALID_ARGUMENT
+
+
+def test_a_device_that_is_not_current_is_refused(driver):
+    def elsewhere(body):
+        result = []
+        thread = threading.Thread(target=lambda: result.append(body()))
+        thread.start()
+        thread.join()
+        return result[0]
+
+    def allocate(device):
+        return driver.table.memory_allocate(driver.instance, device, 8, ffi.new("void**"))
+
+    driver.make_current(1)
+    check("memory_allocate", allocate(1))
+    with pytest.raises(StatusError, match="device 0 is not the thread's current one"):
+        check("memory_allocate", allocate(0))
+    with pytest.raises(StatusError, match="device 1 is not the thread's current one"):
+        check("memory_allocate", elsewhere(lambda: allocate(1)))

@@ -80,3 +80,29 @@ def test_memory_limit_becomes_an_exception(monkeypatch):
     monkeypatch.setenv("DL_ASYNC_TEST_MEMORY", "65536")
     with load_vendor(dl_vendor().library) as small, pytest.raises(OutOfMemoryError):
         small.empty((65537,), "uint8")
+
+
+def test_memory_that_only_work_in_flight_keeps_makes_room(monkeypatch):
+    monkeypatch.setenv("DL_ASYNC_TEST_MEMORY", str(1 << 20))
+    with load_vendor(dl_vendor().library) as small:
+        x = small.tensor(np.ones(1 << 15))  # a quarter of all there is
+        small.op.diopiNeg(small.empty((1 << 15,), "float64"), x, synchronize=False)
+        assert small.memory_info()[0] == 1 << 19
+        assert small.empty((3 << 18,), "uint8").storage.nbytes == 3 << 18
+        with pytest.raises(OutOfMemoryError):
+            small.empty((1 << 20,), "uint8")
+
+
+def test_every_device_is_made_current(vendor):
+    """The vendor refuses calls for a device that is not: see test_errors.py."""
+    side = vendor.stream(1)
+    for device in (1, 0, 1):
+        x = vendor.tensor(np.ones(3), device=device)
+        out = vendor.empty((3,), "float64", device=device)
+        vendor.op.diopiNeg(out, x)
+        assert out.numpy().tolist() == [-1] * 3
+    event = vendor.event(1)
+    event.record(side)
+    event.synchronize()
+    assert event.query() and side.query()
+    vendor.synchronize(0)

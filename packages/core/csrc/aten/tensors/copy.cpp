@@ -65,12 +65,18 @@ void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
   host.finish();
 }
 
-void copy_same_device(const at::Tensor& source, const at::Tensor& target) {
-  if (C10_UNLIKELY(overlap::meets(target, source) && !overlap::coincide(target, source))) {
-    at::assert_no_partial_overlap(target, source);
-    copy_same_device(source.clone(), target);
+at::Tensor spread(const at::Tensor& self, const at::Tensor& target) {
+  return self.sizes() == target.sizes() ? self : self.expand(target.sizes());
+}
+
+// `self` as the caller gave it, for torch tells what overlaps by tensors that are not expanded.
+void copy_same_device(const at::Tensor& self, const at::Tensor& target) {
+  if (C10_UNLIKELY(overlap::meets(target, self) && !overlap::coincide(target, self))) {
+    at::assert_no_partial_overlap(target, self);
+    copy_same_device(self.clone(), target);
     return;
   }
+  const at::Tensor source = spread(self, target);
   if (same_layout(source, target)) {
     if (source.const_data_ptr() == target.const_data_ptr()) return;
     copy_within_device(target.get_device(), target.mutable_data_ptr(), source.const_data_ptr(),
@@ -140,22 +146,19 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_
   if (target.numel() == 0) return target;
   if (C10_UNLIKELY(overlap::repeats(target))) at::assert_no_internal_overlap(target);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  if (self.sizes() != target.sizes() && C10_UNLIKELY(overlap::meets(target, self)))
-    at::assert_no_partial_overlap(target, self);
-  const at::Tensor source = self.sizes() == target.sizes() ? self : self.expand(target.sizes());
-  if (lies_on_dl(source) && lies_on_dl(target)) {
-    if (source.get_device() == target.get_device()) {
+  if (lies_on_dl(self) && lies_on_dl(target)) {
+    if (self.get_device() == target.get_device()) {
       const DeviceScope scope(target.get_device());
-      copy_same_device(source, target);
+      copy_same_device(self, target);
     } else {
-      copy_between_devices(source, target);
+      copy_between_devices(spread(self, target), target);
     }
   } else if (lies_on_dl(target)) {
     const DeviceScope scope(target.get_device());
-    copy_host_to_device(source, target, non_blocking);
+    copy_host_to_device(spread(self, target), target, non_blocking);
   } else {
-    const DeviceScope scope(source.get_device());
-    copy_device_to_host(source, target, non_blocking);
+    const DeviceScope scope(self.get_device());
+    copy_device_to_host(spread(self, target), target, non_blocking);
   }
   return target;
 }

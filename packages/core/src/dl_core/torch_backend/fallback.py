@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from dl_core import _C
-from dl_core.config import FALLBACK_MODES
+from dl_core.config import FALLBACK_MODES, listed
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 
 
@@ -121,7 +121,7 @@ def set_force_fallback(patterns: Sequence[str] | str) -> list[str]:
 
     native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
     if isinstance(patterns, str):
-        patterns = [part.strip() for part in patterns.split(",") if part.strip()]
+        patterns = listed(patterns)
     try:
         found = Patterns(patterns)
         forced = sorted(name for name in native if found.fullmatch(name))

@@ -76,6 +76,7 @@ class BoundOperator:
         try:
             watch = None if guard is None else guard.watch(plan.operator, frame)
             with frame.generators_held(), CallContext(instance, used, queue) as context:
+                instance.make_current(used)
                 code = int(self._function(context.handle, *passed))
                 reason = "" if code == _SUCCESS else instance.last_error()
             instance.enqueued(used, queue, [*frame.tensors, *context.required.values(), stream])

@@ -93,6 +93,11 @@ class Instance(ABC):
             finally:
                 del used
 
+    def taken_over(self, device: int, stream: CData) -> list[object]:
+        """What work on a stream uses, for somebody else to keep: nobody will wait for it."""
+        with self._in_flight_lock:
+            return self._in_flight.pop((device, _address(stream)), [])
+
     def wait_all(self, device: int) -> None:
         """Wait for all work that was enqueued on a device through this instance.
 
@@ -159,6 +164,12 @@ class Instance(ABC):
     @abstractmethod
     def last_error(self) -> str:
         """Why the last operator on this thread failed; empty if the library does not say."""
+
+    def make_current(self, device: int) -> None:  # noqa: B027 - most vendors need nothing here
+        """Called on the thread that is about to run an operator on that device.
+
+        :raises VendorError: the vendor cannot choose the device.
+        """
 
     def enter(self, context: CData) -> CData:
         """Called on the thread that is about to run an operator, for :meth:`leave` later."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import OutOfMemoryError
 from .instance import DEVICE_TO_HOST, HOST_ACCESSIBLE, HOST_TO_DEVICE, Instance
 from .memory import aligned_bytes
 
@@ -112,13 +114,25 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
     band = instance.guard.band if instance.guard is not None else 0
     instance.lifetime.hold()
     try:
-        address = instance.allocate(device, nbytes + 2 * band)
+        address = _allocate(instance, device, nbytes + 2 * band)
     except BaseException:
         instance.lifetime.drop()
         raise
     storage = Storage(instance, address + band, nbytes, device, None, band)
     weakref.finalize(storage, instance.release, device, address).atexit = False
     return storage
+
+
+def _allocate(instance: Instance, device: int, count: int) -> int:
+    """As :meth:`Instance.allocate`, with what nobody needs any more freed where memory is short:
+    tensors that work in flight has kept, and those in cycles.
+    """
+    try:
+        return instance.allocate(device, count)
+    except OutOfMemoryError:
+        instance.wait_all(device)
+        gc.collect()
+        return instance.allocate(device, count)
 
 
 def host_storage(instance: Instance, nbytes: int) -> Storage:

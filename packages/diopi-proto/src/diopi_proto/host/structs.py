@@ -45,6 +45,7 @@ def raise_status(status: CData, slot: str, vendor: str) -> None:
     if status == ffi.NULL:
         return
     code, message, operation = int(status.code), text(status.message), text(status.operation)
+    details = ffi.string(status.details).decode() if status.details != ffi.NULL else ""
     status.release(status)
     where = f" ({operation})" if operation else ""
     raise _ERRORS.get(code, VendorError)(
@@ -52,18 +53,23 @@ def raise_status(status: CData, slot: str, vendor: str) -> None:
         code=code,
         operation=operation or slot,
         vendor=vendor,
+        details=details,
     )
 
 
 class TableSlots:
-    """The slots of one checked vendor; one that is NULL is missing."""
+    """The slots of one checked vendor, or of an extension of it; one that is NULL is missing.
 
-    def __init__(self, instance: CData, vendor: str) -> None:
+    :param table: a pointer to the struct that holds them.
+    :param extension: its name, which goes before the slots' in messages.
+    """
+
+    def __init__(self, instance: CData, table: CData, vendor: str, extension: str = "") -> None:
         self._instance = instance
         self._vendor = vendor
-        table = instance.table
+        self._prefix = f"{extension}." if extension else ""
         self._functions: dict[str, CData] = {}
-        for field, declared in ffi.typeof("dl_vendor_table_t").fields:
+        for field, declared in ffi.typeof(table).item.fields:
             if declared.type.kind == "function":
                 function = getattr(table, field)
                 if function != ffi.NULL:
@@ -78,6 +84,7 @@ class TableSlots:
 
     def call(self, slot: str, *arguments: Any) -> None:
         function = self._functions.get(slot)
+        slot = self._prefix + slot
         if function is None:
             raise NotSupportedError(
                 f"[{slot}] vendor {self._vendor} does not offer this; a newer release of it may",

@@ -9,6 +9,7 @@ from ..errors import AbiMismatchError
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
+from .extensions import read_extensions
 from .hosttable import HostTable
 from .instance import Instance
 from .structs import CData, TableSlots, raise_status
@@ -39,7 +40,8 @@ class TableInstance(Instance):
         self.name = text(checked.table.name)
         self.version = text(checked.table.version)
         self.capabilities = int(checked.table.capabilities)
-        self.slots = TableSlots(checked, self.name)
+        self.slots = TableSlots(checked, checked.table, self.name)
+        self.extensions = read_extensions(checked, self.name)
         # Bound here, so that no reference to the instance keeps it alive.
         destroy = checked.table.destroy
         super().__init__(lambda: destroy(checked))
@@ -114,6 +116,10 @@ class TableInstance(Instance):
             self.slots.call("stream_synchronize", device, stream)
         else:
             self.slots.call("device_synchronize", device)
+
+    def make_current(self, device: int) -> None:
+        if self.slots.has("device_set"):
+            self.slots.call("device_set", device)
 
     def function(self, operator: Operator) -> CData | None:
         return self._functions.get(operator.name)

@@ -87,6 +87,11 @@ class Tensor:
         return self.storage.device
 
     @property
+    def address(self) -> int:
+        """Where element 0 is, in the vendor's memory; 0 without memory."""
+        return int(ffi.cast("uintptr_t", self._prefix.data))
+
+    @property
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)

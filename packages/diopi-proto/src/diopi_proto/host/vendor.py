@@ -14,11 +14,16 @@ from ..errors import NotSupportedError
 from . import instance as capability
 from .arrays import empty, from_array
 from .cabi import constants, ffi
+from .communicators import Communicators
 from .devices import DeviceProperties, read_properties
+from .graphs import Graphs
 from .guard import Guard
 from .instance import Instance
+from .kernels import Kernels
 from .legacy import LegacyInstance
 from .operators import OperatorNamespace, Operators
+from .peers import Peers
+from .profiler import Profiler
 from .sparse import csr_of_parts
 from .streams import Event, Stream
 from .tableinstance import TableInstance
@@ -199,6 +204,54 @@ class Vendor:
         :raises OperatorError: the operator returned an error.
         """
         return self.op[operator](*arguments, **named)
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
+        ``"communicator"``, ``"peer"``.
+        """
+        instance = self._instance
+        return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
+
+    @property
+    def kernels(self) -> Kernels:
+        """Compiling and launching kernels.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Kernels(self._instance)
+
+    @property
+    def graphs(self) -> Graphs:
+        """Capturing streams and replaying what was captured.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Graphs(self._instance)
+
+    @property
+    def profiler(self) -> Profiler:
+        """What ran on a device, and when.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Profiler(self._instance)
+
+    @property
+    def communicators(self) -> Communicators:
+        """Collectives and messages between devices.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Communicators(self._instance)
+
+    @property
+    def peers(self) -> Peers:
+        """Memory of other devices and processes.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Peers(self._instance)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.

@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING
 from .admission import admitted
 
 if TYPE_CHECKING:
-    from .result import Trial, TriedDevice
+    from .result import Trial, TriedDevice, TriedKernels
     from .run import try_library
 
-_LAZY = {"Trial": ".result", "TriedDevice": ".result", "try_library": ".run"}
+_LAZY = {
+    "Trial": ".result",
+    "TriedDevice": ".result",
+    "TriedKernels": ".result",
+    "try_library": ".run",
+}
 
-__all__ = ["Trial", "TriedDevice", "admitted", "try_library"]
+__all__ = ["Trial", "TriedDevice", "TriedKernels", "admitted", "try_library"]
 
 
 def __getattr__(name: str) -> object:

@@ -29,6 +29,18 @@ class TriedDevice:
 
 
 @dataclass(frozen=True)
+class TriedKernels:
+    """What a vendor with the kernel extension says of its compiler."""
+
+    languages: str
+    """Separated by commas."""
+    compiler: str
+    """Empty without one."""
+    unavailable: str
+    """Why nothing can be compiled, with the way out; empty if it can."""
+
+
+@dataclass(frozen=True)
 class Trial:
     """What one library did. Texts of the library are printable, and one line."""
 
@@ -54,6 +66,10 @@ class Trial:
     device_count: int = 0
     devices: tuple[TriedDevice, ...] = ()
     """Not more than a host shows. One that is not described has the vendor's name."""
+    extensions: tuple[str, ...] = ()
+    """What it offers beyond its table, as far as this host knows it."""
+    kernels: TriedKernels | None = None
+    """None: it compiles no kernels, or has no device."""
     files: tuple[str, ...] = ()
     """Those that its code comes from, and that of what it loaded in turn."""
 
@@ -188,6 +204,11 @@ class _Facts:
             self._devices[index] = TriedDevice(
                 index, name or self._found["name"], int(device["total_memory"]), architecture
             )
+        elif "extensions" in record:
+            found["extensions"] = tuple(map(str, record["extensions"]))
+        elif "kernels" in record:
+            names = ("languages", "compiler", "unavailable")
+            found["kernels"] = TriedKernels(*(str(record["kernels"][name]) for name in names))
         elif "files" in record:
             found["files"] = tuple(map(str, record["files"]))
 

@@ -38,12 +38,11 @@ class Block {
       DL_VECTOR_LOOP
       for (int j = 0; j < kLanes; ++j) lanes[j] = combine(lanes[j], f(i + j));
     }
-    // What is left is up to kLanes - 1 elements: too many for one at a time.
-    for (; i + kLast <= n; i += kLast) {
-      DL_VECTOR_LOOP
-      for (int j = 0; j < kLast; ++j) lanes[j] = combine(lanes[j], f(i + j));
-    }
-    for (; i < n; ++i) lanes[i % kLast] = combine(lanes[i % kLast], f(i));
+    // What is left, up to kLanes - 1 elements, goes to lanes of their own by halves.
+    rest<kLanes / 2, 0, kLast>(lanes, n, i, combine, f);
+    T last = start;
+    for (; i < n; ++i) last = combine(last, f(i));
+    lanes[0] = combine(lanes[0], last);
     for (int k = kLast; k < kLanes; k += kLast) {
       for (int j = 0; j < kLast; ++j) lanes[j] = combine(lanes[j], lanes[k + j]);
     }
@@ -114,6 +113,18 @@ class Block {
       total = combine(total, load(i));
       store(i, total);
     }
+  }
+
+ private:
+  // Groups of `width` elements, half of it and so on down to `least`, as far as there are so many.
+  template <int width, int at, int least, class T, class Combine, class F>
+  DL_FN static void rest(T* lanes, int64_t n, int64_t& i, const Combine& combine, const F& f) {
+    if (n - i >= width) {
+      DL_VECTOR_LOOP
+      for (int j = 0; j < width; ++j) lanes[at + j] = combine(lanes[at + j], f(i + j));
+      i += width;
+    }
+    if constexpr (width > least) rest<width / 2, at + width, least>(lanes, n, i, combine, f);
   }
 };
 

@@ -1,6 +1,7 @@
 // CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays, and one
-// for a single-element second operand; other strides and half types pass through small buffers. How
-// rows are visited (walk.h) is compiled once for all functors.
+// for a single-element second operand; other strides and half types pass through small buffers, but
+// for functions of one bfloat16. How rows are visited (walk.h) is
+// compiled once for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -70,6 +71,48 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
     out[i] = cast<O>(cast<compute_t<O>>(f(cast<compute_t<A>>(a[i]), b)));
 }
 
+template <int64_t count, class F>
+DL_FN void apply_to_group(const F& f, float* x) {
+  if constexpr (HasRange<F>::value) {
+    int outside = 0;
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < count; ++i) outside |= f.in_range(x[i]) ? 0 : 1;
+    if (outside != 0) {
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < count; ++i) x[i] = f.anywhere(x[i]);
+      return;
+    }
+  }
+  DL_VECTOR_LOOP
+  for (int64_t i = 0; i < count; ++i) x[i] = cast<float>(f(x[i]));
+}
+
+// A function of one bfloat16, a few vectors at a time: the conversions stay in the registers and
+// the first lines of the cache.
+template <class F>
+__attribute__((noinline)) void bfloat16_row(const F& functor, int64_t n, BFloat16* out,
+                                            const BFloat16* in) {
+  constexpr int64_t kGroup = 64;
+  const F f = functor;
+  for (int64_t at = 0; at < n; at += kGroup) {
+    alignas(64) float x[kGroup] = {};
+    const int64_t count = n - at < kGroup ? n - at : kGroup;
+    if (count == kGroup) {
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < kGroup; ++i) x[i] = cast<float>(in[at + i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) x[i] = cast<float>(in[at + i]);
+    }
+    apply_to_group<kGroup>(f, x);
+    if (count == kGroup) {
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < kGroup; ++i) out[at + i] = cast<BFloat16>(x[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[at + i] = cast<BFloat16>(x[i]);
+    }
+  }
+}
+
 template <class T>
 DL_FN void* staged(loop_t<T>* buffer, void* data, int64_t step, int64_t at, int64_t n) {
   T* from = static_cast<T*>(data) + at * step;
@@ -95,6 +138,13 @@ DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps,
         dense_row_with_scalar<C, loop_t<I>...>(f, n, data);
         return;
       }
+    }
+  }
+  if constexpr (std::is_same_v<O, BFloat16> && sizeof...(I) == 1 &&
+                (std::is_same_v<I, BFloat16> && ...)) {
+    if (steps[0] == 1 && steps[1] == 1) {
+      bfloat16_row(f, n, static_cast<O*>(data[0]), static_cast<const O*>(data[1]));
+      return;
     }
   }
   alignas(64) C out_buffer[kChunk];

@@ -9,6 +9,7 @@
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gemm_tile.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/matrix.h"
 #include "dl_kernels/numeric.h"
 
@@ -63,21 +64,35 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   });
 }
 
-// Few rows of C, where the rows of B are dense: C collects multiples of them.
+// Elements of lines that gemm_rows transposes: dot products of so few cost more than their
+// elements.
+inline constexpr int64_t kShortLine = 64;
+
+// Few rows of C, where the rows of B are dense, or its columns are and short: C collects multiples
+// of the rows.
 template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
-  constexpr int64_t kWidth = 512;
-  const int64_t strips = (n + kWidth - 1) / kWidth;
-  launch.parallel_for(m * strips, grain_for(k * kWidth), [&](int64_t begin, int64_t end) {
+  constexpr int64_t kWidth = 512, kShortWidth = 128;
+  const bool dense = b.column == 1;
+  const int64_t width = dense ? kWidth : kShortWidth;
+  const int64_t strips = (n + width - 1) / width;
+  launch.parallel_for(m * strips, grain_for(k * width), [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t i = item / strips, first = item % strips * kWidth;
-      const int64_t count = n - first < kWidth ? n - first : kWidth;
+      const int64_t i = item / strips, first = item % strips * width;
+      const int64_t count = n - first < width ? n - first : width;
       alignas(64) C acc[kWidth];
+      alignas(64) T tile[kShortLine * kShortWidth];
+      const T* right = b.data + first * b.column;
+      if (!dense) {
+        transpose_tile(sizeof(T), tile, kShortWidth, right, b.column, k, count);
+        right = tile;
+      }
+      const int64_t step = dense ? b.row : kShortWidth;
       for (int64_t j = 0; j < count; ++j) acc[j] = 0;
       for (int64_t l = 0; l < k; ++l) {
         const C factor = cast<C>(a.data[i * a.row + l * a.column]);
-        const T* from = b.data + l * b.row + first;
+        const T* from = right + l * step;
         DL_VECTOR_LOOP
         for (int64_t j = 0; j < count; ++j) acc[j] += factor * cast<C>(from[j]);
       }
@@ -197,7 +212,13 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
     return;
   }
   const bool dense_dots = (a.column == 1 || k == 1) && (b.row == 1 || k == 1);
-  if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
+  const bool short_lines = k > 1 && k <= detail::kShortLine;
+  if (short_lines && n < 3 && m >= 16 && a.column == 1) {
+    detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
+                               c.transposed());
+  } else if (short_lines && m < 3 && n >= 16 && b.row == 1) {
+    detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
+  } else if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
     detail::gemm_dots<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   } else if (m < 4 && b.column == 1) {
     detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);

@@ -10,6 +10,7 @@
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gather.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/numeric.h"
 #include "dl_kernels/reduce_plan.h"
 
@@ -41,6 +42,8 @@ inline constexpr int64_t kRange =
 inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
 inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
 inline constexpr int64_t kPieceRows = 64;    // rows that a reducer sees as a whole
+// Elements of a row whose partial results would cost more to combine than the row to read.
+inline constexpr int64_t kShortRow = 64;
 
 // Reducers that see pieces of neighbours as a whole say so, see MomentsReducer.
 template <class R, class = void>
@@ -191,7 +194,8 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
   }
 }
 
-// The innermost kept dimension is dense in the input.
+// Neighbouring outputs are neighbours in the input, or rows so short that they are made so: a tile
+// of them is transposed, and lies across the lanes.
 template <class I, class R>
 void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
                     const Store<typename R::Acc>& store) {
@@ -199,11 +203,14 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
   const Plan<2>& kept = plan.kept;
   const int inner = kept.ndim - 1;
   const int64_t columns = kept.shape[inner], count = plan.reduced.numel;
+  const bool short_rows = kept.strides[1][inner] != 1;
+  Plan<1> across = plan.reduced;
+  if (short_rows) across.strides[0][0] = kColumns;
   const int64_t blocks = (columns + kColumns - 1) / kColumns;
   const int64_t tasks = kept.numel / columns * blocks;
   // Few outputs with many rows are shared out by rows too.
   const int64_t work = count * (columns < kColumns ? columns : kColumns);
-  int64_t ranges = tasks < 16 ? work / kRange : 1;
+  int64_t ranges = tasks < 16 && !short_rows ? work / kRange : 1;
   ranges = ranges < 1 ? 1 : ranges > 64 ? 64 : ranges;
   const int64_t range = (count + ranges - 1) / ranges;
   const auto first_of = [&](int64_t task, int64_t (&offsets)[2], int64_t* width) {
@@ -211,20 +218,43 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
     offsets_of(kept, task / blocks * columns + column, offsets);
     *width = columns - column < kColumns ? columns - column : kColumns;
   };
+  const auto add = [&](const I* at, int64_t width, int64_t start, int64_t stop, Wide* total) {
+    alignas(64) I tile[kShortRow * kColumns];
+    if (short_rows) {
+      transpose_tile(sizeof(I), tile, kColumns, at, kept.strides[1][inner], count, width);
+      at = tile;
+    }
+    for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
+    if constexpr (SeesWholePieces<R>::value) {
+      reduce_column_pieces(r, across, at, width, start, stop, total);
+    } else {
+      reduce_columns_part(r, across, at, width, start, stop, total);
+    }
+  };
+  const auto finish = [&](const Wide* total, int64_t offset, int64_t width) {
+    for (int64_t j = 0; j < width; ++j)
+      store(offset + j * kept.strides[0][inner], r.finish(total[j]));
+  };
+  if (ranges == 1) {
+    launch.parallel_for(tasks, grain_for(work), [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t offsets[2], width;
+        first_of(task, offsets, &width);
+        Wide total[kColumns];
+        add(from + offsets[1], width, 0, count, total);
+        finish(total, offsets[0], width);
+      }
+    });
+    return;
+  }
   const Workspace<Wide> parts(launch, tasks * ranges * kColumns);
   launch.parallel_for(tasks * ranges, grain_for(work / ranges), [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       int64_t offsets[2], width;
       first_of(item / ranges, offsets, &width);
-      Wide* total = parts.data() + item * kColumns;
-      for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
       const int64_t start = item % ranges * range,
                     stop = start + range < count ? start + range : count;
-      if constexpr (SeesWholePieces<R>::value) {
-        reduce_column_pieces(r, plan.reduced, from + offsets[1], width, start, stop, total);
-      } else {
-        reduce_columns_part(r, plan.reduced, from + offsets[1], width, start, stop, total);
-      }
+      add(from + offsets[1], width, start, stop, parts.data() + item * kColumns);
     }
   });
   for (int64_t task = 0; task < tasks; ++task) {
@@ -234,8 +264,7 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
     for (int64_t k = 1; k < ranges; ++k) {
       for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], total[k * kColumns + j]);
     }
-    for (int64_t j = 0; j < width; ++j)
-      store(offsets[0] + j * kept.strides[0][inner], r.finish(total[j]));
+    finish(total, offsets[0], width);
   }
 }
 
@@ -247,7 +276,10 @@ void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const 
   const int kept = plan.kept.ndim - 1, reduced = plan.reduced.ndim - 1;
   const bool columns = plan.reduced.numel > 1 && plan.kept.strides[1][kept] == 1 &&
                        plan.kept.shape[kept] >= 8 && plan.reduced.strides[0][reduced] != 1;
-  if (columns) {
+  const bool short_rows = plan.reduced.ndim == 1 && plan.reduced.strides[0][0] == 1 &&
+                          plan.reduced.numel > 1 && plan.reduced.numel <= detail::kShortRow &&
+                          plan.kept.shape[kept] >= 16 && plan.kept.strides[1][kept] != 1;
+  if (columns || short_rows) {
     detail::reduce_columns(launch, r, plan, from, store);
   } else {
     detail::reduce_rows(launch, r, plan, from, store);

@@ -7,6 +7,7 @@
 
 #include "dl_kernels/config.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/plan.h"
 #include "dl_kernels/tensor_ref.h"
 
@@ -73,7 +74,9 @@ void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, i
   }
 }
 
+// A tile of transposed elements: as many lines as fill cache lines, and rows long enough for loops.
 inline constexpr int64_t kTile = 32;
+inline constexpr int64_t kTileBytes = 16384;
 
 // The dimension along which some operand is dense while walking rows would touch a new cache line
 // per element of it; -1 where rows are the right order.
@@ -89,40 +92,77 @@ int dense_column_dim(const Plan<N>& plan) {
   return -1;
 }
 
-// Squares of the dimension `lines` and the innermost one.
+// Bands of kTile steps along the dimension `lines`, in pieces of the innermost one. Operands that
+// are dense along `lines` are transposed into a buffer, so that the task reads every operand by
+// rows.
 template <int N>
-void walk_tiles(const Launch& launch, const RowTask<N>& task, const Plan<N>& plan, int lines,
-                void* const* data) {
-  const int inner = plan.ndim - 1;
-  const int64_t rows = plan.shape[lines], columns = plan.shape[inner];
-  const int64_t bands = (rows + kTile - 1) / kTile;
-  const int64_t outer = plan.numel / (rows * columns);
-  launch.parallel_for(outer * bands, grain_for(kTile * columns), [&](int64_t begin, int64_t end) {
-    int64_t steps[N];
-    for (int k = 0; k < N; ++k) steps[k] = plan.strides[k][inner];
+class TileWalk {
+ public:
+  TileWalk(const RowTask<N>& task, const Plan<N>& plan, int lines, void* const* data)
+      : task_(task), plan_(plan), lines_(lines), inner_(plan.ndim - 1), data_(data) {
+    width_ = kTileBytes / kTile;
+    for (int k = 1; k < N; ++k) {
+      transposed_[k] = plan.strides[k][lines] == 1 && plan.strides[k][inner_] > 1;
+      const int64_t fits = kTileBytes / kTile / task.element_sizes[k];
+      if (transposed_[k] && fits < width_) width_ = fits;
+    }
+  }
+
+  int64_t bands() const { return (plan_.shape[lines_] + kTile - 1) / kTile; }
+
+  void run(int64_t begin, int64_t end) const {
     for (int64_t band = begin; band < end; ++band) {
       int64_t base[N] = {};
-      int64_t rest = band / bands;
-      for (int d = inner - 1; d >= 0; --d) {
-        if (d == lines) continue;
-        const int64_t at = rest % plan.shape[d];
-        rest /= plan.shape[d];
-        for (int k = 0; k < N; ++k) base[k] += at * plan.strides[k][d];
+      int64_t rest = band / bands();
+      for (int d = inner_ - 1; d >= 0; --d) {
+        if (d == lines_) continue;
+        const int64_t at = rest % plan_.shape[d];
+        rest /= plan_.shape[d];
+        for (int k = 0; k < N; ++k) base[k] += at * plan_.strides[k][d];
       }
-      const int64_t first = band % bands * kTile;
-      const int64_t last = first + kTile < rows ? first + kTile : rows;
-      for (int64_t c = 0; c < columns; c += kTile) {
-        const int64_t n = columns - c < kTile ? columns - c : kTile;
-        for (int64_t r = first; r < last; ++r) {
-          int64_t offsets[N];
-          for (int k = 0; k < N; ++k)
-            offsets[k] = base[k] + r * plan.strides[k][lines] + c * steps[k];
-          task.run_at(n, data, offsets, steps);
-        }
+      const int64_t first = band % bands() * kTile;
+      const int64_t left = plan_.shape[lines_] - first;
+      for (int k = 0; k < N; ++k) base[k] += first * plan_.strides[k][lines_];
+      run_band(base, left < kTile ? left : kTile);
+    }
+  }
+
+ private:
+  void run_band(const int64_t* base, int64_t lines) const {
+    alignas(64) char buffers[N][kTileBytes];
+    void* data[N];
+    int64_t steps[N];
+    int64_t line_steps[N];
+    for (int k = 0; k < N; ++k) {
+      steps[k] = transposed_[k] ? 1 : plan_.strides[k][inner_];
+      line_steps[k] = transposed_[k] ? width_ : plan_.strides[k][lines_];
+    }
+    const int64_t columns = plan_.shape[inner_];
+    for (int64_t c = 0; c < columns; c += width_) {
+      const int64_t n = columns - c < width_ ? columns - c : width_;
+      for (int k = 0; k < N; ++k) {
+        const int64_t step = plan_.strides[k][inner_];
+        data[k] = static_cast<char*>(data_[k]) + (base[k] + c * step) * task_.element_sizes[k];
+        if (!transposed_[k]) continue;
+        transpose_tile(task_.element_sizes[k], buffers[k], width_, data[k], step, lines, n);
+        data[k] = buffers[k];
+      }
+      for (int64_t line = 0; line < lines; ++line) {
+        int64_t offsets[N];
+        for (int k = 0; k < N; ++k) offsets[k] = line * line_steps[k];
+        task_.run_at(n, data, offsets, steps);
       }
     }
-  });
-}
+  }
+
+  const RowTask<N>& task_;
+  const Plan<N>& plan_;
+  int lines_;
+  int inner_;
+  void* const* data_;
+  bool transposed_[N] = {};
+  int64_t width_;  // elements of a row of a tile
+};
 
 // Operands that are not flat: broadcast, strided or transposed.
 template <int N>
@@ -140,7 +180,11 @@ __attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const c
   }
   const int lines = plan.numel >= 4 * kTile * kTile ? dense_column_dim(plan) : -1;
   if (lines >= 0) {
-    walk_tiles(launch, task, plan, lines, data);
+    const TileWalk<N> walk(task, plan, lines, data);
+    const int64_t per_band = kTile * plan.shape[plan.ndim - 1];
+    launch.parallel_for(plan.numel / (plan.shape[lines] * plan.shape[plan.ndim - 1]) * walk.bands(),
+                        grain_for(per_band),
+                        [&](int64_t begin, int64_t end) { walk.run(begin, end); });
   } else {
     launch.parallel_for(plan.numel, kParallelGrain, [&](int64_t begin, int64_t end) {
       walk_rows(task, plan, data, begin, end);

@@ -1,0 +1,158 @@
+// The extensions of a foreign library, as a chain of our own; part of dl/checked.hpp.
+#ifndef DL_CHECKED_EXTENSIONS_HPP_
+#define DL_CHECKED_EXTENSIONS_HPP_
+
+#include "dl/checked_kernel.hpp"
+#include "dl/checked_profiler.hpp"
+
+namespace dl::checked {
+
+#pragma GCC visibility push(hidden)
+
+namespace graph {
+
+using Table = dl_graph_extension_t;
+
+inline dl_status_t* capture_end(dl_vendor_t* self, int32_t device, void* stream,
+                                void** graph) noexcept {
+  return handle_of<&Table::capture_end>("a graph", self, graph, device, stream);
+}
+
+inline dl_status_t* properties(dl_vendor_t* self, int32_t device, void* graph,
+                               dl_graph_properties_t* properties) noexcept {
+  return filled(
+      properties, "a graph's properties",
+      [&](dl_graph_properties_t* given) {
+        return Slot<&Table::properties>::call(self, device, graph, given);
+      },
+      [](dl_graph_properties_t&) {});
+}
+
+inline void wrap(const Table& theirs, Table& ours) {
+  DL_CHECKED_AS_IT_IS(capture_begin)
+  DL_CHECKED_OURS(capture_end)
+  DL_CHECKED_AS_IT_IS(capture_status)
+  DL_CHECKED_OURS(properties)
+  DL_CHECKED_AS_IT_IS(launch)
+  DL_CHECKED_AS_IT_IS(destroy)
+  DL_CHECKED_LAST(destroy);
+}
+
+}  // namespace graph
+
+namespace communicator {
+
+using Table = dl_communicator_extension_t;
+
+inline dl_status_t* create(dl_vendor_t* self, int32_t device, const dl_communicator_id_t* id,
+                           int32_t ranks, int32_t rank, double seconds,
+                           void** communicator) noexcept {
+  return handle_of<&Table::create>("a communicator", self, communicator, device, id, ranks, rank,
+                                   seconds);
+}
+
+inline dl_status_t* properties(dl_vendor_t* self, void* communicator,
+                               dl_communicator_properties_t* properties) noexcept {
+  return filled(
+      properties, "a communicator's properties",
+      [&](dl_communicator_properties_t* given) {
+        return Slot<&Table::properties>::call(self, communicator, given);
+      },
+      [](dl_communicator_properties_t&) {});
+}
+
+inline void wrap(const Table& theirs, Table& ours) {
+  DL_CHECKED_AS_IT_IS(unique_id)
+  DL_CHECKED_OURS(create)
+  DL_CHECKED_AS_IT_IS(destroy)
+  DL_CHECKED_AS_IT_IS(abort)
+  DL_CHECKED_AS_IT_IS(check)
+  DL_CHECKED_OURS(properties)
+  DL_CHECKED_AS_IT_IS(group_begin)
+  DL_CHECKED_AS_IT_IS(group_end)
+  DL_CHECKED_AS_IT_IS(all_reduce)
+  DL_CHECKED_AS_IT_IS(reduce)
+  DL_CHECKED_AS_IT_IS(broadcast)
+  DL_CHECKED_AS_IT_IS(all_gather)
+  DL_CHECKED_AS_IT_IS(reduce_scatter)
+  DL_CHECKED_AS_IT_IS(all_to_all)
+  DL_CHECKED_AS_IT_IS(gather)
+  DL_CHECKED_AS_IT_IS(scatter)
+  DL_CHECKED_AS_IT_IS(send)
+  DL_CHECKED_AS_IT_IS(receive)
+  DL_CHECKED_LAST(receive);
+}
+
+}  // namespace communicator
+
+namespace peer {
+
+using Table = dl_peer_extension_t;
+
+inline dl_status_t* open_memory(dl_vendor_t* self, int32_t device, const dl_peer_handle_t* handle,
+                                void** memory, uint64_t* bytes) noexcept {
+  *memory = nullptr;
+  *bytes = 0;
+  void* found = nullptr;
+  uint64_t size = 0;
+  if (dl_status_t* status = Slot<&Table::open_memory>::call(self, device, handle, &found, &size))
+    return status;
+  if (found == nullptr || size == 0)
+    return defect(format("it opens %" PRIu64 " bytes of memory at %p", size, found));
+  *memory = found;
+  *bytes = size;
+  return nullptr;
+}
+
+inline dl_status_t* open_event(dl_vendor_t* self, int32_t device, const dl_peer_handle_t* handle,
+                               void** event) noexcept {
+  return handle_of<&Table::open_event>("an event", self, event, device, handle);
+}
+
+inline void wrap(const Table& theirs, Table& ours) {
+  DL_CHECKED_AS_IT_IS(can_access)
+  DL_CHECKED_AS_IT_IS(enable_access)
+  DL_CHECKED_AS_IT_IS(disable_access)
+  DL_CHECKED_AS_IT_IS(copy)
+  DL_CHECKED_AS_IT_IS(export_memory)
+  DL_CHECKED_OURS(open_memory)
+  DL_CHECKED_AS_IT_IS(close_memory)
+  DL_CHECKED_AS_IT_IS(export_event)
+  DL_CHECKED_OURS(open_event)
+  DL_CHECKED_LAST(open_event);
+}
+
+}  // namespace peer
+
+// Extensions that this host does not know are left out: who knows them reads the library's own
+// table.
+inline void Vendor::chain() {
+  for (const dl_extension_t* link = inner_->table->extensions; link != nullptr; link = link->next)
+    each_extension(their_extensions_, [&](auto& theirs) {
+      if (link->type == ExtensionType<std::decay_t<decltype(theirs)>>::kType)
+        copy_reached(theirs, link, link->struct_size);
+    });
+  const auto offer = [&](auto& theirs, auto& ours, auto wrap) {
+    if (theirs.type == 0) return;
+    ours.struct_size = sizeof ours;
+    ours.type = theirs.type;
+    ours.next = ours_.extensions;
+    wrap(theirs, ours);
+    ours_.extensions = reinterpret_cast<dl_extension_t*>(&ours);
+  };
+#define DL_CHECKED_OFFER(which)                                \
+  offer(std::get<dl_##which##_extension_t>(their_extensions_), \
+        std::get<dl_##which##_extension_t>(our_extensions_), which::wrap);
+  DL_CHECKED_OFFER(communicator)
+  DL_CHECKED_OFFER(kernel)
+  DL_CHECKED_OFFER(graph)
+  DL_CHECKED_OFFER(profiler)
+  DL_CHECKED_OFFER(peer)
+#undef DL_CHECKED_OFFER
+}
+
+#pragma GCC visibility pop
+
+}  // namespace dl::checked
+
+#endif  // DL_CHECKED_EXTENSIONS_HPP_

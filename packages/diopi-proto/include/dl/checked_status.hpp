@@ -1,0 +1,116 @@
+// Statuses of a foreign library, taken over; part of dl/checked.hpp.
+#ifndef DL_CHECKED_STATUS_HPP_
+#define DL_CHECKED_STATUS_HPP_
+
+#include <cinttypes>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include "dl/checked.h"
+#include "dl/foreign.hpp"
+
+namespace dl::checked {
+
+#pragma GCC visibility push(hidden)
+
+inline constexpr int32_t kMostDevices = 4096;
+inline constexpr uint64_t kMostOperators = 1 << 16;
+inline constexpr uint64_t kLongestStruct = 1 << 16;
+inline constexpr int kLongestChain = 64;
+inline constexpr size_t kLongestDetails = size_t{1} << 16;
+inline constexpr uintptr_t kAlignment = 64;
+
+// Whether a foreign struct, which is readable as far as it says, reaches `field`.
+#define DL_CHECKED_REACHES(size, type, field) \
+  ((size) >= offsetof(type, field) + sizeof(static_cast<type*>(nullptr)->field))
+
+// A status of our own; its texts are whole.
+struct Status : dl_status_t {
+  std::string message_text;
+  std::string operation_text;
+  std::string details_text;
+};
+
+inline dl_status_t* make_status(int32_t code, std::string message, std::string operation = {},
+                                std::string details = {}) {
+  static dl_status_t no_memory = {
+      sizeof(dl_status_t), DL_OUT_OF_MEMORY, 0, "no memory for an error", nullptr,
+      [](dl_status_t*) {}, nullptr};
+  auto* status = new (std::nothrow) Status;
+  if (status == nullptr) return &no_memory;
+  status->message_text = std::move(message);
+  status->operation_text = std::move(operation);
+  status->details_text = std::move(details);
+  status->struct_size = sizeof(dl_status_t);
+  status->code = code;
+  status->reserved = 0;
+  status->message = status->message_text.c_str();
+  status->operation = status->operation_text.empty() ? nullptr : status->operation_text.c_str();
+  status->release = [](dl_status_t* self) { delete static_cast<Status*>(self); };
+  status->details = status->details_text.empty() ? nullptr : status->details_text.c_str();
+  return status;
+}
+
+template <typename... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+// Whose fault it is, so that nobody looks for it elsewhere.
+inline dl_status_t* defect(std::string what) {
+  return make_status(DL_ERROR, std::move(what) + "; that is a defect of the vendor");
+}
+
+// Whether there is code at an address, as far as one can tell without running it.
+template <typename Function>
+bool callable(Function* function) {
+  return foreign::readable(reinterpret_cast<const void*>(function), 1);
+}
+
+// Turns a foreign status into one of our own and releases it.
+inline dl_status_t* take(dl_status_t* foreign) {
+  if (foreign == nullptr) return nullptr;
+  const void* address = foreign;
+  if (!foreign::readable(foreign, sizeof(foreign->struct_size)))
+    return defect(format("it failed with a status at %p, which is no memory", address));
+  const uint64_t size = foreign->struct_size;
+  if (!DL_CHECKED_REACHES(size, dl_status_t, code) || size > kLongestStruct ||
+      !foreign::readable(foreign, size))
+    return defect(format("it failed with a status of %" PRIu64 " bytes", size));
+  std::string message, operation, details;
+  if (DL_CHECKED_REACHES(size, dl_status_t, message))
+    message = foreign::read_text(foreign->message);
+  if (DL_CHECKED_REACHES(size, dl_status_t, operation))
+    operation = foreign::read_text(foreign->operation);
+  if (DL_CHECKED_REACHES(size, dl_status_t, details))
+    details = foreign::read_lines(foreign->details, kLongestDetails);
+  // A code that says success is none where there is a status.
+  const int32_t code = foreign->code == DL_OK ? int32_t{DL_ERROR} : foreign->code;
+  if (message.empty()) message = format("it failed with code %d and gave no reason", code);
+  dl_status_t* own =
+      make_status(code, std::move(message), std::move(operation), std::move(details));
+  if (DL_CHECKED_REACHES(size, dl_status_t, release) && callable(foreign->release))
+    foreign->release(foreign);
+  return own;
+}
+
+// Runs a call into the library; what it throws becomes a status, for nothing may cross its border.
+template <typename Call>
+dl_status_t* guarded(Call&& call) noexcept {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    return defect("it threw an exception: " + foreign::read_text(error.what()));
+  } catch (...) {
+    return defect("it threw an exception that is not a std::exception");
+  }
+}
+
+#pragma GCC visibility pop
+
+}  // namespace dl::checked
+
+#endif  // DL_CHECKED_STATUS_HPP_

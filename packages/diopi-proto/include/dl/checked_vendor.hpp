@@ -1,0 +1,173 @@
+// An instance around that of a foreign library; part of dl/checked.hpp.
+#ifndef DL_CHECKED_VENDOR_HPP_
+#define DL_CHECKED_VENDOR_HPP_
+
+#include <tuple>
+
+#include "dl/checked_status.hpp"
+#include "dl/communicator.h"
+#include "dl/graph.h"
+#include "dl/kernel.h"
+#include "dl/peer.h"
+#include "dl/profiler.h"
+
+namespace dl::checked {
+
+#pragma GCC visibility push(hidden)
+
+// What is known of an extension before it is one.
+template <class T>
+struct ExtensionType;
+#define DL_CHECKED_EXTENSION(struct_type, number, word) \
+  template <>                                           \
+  struct ExtensionType<struct_type> {                   \
+    static constexpr uint64_t kType = number;           \
+    static constexpr const char* kName = word;          \
+  }
+DL_CHECKED_EXTENSION(dl_communicator_extension_t, DL_EXT_COMMUNICATOR, "communicator");
+DL_CHECKED_EXTENSION(dl_kernel_extension_t, DL_EXT_KERNEL, "kernel");
+DL_CHECKED_EXTENSION(dl_graph_extension_t, DL_EXT_GRAPH, "graph");
+DL_CHECKED_EXTENSION(dl_profiler_extension_t, DL_EXT_PROFILER, "profiler");
+DL_CHECKED_EXTENSION(dl_peer_extension_t, DL_EXT_PEER, "peer");
+#undef DL_CHECKED_EXTENSION
+
+using Extensions = std::tuple<dl_communicator_extension_t, dl_kernel_extension_t,
+                              dl_graph_extension_t, dl_profiler_extension_t, dl_peer_extension_t>;
+
+// Calls `body` with each of them.
+template <class All, typename Body>
+void each_extension(All& all, Body&& body) {
+  std::apply([&](auto&... one) { (body(one), ...); }, all);
+}
+
+// Copies as many whole fields as the writer of `from` has; all from the second on are pointers, or
+// have their size.
+template <class T>
+void copy_reached(T& to, const void* from, uint64_t struct_size) {
+  const size_t reached = std::min<size_t>(struct_size, sizeof to);
+  std::memcpy(static_cast<void*>(&to), from, reached / sizeof(void*) * sizeof(void*));
+}
+
+class Vendor : public dl_vendor {
+ public:
+  // `inner` was checked by why_broken.
+  explicit Vendor(dl_vendor_t* inner) : inner_(inner) {
+    copy_reached(theirs_, inner->table, inner->table->struct_size);
+    name_ = foreign::read_text(theirs_.name, 128);
+    version_ = foreign::read_text(theirs_.version, 128);
+    fill();
+    chain();
+    table = &ours_;
+  }
+
+  static Vendor& of(dl_vendor_t* vendor) { return *static_cast<Vendor*>(vendor); }
+
+  const dl_vendor_table_t& theirs() const { return theirs_; }
+  // The table, or an extension: all zero where the library has none.
+  template <class T>
+  const T& theirs() const {
+    if constexpr (std::is_same_v<T, dl_vendor_table_t>) {
+      return theirs_;
+    } else {
+      return std::get<T>(their_extensions_);
+    }
+  }
+  const Extensions& their_extensions() const { return their_extensions_; }
+  dl_vendor_t* inner() const { return inner_; }
+
+ private:
+  void fill();
+  void chain();
+
+  dl_vendor_t* inner_;
+  dl_vendor_table_t theirs_{};
+  dl_vendor_table_t ours_{};
+  Extensions their_extensions_{};
+  Extensions our_extensions_{};
+  std::string name_;
+  std::string version_;
+};
+
+inline std::string at(const void* pointer) { return format(" at %p, which is no memory", pointer); }
+
+// The number of the first slot between two addresses that is neither NULL nor memory; -1: none is.
+inline int64_t first_missing(const void* begin, const void* end) {
+  const auto* slots = static_cast<const void* const*>(begin);
+  const auto count = static_cast<const void* const*>(end) - slots;
+  for (int64_t i = 0; i < count; ++i) {
+    if (slots[i] != nullptr && !foreign::readable(slots[i], 1)) return i;
+  }
+  return -1;
+}
+
+// As why_broken, for a link of the chain that lies in memory as far as it says.
+inline std::string why_link_broken(const dl_extension_t* link, Extensions& seen) {
+  std::string why;
+  each_extension(seen, [&](auto& known) {
+    using Type = ExtensionType<std::decay_t<decltype(known)>>;
+    if (link->type != Type::kType) return;
+    if (known.type != 0) why = std::string("returns two ") + Type::kName + " extensions";
+    copy_reached(known, link, link->struct_size);
+    const int64_t missing =
+        first_missing(reinterpret_cast<const dl_extension_t*>(&known) + 1, &known + 1);
+    if (missing < 0) return;
+    const void* slot;
+    std::memcpy(&slot,
+                reinterpret_cast<const char*>(&known) + sizeof *link +
+                    static_cast<size_t>(missing) * sizeof slot,
+                sizeof slot);
+    why = std::string("returns a ") + Type::kName +
+          format(" extension whose slot %" PRId64 " is", missing) + at(slot);
+  });
+  return why;
+}
+
+inline std::string why_chain_broken(const dl_extension_t* first) {
+  Extensions seen{};
+  int links = 0;
+  for (const dl_extension_t* link = first; link != nullptr; link = link->next) {
+    if (!foreign::readable(link, sizeof *link)) return "returns an extension" + at(link);
+    if (link->struct_size < sizeof *link || link->struct_size > kLongestStruct ||
+        !foreign::readable(link, link->struct_size))
+      return format("returns an extension of %" PRIu64 " bytes", link->struct_size);
+    if (++links > kLongestChain) return "returns extensions without an end";
+    std::string why = why_link_broken(link, seen);
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+// How an instance breaks the interface, as the end of a sentence; empty if it does not.
+inline std::string why_broken(const dl_vendor_t* instance) {
+  if (instance == nullptr) return "reports success but returns no instance";
+  if (!foreign::readable(instance, sizeof *instance)) return "returns an instance" + at(instance);
+  const dl_vendor_table_t* table = instance->table;
+  if (table == nullptr) return "returns an instance without a table";
+  if (!foreign::readable(table, sizeof table->struct_size)) return "returns a table" + at(table);
+  const uint64_t size = table->struct_size;
+  if (!DL_CHECKED_REACHES(size, dl_vendor_table_t, destroy))
+    return format("returns a table of %" PRIu64 " bytes, too short for its first fields", size);
+  if (size > kLongestStruct || !foreign::readable(table, size))
+    return format("returns a table of %" PRIu64 " bytes, which is more than is there", size);
+  if (table->name == nullptr || table->destroy == nullptr)
+    return "returns a table without name or destroy";
+  if (foreign::text_length(table->name) < 0) return "returns a table whose name is no text";
+  if (table->version != nullptr && foreign::text_length(table->version) < 0)
+    return "returns a table whose version is no text";
+  const std::string chain = why_chain_broken(table->extensions);
+  if (!chain.empty()) return chain;
+  // What is called must at least be there.
+  const auto* first = reinterpret_cast<const void* const*>(&table->destroy);
+  const size_t reached =
+      std::min<size_t>(size, sizeof *table) - offsetof(dl_vendor_table_t, destroy);
+  const int64_t missing = first_missing(first, first + reached / sizeof(void*));
+  if (missing >= 0)
+    return format("returns a table whose slot %" PRId64 " is", missing) + at(first[missing]);
+  return {};
+}
+
+#pragma GCC visibility pop
+
+}  // namespace dl::checked
+
+#endif  // DL_CHECKED_VENDOR_HPP_

@@ -1,0 +1,94 @@
+"""The graph extension: what is enqueued on a stream is recorded once and replayed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .cabi import ffi
+from .extensions import extension_of, made_for
+from .instance import Instance
+from .streams import Stream
+from .structs import CData
+
+
+class Graphs:
+    """The graph extension of one vendor; :attr:`diopi_proto.Vendor.graphs`."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance, self._slots = extension_of(instance, "graph")
+
+    @contextmanager
+    def capture(self, stream: Stream) -> Iterator[Graph]:
+        """Record what is enqueued on a stream, which must not be waited for meanwhile::
+
+            with vendor.graphs.capture(stream) as graph:
+                vendor.op.Add(out, a, b, 1, stream=stream, synchronize=False)
+            graph.launch(stream)
+
+        The graph keeps the tensors that it works on. An exception in the block ends the capture
+        and leaves nothing.
+
+        :raises VendorError: the stream captures already, or something cannot be recorded.
+        """
+        instance, device = self._instance, stream.device
+        queue = stream.pointer_for(instance, device)
+        instance.wait(device, queue)
+        self._slots.call("capture_begin", device, queue, 0)
+        graph = Graph(self, device)
+        try:
+            yield graph
+        finally:
+            graph._end(queue)
+
+    def capturing(self, stream: Stream) -> bool:
+        """Whether a stream captures."""
+        found = ffi.new("int32_t*")
+        queue = stream.pointer_for(self._instance, stream.device)
+        self._slots.call("capture_status", stream.device, queue, found)
+        return bool(found[0])
+
+
+class Graph:
+    """Recorded work. Made by :meth:`Graphs.capture`; destroyed with its last reference.
+
+    :ivar device: where it runs.
+    """
+
+    def __init__(self, graphs: Graphs, device: int) -> None:
+        self._instance, self._slots = graphs._instance, graphs._slots
+        self.device = device
+        self._pointer: CData = ffi.NULL
+        self._keep: list[object] = []
+
+    def _end(self, queue: CData) -> None:
+        slots, device = self._slots, self.device
+        self._keep = self._instance.taken_over(device, queue)
+        self._pointer = made_for(
+            self,
+            self._instance,
+            lambda pointer: slots.call("capture_end", device, queue, pointer),
+            lambda graph: slots.call("destroy", device, graph),
+            "graph",
+        )
+
+    @property
+    def nodes(self) -> int:
+        """How many items of work it has."""
+        raw = ffi.new("dl_graph_properties_t*")
+        raw.struct_size = ffi.sizeof("dl_graph_properties_t")
+        self._slots.call("properties", self.device, self._pointer, raw)
+        return int(raw.nodes)
+
+    def launch(self, stream: Stream | None = None, *, synchronize: bool = True) -> None:
+        """Run all of it, in stream order.
+
+        :param synchronize: False: return once it is enqueued.
+        :raises VendorError: the launch, or waiting for it, failed.
+        """
+        instance, device = self._instance, self.device
+        queue = stream.pointer_for(instance, device) if stream is not None else ffi.NULL
+        self._slots.call("launch", device, self._pointer, queue)
+        instance.enqueued(device, queue, [self, stream])
+        if synchronize:
+            instance.wait(device, queue)

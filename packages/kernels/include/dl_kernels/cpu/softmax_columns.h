@@ -1,0 +1,198 @@
+// CPU: rows across the lanes, where the rows themselves lie side by side, or where they are so
+// short that a sum over each would cost more than its elements: those are transposed on the way.
+#ifndef DL_KERNELS_CPU_SOFTMAX_COLUMNS_H_
+#define DL_KERNELS_CPU_SOFTMAX_COLUMNS_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "dl_kernels/config.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/transpose.h"
+#include "dl_kernels/dim_plan.h"
+#include "dl_kernels/numeric.h"
+#include "dl_kernels/vector_math.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+inline constexpr int64_t kSoftmaxColumns = 32;  // rows at once
+inline constexpr int64_t kShortSoftmax = 64;    // elements of a row that is transposed
+
+// The rows' elements, `to` and `from` elements apart, for `width` rows.
+template <class T, class O, bool Log>
+__attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, const T* in,
+                                               int64_t from, int64_t width) {
+  using C = compute_t<T>;
+  alignas(64) C top[kSoftmaxColumns], total[kSoftmaxColumns];
+  for (int64_t j = 0; j < width; ++j) {
+    top[j] = lowest<C>();
+    total[j] = 0;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const T* x = in + i * from;
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j) top[j] = max_nan(top[j], cast<C>(x[j]));
+  }
+  // An output that holds the exponentials as they are keeps them.
+  constexpr bool kKept = !Log && std::is_same_v<O, C>;
+  for (int64_t i = 0; i < n; ++i) {
+    const T* x = in + i * from;
+    O* y = out + i * to;
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j) {
+      const C power = math::exp(cast<C>(x[j]) - top[j]);
+      total[j] += power;
+      if constexpr (kKept) y[j] = power;
+    }
+  }
+  DL_VECTOR_LOOP
+  for (int64_t j = 0; j < width; ++j) total[j] = Log ? math::log(total[j]) : C(1) / total[j];
+  for (int64_t i = 0; i < n; ++i) {
+    const T* x = in + i * from;
+    O* y = out + i * to;
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j) {
+      if constexpr (kKept) {
+        y[j] *= total[j];
+      } else {
+        const C shifted = cast<C>(x[j]) - top[j];
+        y[j] = cast<O>(Log ? shifted - total[j] : math::exp(shifted) * total[j]);
+      }
+    }
+  }
+}
+
+template <class T, class I, bool Log>
+__attribute__((noinline)) void softmax_backward_columns(int64_t n, I* grad_input, int64_t to,
+                                                        const T* grad_output, int64_t a,
+                                                        const T* output, int64_t b, int64_t width) {
+  using C = compute_t<T>;
+  alignas(64) C total[kSoftmaxColumns] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const T* go = grad_output + i * a;
+    const T* y = output + i * b;
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j)
+      total[j] += Log ? cast<C>(go[j]) : cast<C>(go[j]) * cast<C>(y[j]);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const T* go = grad_output + i * a;
+    const T* y = output + i * b;
+    I* gi = grad_input + i * to;
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j) {
+      gi[j] = cast<I>(Log ? cast<C>(go[j]) - math::exp(cast<C>(y[j])) * total[j]
+                          : (cast<C>(go[j]) - total[j]) * cast<C>(y[j]));
+    }
+  }
+}
+
+enum class Across { no, as_they_lie, transposed };
+
+// How all tensors' rows come to lie across the lanes.
+template <int N>
+Across rows_across(const DimPlan<N>& plan) {
+  const int inner = plan.rows.ndim - 1;
+  if (plan.rows.shape[inner] < 8) return Across::no;
+  bool adjacent = true, dense = plan.n <= kShortSoftmax;
+  for (int k = 0; k < N; ++k) {
+    adjacent = adjacent && plan.rows.strides[k][inner] == 1 && plan.step[k] != 1;
+    dense = dense && plan.step[k] == 1 && plan.rows.strides[k][inner] != 1;
+  }
+  return adjacent ? Across::as_they_lie : dense ? Across::transposed : Across::no;
+}
+
+// run(offsets, width) for every group of neighbouring rows.
+template <int N, class Run>
+void for_columns(const Launch& launch, const DimPlan<N>& plan, const Run& run) {
+  const int64_t adjacent = plan.rows.shape[plan.rows.ndim - 1];
+  const int64_t pieces = (adjacent + kSoftmaxColumns - 1) / kSoftmaxColumns;
+  const int64_t tasks = plan.rows.numel / adjacent * pieces;
+  launch.parallel_for(tasks, grain_for(plan.n * kSoftmaxColumns * 4),
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t task = begin; task < end; ++task) {
+                          const int64_t first = task % pieces * kSoftmaxColumns;
+                          const int64_t left = adjacent - first;
+                          int64_t offsets[N];
+                          offsets_of(plan.rows, task / pieces * adjacent + first, offsets);
+                          run(offsets, left < kSoftmaxColumns ? left : kSoftmaxColumns);
+                        }
+                      });
+}
+
+// A group of rows across the lanes, as many as the group has.
+template <class T>
+class ShortRows {
+ public:
+  // Not inline: compilers cannot see that all is written of what is read.
+  __attribute__((noinline)) const T* read(const T* rows, int64_t row_step, int64_t n,
+                                          int64_t width) {
+    transpose_tile(sizeof(T), data_, kSoftmaxColumns, rows, row_step, n, width);
+    return data_;
+  }
+  T* data() { return data_; }
+  void write(T* rows, int64_t row_step, int64_t n, int64_t width) const {
+    transpose_tile(sizeof(T), rows, row_step, data_, kSoftmaxColumns, width, n);
+  }
+
+ private:
+  alignas(64) T data_[kShortSoftmax * kSoftmaxColumns];
+};
+
+}  // namespace detail
+
+// False, with nothing done, where rows are better walked one by one.
+template <class T, class O, bool Log>
+bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
+  using namespace detail;
+  const Across across = rows_across(plan);
+  if (across == Across::no) return false;
+  const int64_t n = plan.n;
+  const auto& steps = plan.rows.strides;
+  const int inner = plan.rows.ndim - 1;
+  for_columns(launch, plan, [&](const int64_t* at, int64_t width) {
+    if (across == Across::as_they_lie) {
+      softmax_columns<T, O, Log>(n, out + at[0], plan.step[0], in + at[1], plan.step[1], width);
+      return;
+    }
+    ShortRows<T> x;
+    ShortRows<O> y;
+    softmax_columns<T, O, Log>(n, y.data(), kSoftmaxColumns,
+                               x.read(in + at[1], steps[1][inner], n, width), kSoftmaxColumns,
+                               width);
+    y.write(out + at[0], steps[0][inner], n, width);
+  });
+  return true;
+}
+
+// The same for the gradients of softmax and of its logarithm.
+template <class T, class I, bool Log>
+bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I* grad_input,
+                                 const T* grad_output, const T* output) {
+  using namespace detail;
+  const Across across = rows_across(plan);
+  if (across == Across::no) return false;
+  const int64_t n = plan.n;
+  const auto& steps = plan.rows.strides;
+  const int inner = plan.rows.ndim - 1;
+  for_columns(launch, plan, [&](const int64_t* at, int64_t width) {
+    if (across == Across::as_they_lie) {
+      softmax_backward_columns<T, I, Log>(n, grad_input + at[0], plan.step[0], grad_output + at[1],
+                                          plan.step[1], output + at[2], plan.step[2], width);
+      return;
+    }
+    ShortRows<T> go, y;
+    ShortRows<I> gi;
+    softmax_backward_columns<T, I, Log>(
+        n, gi.data(), kSoftmaxColumns, go.read(grad_output + at[1], steps[1][inner], n, width),
+        kSoftmaxColumns, y.read(output + at[2], steps[2][inner], n, width), kSoftmaxColumns, width);
+    gi.write(grad_input + at[0], steps[0][inner], n, width);
+  });
+  return true;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_SOFTMAX_COLUMNS_H_

@@ -1,0 +1,41 @@
+// The operators of a library that is built from kernels. dl_kernels.write_units makes the unit that
+// lists them, with the macros below.
+#ifndef DL_KERNELS_OPERATORS_H_
+#define DL_KERNELS_OPERATORS_H_
+
+#include <cstdint>
+
+#include "dl/operator.hpp"
+#include "dl_kernels/config.h"
+
+DL_KERNELS_BEGIN
+
+struct OperatorList {
+  const dl_operator_t* data;
+  uint64_t count;
+};
+
+// All operators of the library's families; constant data.
+OperatorList operators() noexcept;
+
+DL_KERNELS_END
+
+// Makes an array the list.
+#define DL_KERNELS_LIST(array)                                             \
+  dl::kernels::OperatorList dl::kernels::operators() noexcept {            \
+    return {array, static_cast<uint64_t>(sizeof(array) / sizeof(*array))}; \
+  }
+
+// Exports an operator by its name, as DIOPI's own convention has it. The loader asks `find` for the
+// function behind the name, so that no list of parameters is repeated.
+#define DL_KERNELS_EXPORT(op)                                                                   \
+  extern "C" {                                                                                  \
+  static decltype(&::op) find_##op() {                                                          \
+    return [](auto... args) {                                                                   \
+      return ::dl::operator_detail::guarded<&::dl::kernels::op, decltype(&::op)>(#op, args...); \
+    };                                                                                          \
+  }                                                                                             \
+  DL_EXPORT decltype(::op) op __attribute__((ifunc("find_" #op)));                              \
+  }
+
+#endif  // DL_KERNELS_OPERATORS_H_

@@ -1,0 +1,67 @@
+"""For a vendor's setup.py: libraries that hold kernels beside the vendor's own sources.
+
+from dl_kernels.build import KernelLibrary, build_kernel_library
+
+setup(ext_modules=[KernelLibrary("dl_vendor_x.lib.libdl_vendor_x", sources=["csrc/plugin.cpp"])],
+      cmdclass={"build_ext": build_kernel_library})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
+
+from ._paths import include_dir
+from .units import write_units
+
+__all__ = ["KernelLibrary", "build_kernel_library"]
+
+
+class KernelLibrary(VendorLibrary):
+    """A vendor library with the kernels of some families, or of all.
+
+    :param families: names of families; None: all.
+    :param diopi_convention: export operators by their names; implies the rules for such libraries.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sources: list[str],
+        *,
+        families: Iterable[str] | None = None,
+        diopi_convention: bool = False,
+        **options: Any,
+    ) -> None:
+        folders = [*options.pop("include_dirs", ()), str(include_dir())]
+        headers = (str(path) for path in include_dir().rglob("*") if path.is_file())
+        depends = [*options.pop("depends", ()), *headers]
+        macros = [*options.pop("define_macros", ())]
+        if diopi_convention:
+            macros.append(("DIOPIRT_EXTERN", None))
+            options.setdefault("exports", ("diopi*", "dlop*"))
+            options.setdefault("legacy", True)
+        super().__init__(
+            name,
+            sources=sources,
+            include_dirs=folders,
+            depends=depends,
+            define_macros=macros,
+            **options,
+        )
+        self.families = None if families is None else tuple(families)
+        self.diopi_convention = diopi_convention
+
+
+class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools names it so
+    """``build_ext`` that writes the units of a :class:`KernelLibrary` into the build's folder."""
+
+    def build_extension(self, ext: Any) -> None:
+        if isinstance(ext, KernelLibrary):
+            folder = Path(self.build_temp) / "kernels" / ext.name
+            units = write_units(folder, only=ext.families, diopi_convention=ext.diopi_convention)
+            ext.sources = [*ext.sources, *map(str, units)]
+        super().build_extension(ext)

@@ -1,0 +1,95 @@
+"""Which operators there are: read from the kernels themselves, so that nothing else lists them.
+
+A family is a file ``dl_kernels/ops/<family>.inc``, which carries the name of the schema's family.
+An operator is defined where its name stands at the beginning of a line: in a function,
+``diopiError_t diopiSum(...) {``, or in the call of a macro that makes several,
+``DL_UNARY_AND_INP(diopiSin, diopiSinInp, ...)``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ._paths import include_dir
+
+__all__ = ["KernelSourceError", "families", "family_files", "operators_in"]
+
+_NAME = r"(?:diopi|dlop)[A-Z]\w*"
+_FUNCTION = re.compile(rf"^diopiError_t\s+({_NAME})\s*\(", re.MULTILINE)
+_MACRO = re.compile(rf"^DL_[A-Z0-9_]+\(\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*[,)]", re.MULTILINE)
+_PASTED = re.compile(r"\b((?:diopi|dlop)\w*)##|##\w*(?:Inp|Backward|Scalar)\b")
+
+
+class KernelSourceError(ValueError):
+    """A file of kernels cannot be read as one; the message names file and line."""
+
+
+def families() -> dict[str, tuple[str, ...]]:
+    """The operators of each family, both in the order of their names.
+
+    :raises KernelSourceError: an operator is defined twice, a family is empty, or a name of an
+        operator is pasted together, where nobody finds it.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    places: dict[str, str] = {}
+    for path in family_files():
+        defined = operators_in(path.read_text(encoding="utf-8"), path.name)
+        for name, line in defined.items():
+            here = f"{path.name}:{line}"
+            if name in places:
+                raise KernelSourceError(f"{name} is defined in {places[name]} and in {here}")
+            places[name] = here
+        found[path.stem] = tuple(sorted(defined))
+    return found
+
+
+def family_files() -> list[Path]:
+    """The files of operators, one for each family."""
+    return sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
+
+
+def operators_in(text: str, name: str = "<text>") -> dict[str, int]:
+    """The operators that the text of a family defines, and the line of each.
+
+    :param name: the file, for messages.
+    :raises KernelSourceError: as :func:`families`.
+    """
+    if pasted := _PASTED.search(text):
+        raise KernelSourceError(
+            f"{name}:{_line(text, pasted.start())}: {pasted[0]!r} pastes the name of an operator "
+            "together; hand the whole name to the macro, so that a search finds it"
+        )
+    found: dict[str, int] = {}
+
+    def add(operator: str, at: int) -> None:
+        line = _line(text, at)
+        if operator in found:
+            raise KernelSourceError(
+                f"{operator} is defined twice in {name}: {found[operator]} and {line}"
+            )
+        found[operator] = line
+
+    for match in _FUNCTION.finditer(text):
+        if _is_definition(text, match.end()):
+            add(match[1], match.start(1))
+    for match in _MACRO.finditer(text):
+        for operator in match[1].split(","):
+            add(operator.strip(), match.start(1))
+    if not found:
+        raise KernelSourceError(f"{name} defines no operator; one family has at least one")
+    return found
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _is_definition(text: str, after_open: int) -> bool:
+    """Whether a body follows the parameters, whose opening parenthesis is before ``after_open``."""
+    depth = 1
+    for match in re.compile(r"[()]").finditer(text, after_open):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            return text[match.end() :].lstrip().startswith("{")
+    return False

@@ -1,0 +1,121 @@
+"""What is read from the kernels, and the units that a vendor compiles."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import dl_kernels.sources
+from diopi_proto import include_dir as contract_dir
+from dl_kernels import KernelSourceError, families, include_dir, write_units
+from dl_kernels.sources import operators_in
+from emulated import COMPILER, missing_compiler
+
+FUNCTION = "diopiError_t {}(diopiContextHandle_t ctx, decltype(f(1)) x) {{\n  return f(x);\n}}\n"
+
+
+def test_function_defines_an_operator() -> None:
+    text = "// first line\n" + FUNCTION.format("diopiAdd") + "\n" + FUNCTION.format("dlopElu")
+    assert operators_in(text) == {"diopiAdd": 2, "dlopElu": 6}
+
+
+def test_macro_defines_the_operators_that_lead_its_arguments() -> None:
+    text = (
+        "DL_UNARY(diopiSign, SignOp, kReals)\n"
+        "DL_POOL(diopiA, diopiAInp,\n        diopiABackward, 2)\n"
+    )
+    assert operators_in(text) == {"diopiSign": 1, "diopiA": 2, "diopiAInp": 2, "diopiABackward": 2}
+
+
+def test_declarations_calls_and_functors_define_nothing() -> None:
+    text = (
+        "diopiError_t diopiDeclared(diopiContextHandle_t ctx);\n"
+        "#define DL_UNARY(name, Op) \\\n  diopiError_t name(diopiContextHandle_t ctx) {}\n"
+        "DL_FN int f(int x) { return x; }\n"
+        "DL_FUNCTION(Exp, math::exp(x))\n"
+        "diopiError_t helper() {\n  return diopiCalled(ctx);\n}\n"
+    )
+    with pytest.raises(KernelSourceError, match=r"x\.inc defines no operator"):
+        operators_in(text, "x.inc")
+    assert operators_in(text + FUNCTION.format("diopiAdd")) == {"diopiAdd": 9}
+
+
+def test_operator_that_is_defined_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KernelSourceError, match=r"diopiAdd is defined twice in a\.inc: 1 and 4"):
+        operators_in(FUNCTION.format("diopiAdd") * 2, "a.inc")
+    files = [tmp_path / "a.inc", tmp_path / "b.inc"]
+    for path in files:
+        path.write_text(FUNCTION.format("diopiAdd"), encoding="utf-8")
+    monkeypatch.setattr(dl_kernels.sources, "family_files", lambda: files)
+    with pytest.raises(KernelSourceError, match=r"diopiAdd is defined in a\.inc:1 and in b\.inc:1"):
+        families()
+
+
+@pytest.mark.parametrize("pasted", ["diopi##Name(", "diopi##Name##Inp(", "name##Backward("])
+def test_pasted_names_are_refused(pasted: str) -> None:
+    text = f"#define DL_X(Name) \\\n  diopiError_t {pasted}diopiContextHandle_t ctx)\n"
+    with pytest.raises(KernelSourceError, match=r"a\.inc:2: .* hand the whole name to the macro"):
+        operators_in(text, "a.inc")
+
+
+def test_units_list_every_operator_once(tmp_path: Path) -> None:
+    listed, *of_families = write_units(tmp_path)
+    assert [path.stem for path in of_families] == [f"family_{name}" for name in families()]
+    text = listed.read_text(encoding="utf-8")
+    for operators in families().values():
+        for name in operators:
+            assert text.count(f"DL_OPERATOR(dl::kernels, {name})") == 1
+
+
+def test_units_that_have_not_changed_stay_untouched(tmp_path: Path) -> None:
+    before = write_units(tmp_path)
+    os.utime(before[1], ns=(1, 1))
+    before[2].write_text("something else\n", encoding="utf-8")
+    gone = tmp_path / "family_gone.cpp"
+    shutil.copy(before[1], gone)
+    mine = tmp_path / "family_of_mine.cpp"
+    mine.write_text("// not generated\n", encoding="utf-8")
+    assert write_units(tmp_path) == before
+    assert before[1].stat().st_mtime_ns == 1
+    assert "dl_kernels/ops" in before[2].read_text(encoding="utf-8")
+    assert mine.exists()
+    assert not gone.exists()
+
+
+def test_some_families_only(tmp_path: Path) -> None:
+    listed, *of_families = write_units(tmp_path, suffix=".cu", only=["softmax", "copy"])
+    assert [path.name for path in of_families] == ["family_copy.cu", "family_softmax.cu"]
+    assert "diopiAdd)" not in listed.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"'sofmax' is no family of kernels; there are activation"):
+        write_units(tmp_path, only=["sofmax"])
+
+
+@pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))
+@pytest.mark.parametrize("diopi_convention", [False, True])
+def test_units_define_what_they_list(tmp_path: Path, diopi_convention: bool) -> None:
+    """A family's object has the functions that were read from its text, and no other operator."""
+    only = ["arange", "copy", "tril"]
+    units = write_units(tmp_path, only=only, diopi_convention=diopi_convention)
+    flags = ["-std=c++17", "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"]
+    flags += [f"-I{include_dir()}", f"-I{contract_dir()}"]
+    flags += ["-DDIOPIRT_EXTERN"] if diopi_convention else []
+    for unit in units:
+        command = [*COMPILER, *flags, "-c", str(unit), "-o", str(unit.with_suffix(".o"))]
+        subprocess.run(command, check=True)
+    for unit in units[1:]:
+        command = ["nm", "--defined-only", "-C", str(unit.with_suffix(".o"))]
+        symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        lines = [line.split(" ", 2)[2] for line in symbols.splitlines()]
+        defined = {
+            line.removeprefix("dl::kernels::v1::").partition("(")[0]
+            for line in lines
+            if line.startswith(("dl::kernels::v1::diopi", "dl::kernels::v1::dlop"))
+        }
+        family = unit.stem.removeprefix("family_")
+        assert {name.partition("[")[0] for name in defined} == set(families()[family])

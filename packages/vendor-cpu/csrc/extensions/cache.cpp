@@ -1,0 +1,224 @@
+#include "extensions/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string_view>
+
+#include "extensions/sha256.h"
+
+namespace dl::cpu {
+namespace {
+
+constexpr char kMagic[] = "dl kernel cache 1\n";
+constexpr size_t kDigest = 64;
+constexpr off_t kLargest = off_t{1} << 30;
+constexpr time_t kDay = 86400;
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::string setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+uint64_t most_bytes() {
+  const std::string text = setting("DL_CPU_KERNEL_CACHE_MB");
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
+  const bool good = !text.empty() && *end == '\0' && text[0] != '-' && value <= (1u << 20);
+  return (good ? value : 512) << 20;
+}
+
+// Why a file or folder is not this user's alone, as the end of a sentence; empty if it is.
+std::string why_not_ours(const struct stat& status) {
+  if (status.st_uid != geteuid()) return "belongs to user " + std::to_string(status.st_uid);
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "can be written to by others";
+  return {};
+}
+
+// A list of texts as one, and back; false where it is none.
+void append(std::string& bytes, std::string_view text) {
+  bytes += std::to_string(text.size()) + ':';
+  bytes += text;
+}
+bool take(std::string_view& bytes, std::string& text) {
+  const size_t colon = bytes.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon > 18) return false;
+  size_t size = 0;
+  for (const char digit : bytes.substr(0, colon)) {
+    if (digit < '0' || digit > '9') return false;
+    size = size * 10 + static_cast<size_t>(digit - '0');
+  }
+  if (size > bytes.size() - colon - 1) return false;
+  text = bytes.substr(colon + 1, size);
+  bytes.remove_prefix(colon + 1 + size);
+  return true;
+}
+
+std::string digest_of(const std::string& key, std::string_view payload) {
+  Sha256 sum;
+  sum.add_text(key);
+  sum.add_text(payload);
+  return hexadecimal(sum.finish());
+}
+
+// The parts of a file, if it is whole; else why not.
+struct Parsed {
+  std::string damage;
+  bool current = true;  // the files that it was made from are as they were
+  Kept kept;
+};
+Parsed parse(const std::string& key, const std::string& file) {
+  Parsed parsed;
+  const std::string_view all = file;
+  constexpr size_t kStart = sizeof kMagic - 1;
+  if (all.size() < kStart + kDigest || all.substr(0, kStart) != kMagic) {
+    parsed.damage = "is none of its files";
+    return parsed;
+  }
+  std::string_view payload = all.substr(kStart + kDigest);
+  std::string count, path, identity;
+  if (all.substr(kStart, kDigest) != digest_of(key, payload) || !take(payload, parsed.kept.code) ||
+      !take(payload, parsed.kept.log)) {
+    parsed.damage = "was changed since it was written";
+    return parsed;
+  }
+  while (take(payload, path) && take(payload, identity))
+    parsed.current = parsed.current && file_identity(path) == identity;
+  return parsed;
+}
+
+// The folder, made where it was not there; empty where there is none that can be used.
+std::string usable_folder(const std::function<void(const std::string&)>& warn) {
+  std::string folder = setting("DL_CPU_KERNEL_CACHE");
+  if (folder == "off") return {};
+  if (folder.empty()) {
+    folder = setting("XDG_CACHE_HOME");
+    if (folder.empty() || folder[0] != '/') folder = setting("HOME") + "/.cache";
+    folder += "/dl/kernels";
+  }
+  const auto refuse = [&](const std::string& why) {
+    warn("kernels are not kept in " + folder + ": it " + why +
+         "; DL_CPU_KERNEL_CACHE names another folder, or says off");
+    return std::string();
+  };
+  if (folder[0] != '/') return refuse("is no absolute path");
+  if (!make_folders(folder)) return refuse("is no folder and cannot be made");
+  struct stat status;
+  if (stat(folder.c_str(), &status) != 0) return refuse("cannot be examined");
+  const std::string why = why_not_ours(status);
+  if (!why.empty()) return refuse(why);
+  if (!trusted(folder)) return refuse("lies where others can write");
+  return folder;
+}
+
+}  // namespace
+
+KernelCache::KernelCache(const std::function<void(const std::string&)>& warn)
+    : folder_(usable_folder(warn)), most_bytes_(most_bytes()) {}
+
+std::optional<Kept> KernelCache::find(const std::string& key,
+                                      const std::function<void(const std::string&)>& warn) const {
+  if (folder_.empty()) return std::nullopt;
+  const std::string path = path_of(key);
+  const auto refuse = [&](const std::string& why) {
+    warn("the kept kernel " + path + " " + why + ": it is not used");
+    return std::nullopt;
+  };
+  // No link, and nobody waits for the writer of a pipe.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return errno == ENOENT ? std::nullopt : refuse(std::strerror(errno));
+  struct stat status;
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is no file");
+  const std::string why = why_not_ours(status);
+  if (!why.empty()) return refuse(why);
+  if (status.st_size > kLargest) return refuse("is too large");
+  const std::optional<std::string> bytes = read_file(file.get());
+  if (!bytes) return refuse("cannot be read");
+  Parsed parsed = parse(key, *bytes);
+  if (!parsed.damage.empty()) return refuse(parsed.damage);
+  if (!parsed.current) return std::nullopt;
+  futimens(file.get(), nullptr);  // used now
+  return std::move(parsed.kept);
+}
+
+void KernelCache::keep(const std::string& key, const Kept& kept,
+                       const std::vector<std::string>& dependencies) const noexcept {
+  if (folder_.empty()) return;
+  try {
+    std::string payload;
+    append(payload, kept.code);
+    append(payload, kept.log);
+    for (const std::string& path : dependencies) {
+      append(payload, path);
+      append(payload, file_identity(path));
+    }
+    const TemporaryFolder work(folder_);
+    const std::string fresh = work.path() + "/entry";
+    write_file(fresh, kMagic + digest_of(key, payload) + payload);
+    if (rename(fresh.c_str(), path_of(key).c_str()) == 0) prune();
+  } catch (...) {
+    // It is compiled again the next time.
+  }
+}
+
+Descriptor KernelCache::lock(const std::string& key) const {
+  if (folder_.empty()) return Descriptor();
+  // One file for many keys: nobody has to remove it.
+  const std::string path = folder_ + "/lock-" + key.substr(0, 2);
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  while (file && flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return file;
+}
+
+void KernelCache::prune() const {
+  struct File {
+    timespec used;
+    uint64_t bytes;
+    std::string path;
+  };
+  std::vector<File> files;
+  uint64_t bytes = 0;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(folder_.c_str()), closedir);
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    const std::string path = folder_ + "/" + std::string(name);
+    struct stat status;
+    if (lstat(path.c_str(), &status) != 0) continue;
+    // Left by a process that was killed at its work.
+    if (S_ISDIR(status.st_mode) && starts_with(name, "work-") &&
+        status.st_mtim.tv_sec < time(nullptr) - kDay)
+      remove_tree(path);
+    if (!S_ISREG(status.st_mode) || !ends_with(name, ".kernel")) continue;
+    files.push_back({status.st_mtim, static_cast<uint64_t>(status.st_size), path});
+    bytes += files.back().bytes;
+  }
+  if (bytes <= most_bytes_) return;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
+    return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec
+                                          : a.used.tv_nsec < b.used.tv_nsec;
+  });
+  // Some more than needed, so that not every compilation has to.
+  for (const File& file : files) {
+    if (bytes <= most_bytes_ / 4 * 3) return;
+    if (unlink(file.path.c_str()) == 0) bytes -= file.bytes;
+  }
+}
+
+}  // namespace dl::cpu

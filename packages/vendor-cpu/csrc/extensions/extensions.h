@@ -1,0 +1,13 @@
+// What this vendor offers beyond its table.
+#ifndef DL_CPU_EXTENSIONS_EXTENSIONS_H_
+#define DL_CPU_EXTENSIONS_EXTENSIONS_H_
+
+#include "dl/kernel.h"
+
+namespace dl::cpu {
+
+extern dl_kernel_extension_t kernel_extension;
+
+}  // namespace dl::cpu
+
+#endif  // DL_CPU_EXTENSIONS_EXTENSIONS_H_

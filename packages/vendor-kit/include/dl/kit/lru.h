@@ -1,0 +1,86 @@
+// A bounded cache that forgets what was not used for longest. Thread-safe; what is being used stays
+// alive when it is forgotten.
+#ifndef DL_KIT_LRU_H_
+#define DL_KIT_LRU_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "dl/kit/base.h"
+
+DL_KIT_BEGIN
+
+template <class Key, class Value, class Hash = std::hash<Key>>
+class Lru {
+ public:
+  explicit Lru(size_t capacity) : capacity_(capacity == 0 ? 1 : capacity) {}
+
+  // The value of `key`; `make()` makes it where there is none. That runs without the lock, for it
+  // may be slow: two threads may both make one, and the first to finish wins.
+  template <class Make>
+  std::shared_ptr<const Value> get(const Key& key, const Make& make) {
+    if (auto found = find(key)) return found;
+    auto made = std::make_shared<const Value>(make());
+    std::shared_ptr<const Value> forgotten;  // freed after the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = places_.find(key);
+    if (found != places_.end()) return use(found->second);
+    entries_.emplace_front(key, made);
+    places_.emplace(key, entries_.begin());
+    ++made_;
+    if (entries_.size() > capacity_) {
+      forgotten = std::move(entries_.back().second);
+      places_.erase(entries_.back().first);
+      entries_.pop_back();
+    }
+    return made;
+  }
+
+  // NULL where there is none.
+  std::shared_ptr<const Value> find(const Key& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : use(found->second);
+  }
+
+  void clear() {
+    Entries forgotten;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    places_.clear();
+    forgotten.swap(entries_);
+  }
+
+  size_t size() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return entries_.size();
+  }
+  size_t capacity() const { return capacity_; }
+  // How many values were made and kept since the beginning: a measure of misses.
+  uint64_t made() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return made_;
+  }
+
+ private:
+  using Entries = std::list<std::pair<Key, std::shared_ptr<const Value>>>;
+
+  std::shared_ptr<const Value> use(typename Entries::iterator place) {
+    entries_.splice(entries_.begin(), entries_, place);
+    return place->second;
+  }
+
+  const size_t capacity_;
+  mutable std::mutex mutex_;
+  Entries entries_;  // the latest used first
+  std::unordered_map<Key, typename Entries::iterator, Hash> places_;
+  uint64_t made_ = 0;
+};
+
+DL_KIT_END
+
+#endif  // DL_KIT_LRU_H_

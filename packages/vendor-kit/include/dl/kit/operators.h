@@ -1,0 +1,69 @@
+// Functions become operators, bound by name and by the fingerprint of the contract's signature:
+//
+//   const dl_operator_t kOperators[] = {DL_KIT_OPERATOR(Vendor, ops, diopiAdd), …};
+//
+// ops::diopiAdd has the type of ::diopiAdd. When it runs, the device of its context exists and is
+// the thread's current one, so that a NULL stream is that device's; what it throws becomes an error
+// with its message, or diopiNoImplement where that is an Error with DL_NOT_SUPPORTED, which it may
+// throw before it has written anything.
+#ifndef DL_KIT_OPERATORS_H_
+#define DL_KIT_OPERATORS_H_
+
+#include "dl/kit/table.h"
+
+DL_KIT_BEGIN
+
+// The instance whose operator runs. Throws Error for a context without one.
+template <class V>
+V& vendor_of(diopiContextHandle_t ctx) {
+  dl_vendor_t* vendor = dl_context_vendor(ctx);
+  if (vendor == nullptr)
+    throw Error(DL_INVALID_ARGUMENT, "the context is none, or names no vendor");
+  return self<V>(vendor);
+}
+
+namespace detail {
+
+template <class V, auto kFunction, class... Args>
+diopiError_t run_operator(diopiContextHandle_t ctx, Args... args) {
+  try {
+    enter_device(vendor_of<V>(ctx), dl_context_device(ctx));
+    return kFunction(ctx, args...);
+  } catch (const Error& error) {
+    if (error.code() != DL_NOT_SUPPORTED) throw;
+    dl::set_last_error(error.what());
+    return diopiNoImplement;
+  }
+}
+
+// run_operator with the type that the contract declares.
+template <class V, auto kFunction, class Declared>
+struct Operator;
+template <class V, auto kFunction, class... Args>
+struct Operator<V, kFunction, diopiError_t (*)(diopiContextHandle_t, Args...)> {
+  static diopiError_t run(diopiContextHandle_t ctx, Args... args) {
+    return run_operator<V, kFunction>(ctx, args...);
+  }
+};
+
+}  // namespace detail
+
+DL_KIT_END
+
+// An initialiser of dl_operator_t: ns::op on behalf of the vendor class V. The shim is a lambda, so
+// that each operator has a function of its own that knows its name.
+// clang-format off
+#define DL_KIT_OPERATOR(V, ns, op)                                                                \
+  {                                                                                               \
+    #op, DIOPI_FINGERPRINT_##op,                                                                  \
+    reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                                 \
+        static_cast<decltype(&::op)>([](auto... args) {                                           \
+          return ::dl::operator_detail::guarded<                                                  \
+              &::dl::kit::detail::Operator<V, &ns::op, decltype(&::op)>::run, decltype(&::op)>(   \
+              #op, args...);                                                                      \
+        }))),                                                                                     \
+    0                                                                                             \
+  }
+// clang-format on
+
+#endif  // DL_KIT_OPERATORS_H_

@@ -1,0 +1,238 @@
+// The whole table of a vendor whose driver looks like CUDA's runtime: cudart, hip, acl and their
+// kin. `Api` says how the driver calls what; its members are methods, or symbols (symbols.h), that
+// return a Result:
+//
+//   using Result, Stream, Event                    Stream and Event are pointers, NULL a default
+//   stream dl_code_t code(Result)                         DL_OK, DL_OUT_OF_MEMORY, DL_NOT_READY of
+//   queries,
+//                                                  DL_UNAVAILABLE: there is no driver or device
+//   const char* message(Result)
+//   bool present()                                 touches no driver; Library has one
+//   device_count(int*), get_device(int*), set_device(int), device_synchronize()
+//   properties(int, dl_device_properties_t*)
+//   malloc(void**, size_t), free(void*), memory_info(size_t* free, size_t* total)
+//   malloc_host(void**, size_t), free_host(void*)
+//   copy(void*, const void*, size_t, kind, Stream) kinds are numbered as CUDA's, 1 to 3
+//   set(void*, int, size_t, Stream)
+//   stream_create(Stream*, int priority), stream_destroy(Stream), stream_synchronize(Stream),
+//   stream_query(Stream), stream_wait_event(Stream, Event)
+//   event_create(Event*, bool timing), event_destroy(Event), event_record(Event, Stream),
+//   event_synchronize(Event), event_query(Event), event_elapsed(float*, Event, Event)
+//
+// and, where they differ from the rule:
+//
+//   static constexpr bool kStagesPageable = true   copies of pageable memory return when that may
+//   be
+//                                                  reused, as CUDA's do; else the kit waits for
+//                                                  them
+//   void clear_error()                             after a failure that must not show up again
+//
+// A vendor derives from Runtime<Api> and adds kName, kVersion and operators.
+#ifndef DL_KIT_RUNTIME_H_
+#define DL_KIT_RUNTIME_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "dl/kit/base.h"
+#include "dl/kit/fork.h"
+#include "dl/kit/operators.h"
+#include "dl/kit/pinned.h"
+#include "dl/kit/status.h"
+#include "dl/kit/table.h"
+
+DL_KIT_BEGIN
+
+namespace detail {
+
+template <class Api, class = void>
+struct Stages : std::false_type {};
+template <class Api>
+struct Stages<Api, std::void_t<decltype(Api::kStagesPageable)>>
+    : std::bool_constant<Api::kStagesPageable> {};
+
+template <class Api, class = void>
+struct ClearsError : std::false_type {};
+template <class Api>
+struct ClearsError<Api, std::void_t<decltype(&Api::clear_error)>> : std::true_type {};
+
+// A kind of copy as whatever enumeration the driver's function takes.
+struct CopyKind {
+  int value;
+  template <class Kind>
+  operator Kind() const {
+    return static_cast<Kind>(value);
+  }
+};
+
+}  // namespace detail
+
+template <class Api>
+class Runtime : public Instance, public ForkGuard {
+ public:
+  using Result = typename Api::Result;
+  using Stream = typename Api::Stream;
+  using Event = typename Api::Event;
+  static_assert(std::is_pointer_v<Stream> && std::is_pointer_v<Event>,
+                "streams and events of the driver are pointers");
+
+  Api& api() { return api_; }
+
+  // The stream that an operator's work is enqueued on; NULL is the default stream of the current
+  // device, which is that of the context.
+  static Stream stream_of(diopiContextHandle_t ctx) {
+    return static_cast<Stream>(dl_context_stream(ctx));
+  }
+
+  // Throws Error unless the driver's call went well. `operation` is a literal.
+  void check(Result result, const char* operation) {
+    const dl_code_t code = api_.code(result);
+    if (code != DL_OK) fail(code, result, operation);
+  }
+
+  void make_current(int32_t device) {
+    int now = -1;
+    // Asked each time: others on this thread may have chosen another one.
+    if (api_.code(api_.get_device(&now)) == DL_OK && now == device) return;
+    check(api_.set_device(device), "set_device");
+  }
+
+  bool present() { return api_.present(); }
+
+  int32_t device_count() {
+    const int32_t known = count_.load(std::memory_order_relaxed);
+    if (known >= 0) return known;
+    const int32_t found = count_devices();
+    count_.store(found, std::memory_order_relaxed);
+    return found;
+  }
+
+  dl_device_properties_t device_properties(int32_t device) {
+    dl_device_properties_t all{};
+    check(api_.properties(device, &all), "properties");
+    return all;
+  }
+  void device_synchronize(int32_t) { check(api_.device_synchronize(), "device_synchronize"); }
+
+  void* memory_allocate(int32_t, uint64_t bytes) {
+    void* memory = nullptr;
+    check(api_.malloc(&memory, bytes), "malloc");
+    return memory;
+  }
+  void memory_free(int32_t, void* memory) { check(api_.free(memory), "free"); }
+  MemoryInfo memory_info(int32_t) {
+    size_t free_bytes = 0, total = 0;
+    check(api_.memory_info(&free_bytes, &total), "memory_info");
+    return {free_bytes, total};
+  }
+
+  void* host_allocate(uint64_t bytes) {
+    void* memory = nullptr;
+    check(api_.malloc_host(&memory, bytes), "malloc_host");
+    pinned_.add(memory, bytes);
+    return memory;
+  }
+  void host_free(void* memory) {
+    pinned_.remove(memory);
+    check(api_.free_host(memory), "free_host");
+  }
+
+  void memory_copy(int32_t, void* to, const void* from, uint64_t bytes, int32_t kind,
+                   void* stream) {
+    if (bytes == 0) return;
+    if (kind < DL_COPY_HOST_TO_DEVICE || kind > DL_COPY_DEVICE_TO_DEVICE)
+      throw Error(DL_INVALID_ARGUMENT,
+                  "copy kind " + std::to_string(kind) + " is none of dl_copy_kind_t");
+    check(api_.copy(to, from, bytes, detail::CopyKind{kind + 1}, static_cast<Stream>(stream)),
+          "copy");
+    if (detail::Stages<Api>::value || kind == DL_COPY_DEVICE_TO_DEVICE) return;
+    const void* host_side = kind == DL_COPY_HOST_TO_DEVICE ? from : to;
+    if (!pinned_.holds(host_side, bytes)) stream_synchronize(0, stream);
+  }
+  void memory_set(int32_t, void* memory, int32_t value, uint64_t bytes, void* stream) {
+    if (bytes != 0) check(api_.set(memory, value, bytes, static_cast<Stream>(stream)), "set");
+  }
+
+  void* stream_create(int32_t, int32_t priority) {
+    Stream stream{};
+    check(api_.stream_create(&stream, priority), "stream_create");
+    return stream;
+  }
+  void stream_destroy(int32_t, void* stream) {
+    check(api_.stream_destroy(static_cast<Stream>(stream)), "stream_destroy");
+  }
+  void stream_synchronize(int32_t, void* stream) {
+    check(api_.stream_synchronize(static_cast<Stream>(stream)), "stream_synchronize");
+  }
+  bool stream_query(int32_t, void* stream) {
+    return is_ready(api_.stream_query(static_cast<Stream>(stream)), "stream_query");
+  }
+  void stream_wait_event(int32_t, void* stream, void* event) {
+    check(api_.stream_wait_event(static_cast<Stream>(stream), static_cast<Event>(event)),
+          "stream_wait_event");
+  }
+
+  void* event_create(int32_t, uint64_t flags) {
+    Event event{};
+    check(api_.event_create(&event, (flags & DL_EVENT_TIMING) != 0), "event_create");
+    return event;
+  }
+  void event_destroy(int32_t, void* event) {
+    check(api_.event_destroy(static_cast<Event>(event)), "event_destroy");
+  }
+  void event_record(int32_t, void* event, void* stream) {
+    check(api_.event_record(static_cast<Event>(event), static_cast<Stream>(stream)),
+          "event_record");
+  }
+  void event_synchronize(int32_t, void* event) {
+    check(api_.event_synchronize(static_cast<Event>(event)), "event_synchronize");
+  }
+  bool event_query(int32_t, void* event) {
+    return is_ready(api_.event_query(static_cast<Event>(event)), "event_query");
+  }
+  double event_elapsed(int32_t, void* start, void* end) {
+    float milliseconds = 0;
+    check(api_.event_elapsed(&milliseconds, static_cast<Event>(start), static_cast<Event>(end)),
+          "event_elapsed");
+    return static_cast<double>(milliseconds);
+  }
+
+ private:
+  // No driver and no device are an answer, not an error.
+  int32_t count_devices() {
+    int count = 0;
+    Result result;
+    try {
+      result = api_.device_count(&count);
+    } catch (const Error& error) {
+      if (error.code() == DL_UNAVAILABLE) return 0;
+      throw;
+    }
+    const dl_code_t code = api_.code(result);
+    if (code != DL_OK && code != DL_UNAVAILABLE) fail(code, result, "device_count");
+    return code == DL_OK ? count : 0;
+  }
+
+  bool is_ready(Result result, const char* operation) {
+    if (api_.code(result) == DL_NOT_READY) return false;
+    check(result, operation);
+    return true;
+  }
+
+  [[noreturn, gnu::cold]] void fail(dl_code_t code, Result result, const char* operation) {
+    const char* said = api_.message(result);
+    const std::string message = said == nullptr ? "the driver gives no reason" : said;
+    if constexpr (detail::ClearsError<Api>::value) api_.clear_error();
+    throw Error(code, message, operation);
+  }
+
+  Api api_;
+  std::atomic<int32_t> count_{-1};
+  PinnedBlocks pinned_;
+};
+
+DL_KIT_END
+
+#endif  // DL_KIT_RUNTIME_H_

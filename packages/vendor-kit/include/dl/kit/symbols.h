@@ -1,0 +1,134 @@
+// A driver's library, opened on first use, and its functions with the types of its header:
+//
+//   struct Driver : dl::kit::Library {
+//     Driver() : Library({"libcuda.so.1"}) {}
+//     DL_KIT_SYMBOL(cuInit);
+//     DL_KIT_SYMBOL(cuDeviceGetCount);
+//   };
+//
+// `driver.cuInit(0)` opens the library if need be, and throws Error(DL_UNAVAILABLE), which names
+// all that was tried, where there is none. A wheel links no driver, so that it installs, and says
+// that it has no device, on any machine.
+#ifndef DL_KIT_SYMBOLS_H_
+#define DL_KIT_SYMBOLS_H_
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dl/kit/base.h"
+#include "dl/kit/presence.h"
+#include "dl/kit/status.h"
+
+DL_KIT_BEGIN
+
+class Library {
+ public:
+  // The names that the library has in its releases, the preferred one first: sonames, or absolute
+  // paths. A relative path would depend on the current folder, and is refused.
+  explicit Library(std::vector<std::string> names) : names_(std::move(names)) {
+    for (const std::string& name : names_) {
+      if (name.empty() || (name[0] != '/' && name.find('/') != std::string::npos))
+        throw Error(DL_INVALID_ARGUMENT,
+                    "the library '" + name + "' is named neither by soname nor by absolute path");
+    }
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  // Whether one of them seems to be installed. Opens nothing: drivers start when they are opened.
+  bool present() const { return !find_library(names_).empty(); }
+
+  // The address of a function. The library stays open for good: drivers leave threads behind.
+  void* find(const char* symbol) {
+    void* const found = dlsym(open(), symbol);
+    if (found == nullptr)
+      throw Error(DL_UNAVAILABLE,
+                  opened_ + " has no function " + symbol +
+                      "; it is older, or newer, than this vendor knows",
+                  "dlsym");
+    return found;
+  }
+  bool has(const char* symbol) { return dlsym(open(), symbol) != nullptr; }
+
+  // The name under which it was opened; empty before.
+  std::string opened() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return opened_;
+  }
+
+ private:
+  void* open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (handle_ != nullptr) return handle_;
+    // What failed once is not tried again: it would fail as slowly each time.
+    if (!failure_.empty()) throw Error(DL_UNAVAILABLE, failure_, "dlopen");
+    std::string reasons;
+    for (const std::string& name : names_) {
+      handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+      if (handle_ != nullptr) {
+        opened_ = name;
+        return handle_;
+      }
+      const char* reason = dlerror();
+      reasons += (reasons.empty() ? "" : "; ") + std::string(reason == nullptr ? name : reason);
+    }
+    failure_ = "no driver can be opened (" + reasons +
+               "); install it, or add its folder to "
+               "LD_LIBRARY_PATH";
+    throw Error(DL_UNAVAILABLE, failure_, "dlopen");
+  }
+
+  const std::vector<std::string> names_;
+  mutable std::mutex mutex_;
+  void* handle_ = nullptr;
+  std::string opened_;
+  std::string failure_;
+};
+
+// One function of a library, found when it is first called.
+template <class Function>
+class Symbol;
+template <class Result, class... Args>
+class Symbol<Result (*)(Args...)> {
+ public:
+  Symbol(Library& library, const char* name) : library_(library), name_(name) {}
+
+  Result operator()(Args... args) const {
+    return reinterpret_cast<Result (*)(Args...)>(address())(args...);
+  }
+  // Whether the library, which must be there, has it.
+  bool available() const { return library_.has(name_); }
+  const char* name() const { return name_; }
+
+ private:
+  void* address() const {
+    void* found = address_.load(std::memory_order_acquire);
+    if (found == nullptr) {
+      found = library_.find(name_);
+      address_.store(found, std::memory_order_release);
+    }
+    return found;
+  }
+
+  Library& library_;
+  const char* name_;
+  mutable std::atomic<void*> address_{nullptr};
+};
+// Names the type of a function without the attributes that its header gives it.
+template <class Result, class... Args>
+auto plain(Result (*function)(Args...)) -> Result (*)(Args...);
+
+DL_KIT_END
+
+// A member of a class that derives from Library: `function`, or `member` for `function`, with the
+// type that the driver's header declares.
+#define DL_KIT_SYMBOL(function) DL_KIT_SYMBOL_AS(function, function)
+#define DL_KIT_SYMBOL_AS(member, function) \
+  ::dl::kit::Symbol<decltype(::dl::kit::plain(&::function))> member { *this, #function }
+
+#endif  // DL_KIT_SYMBOLS_H_

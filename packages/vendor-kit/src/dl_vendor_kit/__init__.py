@@ -1,0 +1,21 @@
+"""The kit for vendors as C++ headers. This module only says where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ._version import __version__
+
+__all__ = ["__version__", "include_dir"]
+
+
+def include_dir() -> Path:
+    """The folder for the compiler's ``-I``; headers are included as ``dl/kit/<name>``.
+
+    :raises FileNotFoundError: the headers are neither in the wheel nor beside the sources.
+    """
+    here = Path(__file__).resolve().parent
+    for candidate in (here / "include", here.parent.parent / "include"):
+        if (candidate / "dl" / "kit" / "base.h").is_file():
+            return candidate
+    raise FileNotFoundError(f"dl-vendor-kit has no headers beside {here}; install it again")

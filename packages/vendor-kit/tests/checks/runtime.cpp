@@ -1,0 +1,189 @@
+// Runtime<Api> over the card's driver, which fails where a device that it needs is not current.
+#include "dl/kit/runtime.h"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "card.h"
+#include "check.h"
+#include "dl/kit/cuda_shaped.h"
+
+namespace kit = dl::kit;
+
+namespace {
+
+struct Card {
+  DL_KIT_CUDA_SHAPED(DL_KIT_LINKED_AS, card)
+  static bool present() { return true; }
+  static cardError_t properties(int device, dl_device_properties_t* all) {
+    return cardGetName(all->name, sizeof all->name, device);
+  }
+};
+
+struct Vendor : kit::Runtime<Card> {
+  static constexpr const char* kName = "card";
+  static constexpr const char* kVersion = "1";
+};
+
+const dl_vendor_table_t& table = *kit::table_of<Vendor>();
+
+bool ok(dl_status_t* status) {
+  const Said said = take(status);
+  if (said.code != DL_OK) std::fprintf(stderr, "%s\n", said.message.c_str());
+  return said.code == DL_OK;
+}
+
+void* allocate(dl_vendor_t* vendor, int32_t device, uint64_t bytes) {
+  void* memory = nullptr;
+  CHECK(ok(table.memory_allocate(vendor, device, bytes, &memory)));
+  return memory;
+}
+
+// Everything that a table has, for one device, from a thread where another one is current.
+void use_all(dl_vendor_t* vendor, int32_t device) {
+  const int32_t other = 1 - device;
+  const auto elsewhere = [&] { CHECK(cardSetDevice(other) == cardSuccess); };
+  elsewhere();
+  void *memory = allocate(vendor, device, 64), *stream = nullptr, *start = nullptr, *end = nullptr;
+  elsewhere();
+  CHECK(ok(table.stream_create(vendor, device, 0, &stream)));
+  elsewhere();
+  CHECK(ok(table.event_create(vendor, device, DL_EVENT_TIMING, &start)));
+  CHECK(ok(table.event_create(vendor, device, DL_EVENT_TIMING, &end)));
+  for (void* queue : {stream, static_cast<void*>(nullptr)}) {
+    int32_t finished = 0;
+    elsewhere();
+    CHECK(ok(table.event_record(vendor, device, start, queue)));
+    elsewhere();
+    CHECK(ok(table.memory_set(vendor, device, memory, 5 + device, 64, queue)));
+    unsigned char back[64] = {};
+    elsewhere();
+    CHECK(ok(table.memory_copy(vendor, device, back, memory, 64, DL_COPY_DEVICE_TO_HOST, queue)));
+    for (const unsigned char byte : back) CHECK(byte == 5 + device);
+    elsewhere();
+    CHECK(ok(table.event_record(vendor, device, end, queue)));
+    elsewhere();
+    CHECK(ok(table.stream_wait_event(vendor, device, stream, end)));
+    elsewhere();
+    CHECK(ok(table.event_synchronize(vendor, device, end)));
+    elsewhere();
+    CHECK(ok(table.event_query(vendor, device, end, &finished)) && finished == 1);
+    double elapsed = -1;
+    elsewhere();
+    CHECK(ok(table.event_elapsed(vendor, device, start, end, &elapsed)) && elapsed >= 0);
+    elsewhere();
+    CHECK(ok(table.stream_synchronize(vendor, device, queue)));
+    elsewhere();
+    CHECK(ok(table.stream_query(vendor, device, queue, &finished)) && finished == 1);
+  }
+  uint64_t free_bytes = 0, total = 0;
+  elsewhere();
+  CHECK(ok(table.memory_info(vendor, device, &free_bytes, &total)) && free_bytes < total);
+  elsewhere();
+  CHECK(ok(table.device_synchronize(vendor, device)));
+  elsewhere();
+  CHECK(ok(table.event_destroy(vendor, device, start)));
+  CHECK(ok(table.event_destroy(vendor, device, end)));
+  elsewhere();
+  CHECK(ok(table.stream_destroy(vendor, device, stream)));
+  elsewhere();
+  CHECK(ok(table.memory_free(vendor, device, memory)));
+}
+
+void check_devices(dl_vendor_t* vendor) {
+  int32_t count = 0;
+  CHECK(ok(table.device_count(vendor, &count)) && count == 2);
+  dl_device_properties_t properties{};
+  properties.struct_size = sizeof properties;
+  CHECK(ok(table.device_properties(vendor, 1, &properties)));
+  CHECK(std::string(properties.name) == "test card 1");
+  use_all(vendor, 0);
+  use_all(vendor, 1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) threads.emplace_back([=] { use_all(vendor, i % 2); });
+  for (std::thread& thread : threads) thread.join();
+  size_t live = 1;
+  CHECK(cardLiveAllocations(0, &live) == cardSuccess && live == 0);
+
+  // Handles of the other device are told, not used.
+  void *stream = nullptr, *memory = allocate(vendor, 1, 8);
+  CHECK(ok(table.stream_create(vendor, 1, 0, &stream)));
+  const Said said = take(table.memory_set(vendor, 0, memory, 0, 8, stream));
+  CHECK(said.code == DL_ERROR && says(said, "none of the current card") && said.operation == "set");
+  CHECK(take(table.memory_set(vendor, 0, memory, 0, 8, nullptr)).code == DL_ERROR);
+  CHECK(take(table.device_synchronize(vendor, 2)).code == DL_INVALID_ARGUMENT);
+  CHECK(ok(table.stream_destroy(vendor, 1, stream)) && ok(table.memory_free(vendor, 1, memory)));
+}
+
+// Pageable memory may change as soon as a copy returns; page-locked memory is not waited for.
+void check_copies(dl_vendor_t* vendor) {
+  void *device = allocate(vendor, 0, 1 << 16), *locked = nullptr;
+  std::vector<unsigned char> pageable(1 << 16, 1), back(1 << 16);
+  for (int round = 0; round < 20; ++round) {
+    std::fill(pageable.begin(), pageable.end(), static_cast<unsigned char>(round));
+    CHECK(ok(table.memory_copy(vendor, 0, device, pageable.data(), 1 << 16, DL_COPY_HOST_TO_DEVICE,
+                               nullptr)));
+    std::fill(pageable.begin(), pageable.end(), 255);
+    CHECK(ok(table.memory_copy(vendor, 0, back.data(), device, 1 << 16, DL_COPY_DEVICE_TO_HOST,
+                               nullptr)));
+    CHECK(back.front() == round && back.back() == round);
+  }
+  CHECK(ok(table.host_allocate(vendor, 64, &locked)));
+  std::memset(locked, 7, 64);
+  CHECK(cardHold(0, 1) == cardSuccess);
+  CHECK(ok(table.memory_copy(vendor, 0, device, locked, 64, DL_COPY_HOST_TO_DEVICE, nullptr)));
+  int32_t finished = 1;
+  CHECK(ok(table.stream_query(vendor, 0, nullptr, &finished)) && finished == 0);
+  void* event = nullptr;
+  CHECK(ok(table.event_create(vendor, 0, 0, &event)));
+  CHECK(ok(table.event_query(vendor, 0, event, &finished)) && finished == 1);  // never recorded
+  CHECK(ok(table.event_record(vendor, 0, event, nullptr)));
+  CHECK(ok(table.event_query(vendor, 0, event, &finished)) && finished == 0);
+  CHECK(cardHold(0, 0) == cardSuccess);
+  CHECK(ok(table.event_synchronize(vendor, 0, event)) && ok(table.event_destroy(vendor, 0, event)));
+  CHECK(ok(table.memory_copy(vendor, 0, back.data(), device, 64, DL_COPY_DEVICE_TO_HOST, nullptr)));
+  CHECK(back[0] == 7 && back[63] == 7);
+  CHECK(ok(table.host_free(vendor, locked)));
+  const Said said = take(table.memory_copy(vendor, 0, device, locked, 8, 9, nullptr));
+  CHECK(said.code == DL_INVALID_ARGUMENT && says(said, "copy kind 9"));
+  CHECK(ok(table.memory_free(vendor, 0, device)));
+}
+
+void nothing(const void*, cardMemory_t) {}
+void stray(const void* address, cardMemory_t memory) {
+  memory(*static_cast<void* const*>(address), 1);
+}
+
+// A failure is reported once, by its own call or the next one that waits, and by none after it.
+void check_failures(dl_vendor_t* vendor) {
+  void* memory = nullptr;
+  const Said full = take(table.memory_allocate(vendor, 0, uint64_t{1} << 40, &memory));
+  CHECK(full.code == DL_OUT_OF_MEMORY && full.message == "out of memory");
+  CHECK(cardLaunch(nothing, &memory, sizeof memory, nullptr) == cardSuccess);
+
+  memory = allocate(vendor, 1, 16);
+  CHECK(cardSetDevice(0) == cardSuccess);
+  CHECK(cardLaunch(stray, &memory, sizeof memory, nullptr) == cardSuccess);
+  CHECK(says(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel used memory"));
+  CHECK(ok(table.stream_synchronize(vendor, 0, nullptr)));
+  CHECK(ok(table.memory_free(vendor, 1, memory)));
+}
+
+}  // namespace
+
+MAIN {
+  dl_vendor_t* vendor = nullptr;
+  CHECK(kit::open<Vendor>(nullptr, &vendor) == nullptr);
+  if (std::getenv("CARD_DEVICES") != nullptr) {
+    int32_t count = -1;
+    CHECK(ok(table.device_count(vendor, &count)) && count == 0);
+    CHECK(take(table.device_synchronize(vendor, 0)).code == DL_INVALID_ARGUMENT);
+    return;
+  }
+  check_devices(vendor);
+  check_copies(vendor);
+  check_failures(vendor);
+  table.destroy(vendor);
+}

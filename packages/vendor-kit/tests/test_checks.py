@@ -1,0 +1,69 @@
+"""Each header of the kit does what it says: programs in ``checks/``, which print what fails."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from diopi_proto import include_dir as contract_dir
+from dl_vendor_kit import include_dir
+
+HERE = Path(__file__).parent
+CHECKS = sorted(path.stem for path in (HERE / "checks").glob("*.cpp"))
+CARD = HERE.parent / "card"
+COMPILER = shlex.split(os.environ.get("CXX", "g++"))
+FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
+
+Compile = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """``program("lru")`` -> a check, compiled once."""
+    folder = tmp_path_factory.mktemp("checks")
+    folders = [f"-I{path}" for path in (include_dir(), contract_dir(), HERE / "checks", CARD)]
+
+    def compiled(name: str) -> Path:
+        target = folder / name
+        if not target.exists():
+            sources = [HERE / "checks" / f"{name}.cpp"]
+            if name == "runtime":
+                sources.append(CARD / "card.cpp")
+            command = [*COMPILER, *FLAGS, *folders, *map(str, sources), "-o", str(target), "-ldl"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        return target
+
+    return compiled
+
+
+def run(program: Path, folder: Path, **variables: str) -> None:
+    env = {**os.environ, "CHECK_FOLDER": str(folder), **variables}
+    done = subprocess.run(
+        [program], env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr or f"exit status {done.returncode}"
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_check(program: Compile, tmp_path: Path, name: str) -> None:
+    run(program(name), tmp_path)
+
+
+def test_no_device_is_no_error(program: Compile, tmp_path: Path) -> None:
+    run(program("runtime"), tmp_path, CARD_DEVICES="0")
+
+
+def test_a_check_can_fail(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.cpp"
+    source.write_text('#include "check.h"\nMAIN { CHECK(1 + 1 == 3); }\n', encoding="utf-8")
+    folders = [f"-I{path}" for path in (include_dir(), contract_dir(), HERE / "checks")]
+    target = tmp_path / "wrong"
+    subprocess.run([*COMPILER, *FLAGS, *folders, str(source), "-o", str(target)], check=True)
+    done = subprocess.run([target], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 + 1 == 3" in done.stderr

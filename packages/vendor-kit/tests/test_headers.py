@@ -1,0 +1,72 @@
+"""The headers compile by themselves, are listed in the README, and name what a vendor lacks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from diopi_proto import include_dir as contract_dir
+from dl_vendor_kit import __version__, include_dir
+from test_checks import COMPILER, FLAGS
+
+ROOT = Path(__file__).parents[1]
+HEADERS = sorted(path.name for path in (include_dir() / "dl" / "kit").glob("*.h"))
+
+VENDOR = """
+#include "dl/kit/table.h"
+struct Vendor : dl::kit::Instance {
+  static constexpr const char* kName = "toy";
+  static constexpr const char* kVersion = "1";
+  int32_t device_count() { return 1; }
+  void* memory_allocate(int32_t, uint64_t) { return nullptr; }
+  void memory_free(int32_t, void*) {}
+  MORE
+};
+DL_KIT_VENDOR(Vendor)
+"""
+COPY = "void memory_copy(int32_t, void*, const void*, uint64_t, int32_t, void*) {}"
+
+
+def compiled(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    source = folder / "unit.cpp"
+    source.write_text(text, encoding="utf-8")
+    folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
+    command = [*COMPILER, *FLAGS, "-fsyntax-only", *folders, str(source)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_header_compiles_alone(tmp_path: Path, name: str) -> None:
+    done = compiled(f'#include "dl/kit/{name}"\n', tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_readme_lists_every_header() -> None:
+    listed = re.findall(r"`(\w+\.h)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert sorted(set(listed)) == HEADERS
+
+
+def test_readme_examples_compile(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```cpp\n(.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        done = compiled(example, tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_changelog_begins_with_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == __version__
+
+
+def test_what_a_vendor_lacks_is_named(tmp_path: Path) -> None:
+    assert compiled(VENDOR.replace("MORE", COPY), tmp_path).returncode == 0
+    done = compiled(VENDOR.replace("MORE", ""), tmp_path)
+    assert "a vendor has device_count, memory_allocate, memory_free and memory_copy" in done.stderr
+    both = f"{COPY} void make_current(int32_t) {{}} void device_set(int32_t) {{}}"
+    done = compiled(VENDOR.replace("MORE", both), tmp_path)
+    assert "by the kit (make_current) or the host (device_set)" in done.stderr

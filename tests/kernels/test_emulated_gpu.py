@@ -1,0 +1,135 @@
+"""The operators on an emulated GPU, in the same way as on the CPU.
+
+The numeric tests of the CPU vendor judge them: the same operators, from the same bodies, must give
+results within the same bounds on threads that run in random order and share nothing but what
+barriers promise. Memory of the device is closed to the host, so an operator that reads it there
+does not survive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from diopi_proto import load_vendor
+from dl_kernels import families
+
+PACKAGES = Path(__file__).parents[2] / "packages"
+KERNELS = PACKAGES / "kernels" / "tests"
+NUMERIC_TESTS = PACKAGES / "vendor-cpu" / "tests"
+sys.path.insert(0, str(KERNELS))
+
+from emulated import build_vendor, missing_compiler  # noqa: E402 - from the folder named above
+
+WHY_NOT = missing_compiler()
+needs_compiler = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+# Torch's device has no part in these: one run of the two is enough.
+pytestmark = pytest.mark.vendor("cpu")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or built here."""
+    if given := os.environ.get("DL_TEST_EMULATED_GPU"):
+        return Path(given)
+    return build_vendor(tmp_path_factory.mktemp("emulated"))
+
+
+@needs_compiler
+def test_every_operator_is_there(library: Path) -> None:
+    wanted = {name for operators in families().values() for name in operators}
+    with load_vendor(library) as vendor:
+        assert {name for name in wanted if not vendor.operators[name]} == set()
+        assert not vendor.host_accessible
+
+
+@needs_compiler
+def test_every_operator_that_is_compiled_is_listed(library: Path) -> None:
+    """What the sources say, which is read without a compiler, is what a compiler makes of them."""
+    command = ["nm", "--defined-only", "-C", str(library)]
+    symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    compiled = set(re.findall(r" T dl::kernels::v1::((?:diopi|dlop)\w+)\(", symbols, re.I))
+    assert compiled == {name for operators in families().values() for name in operators}
+
+
+@needs_compiler
+def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
+    environment = {
+        **os.environ,
+        "DL_TEST_LIBRARY": str(library),
+        "PYTHONPATH": os.pathsep.join([str(KERNELS), os.environ.get("PYTHONPATH", "")]),
+    }
+    # These are about the CPU vendor's own libraries and its threads.
+    own = {
+        "test_diopi_impl.py",
+        "test_libraries.py",
+        "test_library.py",
+        "test_plugin.py",
+        "test_runtime.py",
+    }
+    command = [sys.executable, "-X", "faulthandler", "-m", "pytest", "-q"]
+    command += ["-p", "share_of_tests"]
+    files = sorted(str(path) for path in NUMERIC_TESTS.glob("test_*.py") if path.name not in own)
+
+    def run(part: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *part], env=environment, capture_output=True, text=True, check=False
+        )
+
+    processes = os.cpu_count() or 1
+    with ThreadPoolExecutor(processes) as pool:
+        finished = list(pool.map(run, (files[i::processes] for i in range(processes))))
+    passed = 0
+    for done in finished:
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
+        counted = re.search(r"(\d+) passed", done.stdout)
+        passed += int(counted[1]) if counted else 0
+    assert passed > 1000
+
+
+@needs_compiler
+def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
+    script = (
+        "import sys, numpy as np\n"
+        "from diopi_proto import load_vendor\n"
+        "with load_vendor(sys.argv[1]) as vendor:\n"
+        "    x = np.random.default_rng(1).standard_normal((7, 333)).astype(np.float32)\n"
+        "    out = vendor.empty((7, 333), dtype='float32')\n"
+        "    vendor.call('diopiSoftmax', out, vendor.tensor(x), 1)\n"
+        "    print(out.numpy().tobytes().hex())\n"
+    )
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(library)],
+            env={**os.environ, "DL_EMULATION_SEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(results) == 1
+
+
+@needs_compiler
+def test_host_cannot_read_the_device(library: Path) -> None:
+    script = (
+        "import sys, numpy as np, cffi\n"
+        "from diopi_proto import load_vendor\n"
+        "vendor = load_vendor(sys.argv[1])\n"
+        "tensor = vendor.tensor(np.ones(3, np.float32))\n"
+        "print('ready', flush=True)\n"
+        "cffi.FFI().cast('float *', tensor.storage.address)[0]\n"
+        "print('read')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(library)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "ready\n"
+    assert done.returncode < 0

@@ -1,0 +1,1 @@
+"""A vendor for tests: one C++ file on dl-vendor-kit."""
