@@ -10,7 +10,7 @@
 #include <cstring>
 #include <functional>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 
 #define DL_KERNEL static
 #define DL_DEVICE inline

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "dl_kernels/columns_shape.h"
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/columns_shape.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,7 +1,7 @@
-// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays, and one
-// for a single-element second operand; other strides and half types pass through small buffers, but
-// for functions of one bfloat16. How rows are visited (walk.h) is
-// compiled once for all functors.
+// CPU loops behind elementwise/elementwise.h. A functor is compiled into one loop over dense
+// arrays, and one for a single-element second operand; other strides and half types pass through
+// small buffers, but for functions of one bfloat16. How rows are visited (walk.h) is compiled once
+// for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -10,10 +10,10 @@
 #include <tuple>
 #include <utility>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gather.h"
 #include "dl_kernels/cpu/walk.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/planes.h"
+#include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
 

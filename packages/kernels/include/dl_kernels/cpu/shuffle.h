@@ -2,9 +2,9 @@
 #ifndef DL_KERNELS_CPU_SHUFFLE_H_
 #define DL_KERNELS_CPU_SHUFFLE_H_
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/draws.h"
+#include "dl_kernels/random/draws.h"
 
 DL_KERNELS_BEGIN
 

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/dense.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/dense.h"
-#include "dl_kernels/dtype_dispatch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/tensor_ref.h"
 
 DL_KERNELS_BEGIN
 

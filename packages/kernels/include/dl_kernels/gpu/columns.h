@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "dl_kernels/columns_shape.h"
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/columns_shape.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/unfold.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

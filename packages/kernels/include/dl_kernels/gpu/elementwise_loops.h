@@ -1,5 +1,5 @@
-// GPU loops behind elementwise.h: a thread for each element, which finds its operands through the
-// plan. Single elements in the host's memory travel with the arguments.
+// GPU loops behind elementwise/elementwise.h: a thread for each element, which finds its operands
+// through the plan. Single elements in the host's memory travel with the arguments.
 #ifndef DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 
@@ -7,13 +7,13 @@
 #include <tuple>
 #include <utility>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/error.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/plan.h"
-#include "dl_kernels/reduce_plan.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/layout/plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 
 #if defined(DL_KERNELS_EMULATE_GPU)
 #include DL_KERNELS_EMULATE_GPU

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
 

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/dtype_dispatch.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/numbering.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/plan.h"
-#include "dl_kernels/reduce_plan.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/layout/plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 
