@@ -1,4 +1,4 @@
-// The geometry of images unfolded into columns: a line for each channel and place in the window.
+// The geometry of im2col: a line for each channel and position in the window.
 #ifndef DL_KERNELS_CONV_COLUMNS_SHAPE_H_
 #define DL_KERNELS_CONV_COLUMNS_SHAPE_H_
 

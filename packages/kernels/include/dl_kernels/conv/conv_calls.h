@@ -1,6 +1,6 @@
-// The three computations behind the convolution operators, for tensors of any strides: by the
+// Convolution, its input gradient and its weight gradient, for tensors of any strides: by the
 // vendor's library where it serves the call, else by the kernels here. A transposed convolution and
-// its gradients are the same three with other roles.
+// its gradients are the same three with the roles exchanged.
 #ifndef DL_KERNELS_CONV_CONV_CALLS_H_
 #define DL_KERNELS_CONV_CONV_CALLS_H_
 

@@ -1,5 +1,4 @@
-// The geometry of a convolution over two or three axes; two axes are three of which the first is a
-// point.
+// The geometry of a convolution with three spatial axes; with two, the first axis has extent 1.
 #ifndef DL_KERNELS_CONV_CONV_SHAPE_H_
 #define DL_KERNELS_CONV_CONV_SHAPE_H_
 

@@ -1,5 +1,4 @@
-// Convolutions of dense tensors. The seam that a vendor with a convolution library fills with its
-// own.
+// Convolution of dense tensors, of the backend.
 #ifndef DL_KERNELS_CONV_CONVOLVE_H_
 #define DL_KERNELS_CONV_CONVOLVE_H_
 

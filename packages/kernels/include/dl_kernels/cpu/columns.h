@@ -1,4 +1,4 @@
-// CPU: images unfolded line by line, several samples at a time.
+// CPU: im2col line by line, several samples at a time.
 #ifndef DL_KERNELS_CPU_COLUMNS_H_
 #define DL_KERNELS_CPU_COLUMNS_H_
 

@@ -1,4 +1,4 @@
-// CPU: one plane after the other, since windows overlap.
+// CPU: one plane after another, since windows overlap.
 #ifndef DL_KERNELS_CPU_MAX_GRADIENT_H_
 #define DL_KERNELS_CPU_MAX_GRADIENT_H_
 

@@ -1,4 +1,4 @@
-// What losses of every element have in common: their combination by sum or mean.
+// The reductions that elementwise losses share: none, sum or mean.
 #ifndef DL_KERNELS_ELEMENTWISE_LOSS_H_
 #define DL_KERNELS_ELEMENTWISE_LOSS_H_
 

@@ -1,4 +1,4 @@
-// GPU: all samples unfolded and folded at once.
+// GPU: im2col and col2im of all samples at once.
 #ifndef DL_KERNELS_GPU_COLUMNS_H_
 #define DL_KERNELS_GPU_COLUMNS_H_
 

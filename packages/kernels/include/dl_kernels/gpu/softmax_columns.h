@@ -1,4 +1,4 @@
-// GPU: rows that lie side by side are walked one by one, as all others.
+// GPU: such rows are handled one by one, as all others.
 #ifndef DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 

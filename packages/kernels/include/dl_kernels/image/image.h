@@ -1,4 +1,4 @@
-// Windows that slide over images: the geometry that convolution and pooling share.
+// Sliding windows over images: the geometry that convolution and pooling share.
 #ifndef DL_KERNELS_IMAGE_IMAGE_H_
 #define DL_KERNELS_IMAGE_IMAGE_H_
 

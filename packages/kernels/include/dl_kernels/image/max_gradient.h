@@ -1,10 +1,11 @@
-// Gradients of maxima of windows: what was taken from a cell is added up there.
+// The gradient of max pooling: every output's gradient is added to the cell that its maximum came
+// from.
 //
 //   place_outside(launch, places, count, cells, &largest)
 //       whether places lie outside [0, cells), and the largest one, unsigned
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
-// `places` says for every output from which cell of its plane it was taken; it lies in the window.
+// `places` holds the index of that cell in its plane for every output; it lies in the window.
 #ifndef DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 #define DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 

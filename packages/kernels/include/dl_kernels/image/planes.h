@@ -1,5 +1,5 @@
-// Planes of two or three axes in both memory orders: channels before the plane, or innermost, where
-// vector instructions run over them.
+// Planes with two or three spatial axes in both memory formats: contiguous, and channels-last,
+// where vector instructions run over the channels.
 #ifndef DL_KERNELS_IMAGE_PLANES_H_
 #define DL_KERNELS_IMAGE_PLANES_H_
 

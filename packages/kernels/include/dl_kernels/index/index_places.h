@@ -1,5 +1,5 @@
-// Indexing with several tensors, as `x[i, :, j]`: which elements of the tensor are meant, as
-// offsets from the start of the indexed dimensions, and which dimensions are walked whole.
+// Advanced indexing, as `x[i, :, j]`: the positions that several index tensors select, as offsets
+// from the start of the indexed dimensions, and the dimensions that are taken whole.
 #ifndef DL_KERNELS_INDEX_INDEX_PLACES_H_
 #define DL_KERNELS_INDEX_INDEX_PLACES_H_
 
@@ -10,7 +10,7 @@
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/index/indexes.h"
-#include "dl_kernels/index/true_items.h"
+#include "dl_kernels/index/nonzero_positions.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
 #include "dl_kernels/parallel/launch.h"
@@ -143,8 +143,8 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
     DL_TRY(copy_elements(ctx, op, detail::array_like(copy, mask, strides), mask));
     chosen = copy;
   }
-  const TrueItems<Bool> items(launch, chosen, mask.numel);
-  const int64_t length = items.count();
+  const NonzeroPositions<Bool> found(launch, chosen, mask.numel);
+  const int64_t length = found.count();
   int64_t* to[kMaxDims];
   for (int64_t e = 0; e < mask.ndim; ++e) {
     to[e] = masked_[found_].reserve(launch, length);
@@ -153,7 +153,7 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
     added.dim = dim + e;
     added.length = length;
   }
-  items.coordinates(mask.sizes, mask.ndim, to, 1);
+  found.coordinates(mask.sizes, mask.ndim, to, 1);
   return diopiSuccess;
 }
 

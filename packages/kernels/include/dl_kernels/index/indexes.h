@@ -1,4 +1,4 @@
-// Index tensors are data: they must be looked at before they are used as addresses.
+// Bounds checks of index tensors: they are data, so they are checked before they address memory.
 #ifndef DL_KERNELS_INDEX_INDEXES_H_
 #define DL_KERNELS_INDEX_INDEXES_H_
 

@@ -1,9 +1,9 @@
-// Going through the places of an indexed tensor together with another one of the result's shape, of
-// the backend:
+// Gather, scatter and accumulate at indexed positions, of the backend: the positions of an indexed
+// tensor are visited together with another tensor of the result's shape.
 //
-//   take_places(launch, places, strides, from, to)   the other becomes what is at the places
-//   put_places(launch, places, strides, to, from)    the places become what is in the other
-//   add_places(launch, places, strides, to, from)    the same, added in the type of `to`
+//   take_places(launch, places, strides, from, to)   gather: `to` becomes what is at the places
+//   put_places(launch, places, strides, to, from)    scatter: the places become what is in `from`
+//   add_places(launch, places, strides, to, from)    accumulate, in the type of `to`
 //
 // `strides` are those of the other tensor, for each dimension of the result.
 #ifndef DL_KERNELS_INDEX_PLACE_WALKS_H_

@@ -1,4 +1,4 @@
-// Writing elements along one dimension to the places that an index tensor names. Defined in
+// Scatter along one dimension: elements go to the positions that an index tensor names. Defined in
 // ops/scatter.inc, once for a library.
 #ifndef DL_KERNELS_INDEX_SCATTER_H_
 #define DL_KERNELS_INDEX_SCATTER_H_

@@ -1,4 +1,4 @@
-// What a scatter does with an element that is there and one that comes.
+// How a scatter combines an element with the one that is at its position.
 #ifndef DL_KERNELS_INDEX_SCATTER_OPERATORS_H_
 #define DL_KERNELS_INDEX_SCATTER_OPERATORS_H_
 

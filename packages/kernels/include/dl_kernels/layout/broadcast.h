@@ -1,4 +1,4 @@
-// Tensors seen with the shape that they are broadcast to.
+// Tensors expanded to the shape that they are broadcast to.
 #ifndef DL_KERNELS_LAYOUT_BROADCAST_H_
 #define DL_KERNELS_LAYOUT_BROADCAST_H_
 

@@ -1,4 +1,4 @@
-// Walking tensors along one dimension: all others are "rows", given by number.
+// Iteration along one dimension: the other dimensions are merged into numbered rows.
 #ifndef DL_KERNELS_LAYOUT_DIM_PLAN_H_
 #define DL_KERNELS_LAYOUT_DIM_PLAN_H_
 

@@ -1,4 +1,4 @@
-// Dimension arguments: counted from the front, and checked.
+// Dimension arguments: negative ones are counted from the end, and all are checked.
 #ifndef DL_KERNELS_LAYOUT_DIMS_H_
 #define DL_KERNELS_LAYOUT_DIMS_H_
 

@@ -1,4 +1,4 @@
-// How several tensors are walked together: broadcast against the first one, dimensions ordered by
+// Joint iteration over several tensors: broadcast against the first one, dimensions ordered by
 // stride and merged.
 #ifndef DL_KERNELS_LAYOUT_PLAN_H_
 #define DL_KERNELS_LAYOUT_PLAN_H_

@@ -1,4 +1,4 @@
-// A matrix in memory.
+// A strided view of a matrix.
 #ifndef DL_KERNELS_MATRIX_MATRIX_H_
 #define DL_KERNELS_MATRIX_MATRIX_H_
 

@@ -1,4 +1,4 @@
-// Matrix products of batches, by the library or by the kernels.
+// Batched matrix products, by the vendor's library or by the kernels.
 #ifndef DL_KERNELS_MATRIX_MATRIX_CALLS_H_
 #define DL_KERNELS_MATRIX_MATRIX_CALLS_H_
 

@@ -1,5 +1,5 @@
-// How a tensor splits into rows for normalisations over its trailing dimensions, and sums over the
-// rows, which the gradients of their weights are.
+// How a tensor splits into rows for normalisation over its trailing dimensions, and the sums over
+// rows that the gradients of weight and bias are.
 #ifndef DL_KERNELS_NORM_NORM_SHAPE_H_
 #define DL_KERNELS_NORM_NORM_SHAPE_H_
 

@@ -1,4 +1,4 @@
-// Softmax of many rows at once, which lie side by side in memory.
+// Softmax of many rows at once, where corresponding elements of the rows are neighbours in memory.
 #ifndef DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
 

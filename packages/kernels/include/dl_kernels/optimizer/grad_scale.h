@@ -1,5 +1,5 @@
-// The scaling of gradients for mixed precision: taking the scale out of a batch of gradients, and
-// its change after a step.
+// Loss scaling for mixed precision: dividing a batch of gradients by the scale, and updating the
+// scale after a step.
 #ifndef DL_KERNELS_OPTIMIZER_GRAD_SCALE_H_
 #define DL_KERNELS_OPTIMIZER_GRAD_SCALE_H_
 

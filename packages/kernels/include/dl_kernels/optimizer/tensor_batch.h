@@ -1,4 +1,4 @@
-// Several lists of arrays in one launch, cut into pieces: what a step of an optimiser works on.
+// Multi-tensor launches: lists of arrays, cut into pieces, in one launch of an optimiser's step.
 #ifndef DL_KERNELS_OPTIMIZER_TENSOR_BATCH_H_
 #define DL_KERNELS_OPTIMIZER_TENSOR_BATCH_H_
 

@@ -1,4 +1,4 @@
-// A single bit that elements of a kernel may set and the host asks for afterwards.
+// One bit that any thread of a kernel may set and that the host reads afterwards.
 #ifndef DL_KERNELS_PARALLEL_FLAG_H_
 #define DL_KERNELS_PARALLEL_FLAG_H_
 

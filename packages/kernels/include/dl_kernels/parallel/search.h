@@ -1,4 +1,4 @@
-// The first item that has a property, as an answer to the host: it waits for the device.
+// The first item with a property, returned to the host, which waits for the device.
 #ifndef DL_KERNELS_PARALLEL_SEARCH_H_
 #define DL_KERNELS_PARALLEL_SEARCH_H_
 

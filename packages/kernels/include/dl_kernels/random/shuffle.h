@@ -1,8 +1,8 @@
-// A random permutation: that of elements which change places one after the other, element i with
-// one of those from i on, drawn by the i-th 64 bits of the stream.
+// Random permutations by the Fisher-Yates shuffle: element i is exchanged with one of those from i
+// on, drawn by the i-th 64 bits of the stream.
 // Source: Durstenfeld, Random permutation (CACM 1964).
 //
-//   permute(launch, to, n, state)      writes the numbers from 0 to n - 1 in the order
+//   permute(launch, to, n, state)      writes a permutation of the numbers from 0 to n - 1
 #ifndef DL_KERNELS_RANDOM_SHUFFLE_H_
 #define DL_KERNELS_RANDOM_SHUFFLE_H_
 

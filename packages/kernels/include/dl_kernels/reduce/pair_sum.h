@@ -1,4 +1,4 @@
-// Two sums over all items of a kernel in one pass.
+// Two sums over the same elements in one pass.
 #ifndef DL_KERNELS_REDUCE_PAIR_SUM_H_
 #define DL_KERNELS_REDUCE_PAIR_SUM_H_
 

@@ -1,6 +1,6 @@
-// CPU: true items are counted, then gone through again.
-#ifndef DL_KERNELS_CPU_TRUE_ITEMS_H_
-#define DL_KERNELS_CPU_TRUE_ITEMS_H_
+// CPU: nonzero elements are counted, then visited again.
+#ifndef DL_KERNELS_CPU_NONZERO_POSITIONS_H_
+#define DL_KERNELS_CPU_NONZERO_POSITIONS_H_
 
 #include <cstdint>
 
@@ -14,9 +14,9 @@
 DL_KERNELS_BEGIN
 
 template <class T>
-class TrueItems {
+class NonzeroPositions {
  public:
-  TrueItems(const Launch&, const T* from, int64_t items) : from_(from), items_(items) {
+  NonzeroPositions(const Launch&, const T* from, int64_t items) : from_(from), items_(items) {
     if constexpr (kIsBool<T>) {
       count_ = count_true(from, items);
     } else {
@@ -52,15 +52,16 @@ class TrueItems {
   int64_t items_, count_ = 0;
 };
 
-inline diopiError_t take_true(diopiContextHandle_t ctx, const char* op,
-                              const TrueItems<Bool>& items, const TensorRef& values, void* to) {
+inline diopiError_t take_nonzero(diopiContextHandle_t ctx, const char* op,
+                                 const NonzeroPositions<Bool>& found, const TensorRef& values,
+                                 void* to) {
   return dispatch<kReals>(values.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const DenseInput<T> from(ctx, op, values);
     DL_TRY(from.status());
-    const Bool* take = items.from();
+    const Bool* take = found.from();
     T* next = static_cast<T*>(to);
-    for (int64_t i = 0; i < items.items(); ++i) {
+    for (int64_t i = 0; i < found.items(); ++i) {
       if (cast<bool>(take[i])) *next++ = from.data()[i];
     }
     return diopiSuccess;
@@ -69,4 +70,4 @@ inline diopiError_t take_true(diopiContextHandle_t ctx, const char* op,
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_CPU_TRUE_ITEMS_H_
+#endif  // DL_KERNELS_CPU_NONZERO_POSITIONS_H_

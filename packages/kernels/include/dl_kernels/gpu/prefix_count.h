@@ -1,7 +1,7 @@
 // GPU: blocks count the marked positions of their pieces, one block adds up the counts, and then
 // every position knows how many are marked up to it.
-#ifndef DL_KERNELS_GPU_NUMBERING_H_
-#define DL_KERNELS_GPU_NUMBERING_H_
+#ifndef DL_KERNELS_GPU_PREFIX_COUNT_H_
+#define DL_KERNELS_GPU_PREFIX_COUNT_H_
 
 #include <cstdint>
 
@@ -13,9 +13,9 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr int64_t kNumberedPiece = 4096;
+inline constexpr int64_t kCountedPiece = 4096;
 
-// Counts of the pieces of kNumberedPiece positions.
+// Counts of the pieces of kCountedPiece positions.
 template <class Marked>
 struct CountPiece {
   Marked marked;
@@ -23,10 +23,10 @@ struct CountPiece {
   int64_t* counts;
 
   DL_DEVICE void operator()(const Block& block, int64_t piece) const {
-    const int64_t first = piece * kNumberedPiece, left = n - first;
+    const int64_t first = piece * kCountedPiece, left = n - first;
     const Marked& is_marked = marked;
     const int64_t count = block.sum(
-        left < kNumberedPiece ? left : kNumberedPiece,
+        left < kCountedPiece ? left : kCountedPiece,
         [&is_marked, first](int64_t i) { return static_cast<int64_t>(is_marked(first + i)); });
     int64_t* to = counts + piece;
     block.map(1, [=](int64_t) { *to = count; });
@@ -54,12 +54,12 @@ struct NumberPiece {
   const int64_t* ends;
 
   DL_DEVICE void operator()(const Block& block, int64_t piece) const {
-    const int64_t first = piece * kNumberedPiece, left = n - first;
+    const int64_t first = piece * kCountedPiece, left = n - first;
     const int64_t before = piece == 0 ? 0 : ends[piece - 1];
     const Marked& is_marked = marked;
     const Put& put_number = put;
     block.scan<int32_t>(
-        left < kNumberedPiece ? left : kNumberedPiece,
+        left < kCountedPiece ? left : kCountedPiece,
         [&is_marked, first](int64_t i) { return static_cast<int32_t>(is_marked(first + i)); },
         [](int32_t a, int32_t b) { return a + b; },
         [&is_marked, &put_number, first, before](int64_t i, int32_t k) {
@@ -76,7 +76,7 @@ class MarkedPositions {
       : launch_(launch), marked_(marked), n_(n) {
     if (n == 0) return;
     ends_.reserve(launch, pieces());
-    rows(launch, pieces(), kNumberedPiece, CountPiece<Marked>{marked, n, ends_.data()});
+    rows(launch, pieces(), kCountedPiece, CountPiece<Marked>{marked, n, ends_.data()});
     rows(launch, 1, pieces(), AddUpPieces{ends_.data(), pieces()});
   }
 
@@ -87,12 +87,12 @@ class MarkedPositions {
   template <class Put>
   void number(const Put& put) const {
     if (n_ == 0) return;
-    rows(launch_, pieces(), kNumberedPiece,
+    rows(launch_, pieces(), kCountedPiece,
          NumberPiece<Marked, Put>{marked_, put, n_, ends_.data()});
   }
 
  private:
-  int64_t pieces() const { return (n_ + kNumberedPiece - 1) / kNumberedPiece; }
+  int64_t pieces() const { return (n_ + kCountedPiece - 1) / kCountedPiece; }
 
   Launch launch_;
   Marked marked_;
@@ -104,4 +104,4 @@ class MarkedPositions {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_NUMBERING_H_
+#endif  // DL_KERNELS_GPU_PREFIX_COUNT_H_

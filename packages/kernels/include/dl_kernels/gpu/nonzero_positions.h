@@ -1,6 +1,6 @@
-// GPU: true items are marked positions, whose numbers say where they go.
-#ifndef DL_KERNELS_GPU_TRUE_ITEMS_H_
-#define DL_KERNELS_GPU_TRUE_ITEMS_H_
+// GPU: nonzero elements are marked positions, whose prefix counts say where they go.
+#ifndef DL_KERNELS_GPU_NONZERO_POSITIONS_H_
+#define DL_KERNELS_GPU_NONZERO_POSITIONS_H_
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/numbering.h"
+#include "dl_kernels/gpu/prefix_count.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
 
@@ -18,17 +18,17 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 template <class T>
-struct IsTrue {
+struct IsNonzero {
   const T* from;
   DL_DEVICE bool operator()(int64_t i) const { return cast<bool>(from[i]); }
 };
 
-// Calls emit(number, item) for true items alone, numbered from 0.
+// Calls emit(number, item) for nonzero items alone, numbered from 0.
 template <class Emit>
-struct EmitTrue {
+struct EmitNonzero {
   Emit emit;
-  DL_DEVICE void operator()(int64_t item, int64_t number, bool is_true) const {
-    if (is_true) emit(number - 1, item);
+  DL_DEVICE void operator()(int64_t item, int64_t number, bool is_nonzero) const {
+    if (is_nonzero) emit(number - 1, item);
   }
 };
 
@@ -62,10 +62,10 @@ struct EmitValue {
 }  // namespace gpu
 
 template <class T>
-class TrueItems {
+class NonzeroPositions {
  public:
-  TrueItems(const Launch& launch, const T* from, int64_t items)
-      : positions_(launch, items, gpu::IsTrue<T>{from}), count_(positions_.count()) {}
+  NonzeroPositions(const Launch& launch, const T* from, int64_t items)
+      : positions_(launch, items, gpu::IsNonzero<T>{from}), count_(positions_.count()) {}
 
   int64_t count() const { return count_; }
 
@@ -77,22 +77,23 @@ class TrueItems {
     }
     emit.ndim = ndim;
     emit.step = step;
-    each_true(emit);
+    each_nonzero(emit);
   }
 
-  // Calls emit(number, item) for each true item, numbered in their order.
+  // Calls emit(number, item) for each nonzero item, numbered in their order.
   template <class Emit>
-  void each_true(const Emit& emit) const {
-    if (count_ > 0) positions_.number(gpu::EmitTrue<Emit>{emit});
+  void each_nonzero(const Emit& emit) const {
+    if (count_ > 0) positions_.number(gpu::EmitNonzero<Emit>{emit});
   }
 
  private:
-  gpu::MarkedPositions<gpu::IsTrue<T>> positions_;
+  gpu::MarkedPositions<gpu::IsNonzero<T>> positions_;
   int64_t count_;
 };
 
-inline diopiError_t take_true(diopiContextHandle_t, const char*, const TrueItems<Bool>& items,
-                              const TensorRef& values, void* to) {
+inline diopiError_t take_nonzero(diopiContextHandle_t, const char*,
+                                 const NonzeroPositions<Bool>& found, const TensorRef& values,
+                                 void* to) {
   // In the order of the dimensions, which gives items their numbers.
   Plan<1> plan;
   plan.ndim = values.ndim == 0 ? 1 : static_cast<int>(values.ndim);
@@ -105,11 +106,11 @@ inline diopiError_t take_true(diopiContextHandle_t, const char*, const TrueItems
   }
   return dispatch_size(values.dtype, [&](auto tag) {
     using U = typename decltype(tag)::type;
-    items.each_true(gpu::EmitValue<U>{static_cast<U*>(to), values.as<const U>(), plan});
+    found.each_nonzero(gpu::EmitValue<U>{static_cast<U*>(to), values.as<const U>(), plan});
     return diopiSuccess;
   });
 }
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_TRUE_ITEMS_H_
+#endif  // DL_KERNELS_GPU_NONZERO_POSITIONS_H_
