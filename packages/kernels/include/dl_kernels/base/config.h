@@ -1,34 +1,6 @@
-// What differs between the compilers that read the kernels, in one place.
+// What is the same for all compilers that read the kernels, and the machine that they are read for.
 #ifndef DL_KERNELS_BASE_CONFIG_H_
 #define DL_KERNELS_BASE_CONFIG_H_
-
-// DL_FN marks functions of kernels, DL_COLD_FN those that are rarely called, which the others are
-// faster without.
-//
-// DL_KERNELS_EMULATE_GPU names a header that plays the GPU, to run its path where there is none.
-#if defined(__CUDACC__) || defined(__HIPCC__)
-#if defined(__HIPCC__)
-#include <hip/hip_runtime.h>
-#endif
-#define DL_KERNELS_GPU 1
-#define DL_FN __host__ __device__ __forceinline__
-#define DL_COLD_FN __host__ __device__ __noinline__
-#define DL_UNROLL _Pragma("unroll")
-#define DL_VECTOR_LOOP
-#elif defined(DL_KERNELS_EMULATE_GPU)
-#define DL_KERNELS_GPU 1
-#define DL_FN inline
-#define DL_COLD_FN inline
-#define DL_UNROLL
-#define DL_VECTOR_LOOP
-#else
-#define DL_KERNELS_GPU 0
-#define DL_FN inline __attribute__((always_inline))
-#define DL_COLD_FN inline __attribute__((noinline, cold))
-#define DL_UNROLL _Pragma("GCC unroll 32")
-// No iteration depends on another one. Output and input may be the same memory, element by element.
-#define DL_VECTOR_LOOP _Pragma("GCC ivdep")
-#endif
 
 // Every name of this package lives in a versioned inline namespace: two vendors in one process may
 // carry different versions of the kernels.
@@ -40,5 +12,30 @@
   }                    \
   }                    \
   }
+
+// DL_KERNELS_MACHINE names the header of the machine. A build may name its own; otherwise the
+// compiler decides. It supplies what machines do differently, in DL_KERNELS_BEGIN … END:
+//
+//   DL_KERNELS_GPU        0: the loops of cpu/; 1: those of gpu/
+//   DL_FN, DL_COLD_FN     mark functions of kernels; the latter are rarely called, and the others
+//                         are faster without them
+//   DL_UNROLL             before a loop of few steps
+//   DL_VECTOR_LOOP        before a loop without dependent iterations, whose output and input may be
+//                         the same memory, element by element
+//   kScratchElements      that an operator takes at a time where it can bound its scratch memory
+//   store_relaxed, load_relaxed    of a bool that several threads use
+//
+// and for gpu/ also DL_KERNEL, DL_DEVICE and DL_SHARED, which mark functions and variables, and the
+// namespace gpu of machine/runtime_api.h.
+#if !defined(DL_KERNELS_MACHINE)
+#if defined(__HIPCC__)
+#define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"
+#elif defined(__CUDACC__)
+#define DL_KERNELS_MACHINE "dl_kernels/machine/cuda.h"
+#else
+#define DL_KERNELS_MACHINE "dl_kernels/machine/cpu.h"
+#endif
+#endif
+#include DL_KERNELS_MACHINE
 
 #endif  // DL_KERNELS_BASE_CONFIG_H_

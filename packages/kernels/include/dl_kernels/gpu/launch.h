@@ -7,7 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
-#include "dl_kernels/gpu/machine.h"
+#include "dl_kernels/gpu/threads.h"
 
 DL_KERNELS_BEGIN
 

@@ -7,7 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
-#include "dl_kernels/gpu/machine.h"
+#include "dl_kernels/gpu/threads.h"
 #include "dl_kernels/matrix/matrix.h"
 
 DL_KERNELS_BEGIN

@@ -25,22 +25,10 @@ class Flag {
 };
 
 // Threads may do so at the same time.
-DL_FN void raise_flag(bool* flag) {
-#if DL_KERNELS_GPU
-  *flag = true;
-#else
-  __atomic_store_n(flag, true, __ATOMIC_RELAXED);
-#endif
-}
+DL_FN void raise_flag(bool* flag) { store_relaxed(flag, true); }
 
 // Whether another thread's flag has been seen by now.
-DL_FN bool is_raised(const bool* flag) {
-#if DL_KERNELS_GPU
-  return *flag;
-#else
-  return __atomic_load_n(flag, __ATOMIC_RELAXED);
-#endif
-}
+DL_FN bool is_raised(const bool* flag) { return load_relaxed(flag); }
 
 DL_KERNELS_END
 

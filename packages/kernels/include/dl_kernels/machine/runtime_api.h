@@ -1,25 +1,19 @@
-// What kernels and launches need from a GPU, under one set of names: CUDA, HIP, or an emulation
-// whose header DL_KERNELS_EMULATE_GPU names.
-#ifndef DL_KERNELS_GPU_MACHINE_H_
-#define DL_KERNELS_GPU_MACHINE_H_
+// What CUDA and HIP have in common: their functions differ in the prefix of names, which the header
+// that includes this one gives as DL_GPU.
+#ifndef DL_KERNELS_MACHINE_RUNTIME_API_H_
+#define DL_KERNELS_MACHINE_RUNTIME_API_H_
 
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
 #include "dl_kernels/base/config.h"
 
-#if defined(DL_KERNELS_EMULATE_GPU)
-#include DL_KERNELS_EMULATE_GPU
-#else
-
-#if defined(__HIPCC__)
-#define DL_GPU(name) hip##name
-#else
-#include <cuda_runtime.h>
-#define DL_GPU(name) cuda##name
-#endif
+#define DL_KERNELS_GPU 1
+#define DL_FN __host__ __device__ __forceinline__
+#define DL_COLD_FN __host__ __device__ __noinline__
+#define DL_UNROLL _Pragma("unroll")
+#define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
 #define DL_DEVICE __device__ __forceinline__
@@ -27,27 +21,23 @@
 
 DL_KERNELS_BEGIN
 
+inline constexpr int64_t kScratchElements = int64_t(1) << 24;
+
+// A byte is written and read whole.
+DL_FN void store_relaxed(bool* to, bool value) { *to = value; }
+DL_FN bool load_relaxed(const bool* from) { return *from; }
+
 namespace gpu {
 
 using Stream = DL_GPU(Stream_t);
 
 inline constexpr int kThreads = 256;  // of a block
 
-// That an operator takes at a time where it can bound its scratch memory.
-inline constexpr int64_t kScratchElements = int64_t(1) << 24;
-
 DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
 DL_DEVICE int warp_threads() { return warpSize; }
 DL_DEVICE void barrier() { __syncthreads(); }
-DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
-#if defined(__HIPCC__)
-  return static_cast<uint32_t>(__shfl_xor(static_cast<int>(word), mask));
-#else
-  return __shfl_xor_sync(0xffffffffu, word, mask);
-#endif
-}
 
 // The word that was there before; `wanted` is there now if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
@@ -113,37 +103,4 @@ inline void fetch(Stream stream, void* to, const void* from, size_t bytes) {
 
 DL_KERNELS_END
 
-#undef DL_GPU
-
-#endif  // DL_KERNELS_EMULATE_GPU
-
-DL_KERNELS_BEGIN
-
-namespace gpu {
-
-inline constexpr int kLeastWarp = 32;  // threads of the smallest warp there is
-
-// The value of the thread whose number in the warp differs by the bits of `mask`.
-template <class T>
-DL_DEVICE T shuffle_xor(const T& value, int mask) {
-  constexpr int kWords = (sizeof(T) + 3) / 4;
-  uint32_t words[kWords] = {};
-  __builtin_memcpy(words, &value, sizeof(T));
-  for (int i = 0; i < kWords; ++i) words[i] = shuffle_word(words[i], mask);
-  T other;
-  __builtin_memcpy(&other, words, sizeof(T));
-  return other;
-}
-
-// Blocks for `count` threads that go through their items with the stride of the grid.
-inline int64_t blocks_for(int64_t count) {
-  constexpr int64_t kMost = 65536;
-  const int64_t blocks = (count + kThreads - 1) / kThreads;
-  return blocks < kMost ? blocks : kMost;
-}
-
-}  // namespace gpu
-
-DL_KERNELS_END
-
-#endif  // DL_KERNELS_GPU_MACHINE_H_
+#endif  // DL_KERNELS_MACHINE_RUNTIME_API_H_
