@@ -30,12 +30,6 @@ struct Operands {
   ElementValue values[N];  // of the operands whose `data` is null
 };
 
-// A functor with a vectorisable part has `anywhere`, which is right for any argument.
-template <class F, class = void>
-struct HasAnywhere : std::false_type {};
-template <class F>
-struct HasAnywhere<F, std::void_t<decltype(&F::anywhere)>> : std::true_type {};
-
 template <class F, class O, class... I>
 struct ElementwiseItem {
   static constexpr int N = 1 + static_cast<int>(sizeof...(I));
@@ -53,11 +47,7 @@ struct ElementwiseItem {
   DL_FN void apply(const int64_t (&offsets)[N], std::index_sequence<K...>) const {
     O* out = static_cast<O*>(operands.data[0]) + offsets[0];
     using C = compute_t<O>;
-    if constexpr (HasAnywhere<F>::value) {
-      *out = cast<O>(cast<C>(f.anywhere(load<I, static_cast<int>(K) + 1>(offsets)...)));
-    } else {
-      *out = cast<O>(cast<C>(f(load<I, static_cast<int>(K) + 1>(offsets)...)));
-    }
+    *out = cast<O>(cast<C>(f(load<I, static_cast<int>(K) + 1>(offsets)...)));
   }
 
   DL_FN void operator()(int64_t i) const {
