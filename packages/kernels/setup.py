@@ -1,23 +1,16 @@
 """The package's folders; everything else stands in pyproject.toml."""
 
+from pathlib import Path
+
 from setuptools import setup
 
 # The headers stand beside src/, where C++ projects look for them, and inside the wheel's package.
-ROOT = "include/dl_kernels"
+ROOT = Path("include")
+FOLDERS = ["dl_kernels", *(f"dl_kernels/{path.name}" for path in (ROOT / "dl_kernels").iterdir())]
+HEADERS = {
+    f"dl_kernels.include.{folder.replace('/', '.')}": f"{ROOT}/{folder}"
+    for folder in sorted(FOLDERS)
+    if (ROOT / folder).is_dir()
+}
 
-setup(
-    packages=[
-        "dl_kernels",
-        "dl_kernels.include.dl_kernels",
-        "dl_kernels.include.dl_kernels.cpu",
-        "dl_kernels.include.dl_kernels.gpu",
-        "dl_kernels.include.dl_kernels.ops",
-    ],
-    package_dir={
-        "": "src",
-        "dl_kernels.include.dl_kernels": ROOT,
-        "dl_kernels.include.dl_kernels.cpu": f"{ROOT}/cpu",
-        "dl_kernels.include.dl_kernels.gpu": f"{ROOT}/gpu",
-        "dl_kernels.include.dl_kernels.ops": f"{ROOT}/ops",
-    },
-)
+setup(packages=["dl_kernels", *HEADERS], package_dir={"": "src", **HEADERS})

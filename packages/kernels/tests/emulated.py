@@ -13,7 +13,7 @@ from diopi_proto import include_dir as contract_dir
 from dl_kernels import include_dir, write_units
 
 EMULATION = Path(__file__).parent / "emulation"
-EMULATED_GPU = ['-DDL_KERNELS_EMULATE_GPU="gpu_emulation.h"', f"-I{EMULATION}"]
+EMULATED_GPU = ['-DDL_KERNELS_MACHINE="gpu_emulation.h"', f"-I{EMULATION}"]
 """Flags that make a compiler take the GPU's path and the emulation for a GPU."""
 
 COMPILER = shlex.split(environ.get("CXX", "g++"))

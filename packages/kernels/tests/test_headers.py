@@ -16,7 +16,12 @@ from dl_kernels import include_dir
 from emulated import EMULATED_GPU
 
 ROOT = include_dir() / "dl_kernels"
-HEADERS = sorted(str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h"))
+# These two need the compilers of their machines, which the session `kernels-gpu` has.
+FOREIGN = {"dl_kernels/machine/cuda.h", "dl_kernels/machine/hip.h"}
+API = "dl_kernels/machine/runtime_api.h"  # a part of both
+HEADERS = sorted(
+    {str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h")} - FOREIGN - {API}
+)
 COMPILER = shlex.split(environ.get("CXX", "g++"))
 
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "diopi/types.gen.h"
-#include "dl_kernels/config.h"
-#include "dl_kernels/conv_shape.h"
-#include "dl_kernels/launch.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/conv/conv_shape.h"
+#include "dl_kernels/parallel/launch.h"
 
 DL_KERNELS_BEGIN
 

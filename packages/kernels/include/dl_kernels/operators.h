@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "dl/operator.hpp"
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 
 DL_KERNELS_BEGIN
 

@@ -12,6 +12,6 @@ def include_dir() -> Path:
     """
     here = Path(__file__).resolve().parent
     for candidate in (here / "include", here.parent.parent / "include"):
-        if (candidate / "dl_kernels" / "config.h").is_file():
+        if (candidate / "dl_kernels" / "operators.h").is_file():
             return candidate
     raise FileNotFoundError(f"dl-kernels has no headers beside {here}; install it again")

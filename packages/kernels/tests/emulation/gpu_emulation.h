@@ -10,7 +10,13 @@
 #include <cstring>
 #include <functional>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+
+#define DL_KERNELS_GPU 1
+#define DL_FN inline
+#define DL_COLD_FN inline
+#define DL_UNROLL
+#define DL_VECTOR_LOOP
 
 #define DL_KERNEL static
 #define DL_DEVICE inline
@@ -49,12 +55,16 @@ void copy_now(void* to, const void* from, size_t bytes);
 
 DL_KERNELS_BEGIN
 
+inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
+
+inline void store_relaxed(bool* to, bool value) { *to = value; }
+inline bool load_relaxed(const bool* from) { return *from; }
+
 namespace gpu {
 
 using Stream = void*;
 
 inline constexpr int kThreads = emulation::kBlockThreads;
-inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
 
 inline int thread_index() { return emulation::position().thread; }
 inline int64_t block_index() { return emulation::position().block; }

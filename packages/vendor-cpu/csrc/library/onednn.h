@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "dl_kernels/launch.h"
+#include "dl_kernels/parallel/launch.h"
 #include "dl_kernels/library.h"
 #include "library/onednn_api.h"
 

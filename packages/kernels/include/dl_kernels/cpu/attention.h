@@ -1,5 +1,5 @@
 // Attention on the CPU, without the matrix of all scores: blocks of keys pass by, and the maximum
-// and the sum of each query's softmax are mended on the way. Source: Dao et al., FlashAttention
+// and the sum of each query's softmax are rescaled on the way. Source: Dao et al., FlashAttention
 // (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 #ifndef DL_KERNELS_CPU_ATTENTION_H_
 #define DL_KERNELS_CPU_ATTENTION_H_
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "dl_kernels/cpu/attention_block.h"
-#include "dl_kernels/vector_math.h"
+#include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "dl_kernels/cpu/attention_block.h"
-#include "dl_kernels/vector_math.h"
+#include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
 

@@ -9,10 +9,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "dl_kernels/attention_shape.h"
+#include "dl_kernels/attention/attention_shape.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/small_gemm.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

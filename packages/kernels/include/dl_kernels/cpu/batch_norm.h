@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/batch_norm_terms.h"
-#include "dl_kernels/channels.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/norm/batch_norm_terms.h"
+#include "dl_kernels/norm/channels.h"
 
 DL_KERNELS_BEGIN
 

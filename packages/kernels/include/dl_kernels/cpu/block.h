@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,14 +1,14 @@
-// CPU: images unfolded line by line, several samples at a time.
+// CPU: im2col line by line, several samples at a time.
 #ifndef DL_KERNELS_CPU_COLUMNS_H_
 #define DL_KERNELS_CPU_COLUMNS_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "dl_kernels/columns_shape.h"
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/columns_shape.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

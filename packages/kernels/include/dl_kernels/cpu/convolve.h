@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/conv_shape.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/conv/conv_shape.h"
 #include "dl_kernels/cpu/gemm.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/window.h"

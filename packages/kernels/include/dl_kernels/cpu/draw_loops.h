@@ -1,13 +1,13 @@
-// CPU: the words of a few steps at a time, behind draws.h. Apart from what is made of them, steps
-// are a loop that vectorises.
+// CPU: the words of a few steps at a time, behind random/draws.h. Apart from what is made of them,
+// steps are a loop that vectorises.
 #ifndef DL_KERNELS_CPU_DRAW_LOOPS_H_
 #define DL_KERNELS_CPU_DRAW_LOOPS_H_
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/philox.h"
+#include "dl_kernels/random/philox.h"
 
 DL_KERNELS_BEGIN
 

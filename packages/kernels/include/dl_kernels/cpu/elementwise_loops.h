@@ -1,7 +1,7 @@
-// CPU loops behind elementwise.h. A functor is compiled into one loop over dense arrays, and one
-// for a single-element second operand; other strides and half types pass through small buffers, but
-// for functions of one bfloat16. How rows are visited (walk.h) is
-// compiled once for all functors.
+// CPU loops behind elementwise/elementwise.h. A functor is compiled into one loop over dense
+// arrays, and one for a single-element second operand; other strides and half types pass through
+// small buffers, but for functions of one bfloat16. How rows are visited (walk.h) is compiled once
+// for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -10,21 +10,21 @@
 #include <tuple>
 #include <utility>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gather.h"
 #include "dl_kernels/cpu/walk.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 
 namespace detail {
 
-// A functor may be vectorisable, or cheaper, on a part of its domain: then it has `in_range(x)`
-// and, for any x, `anywhere(x)`.
+// operator() of a functor is right for any argument. Where a form that vectorises, or is cheaper,
+// serves a part of the domain, the functor also has `in_fast_range(x)` and, for such x, `fast(x)`.
 template <class F, class = void>
-struct HasRange : std::false_type {};
+struct HasFast : std::false_type {};
 template <class F>
-struct HasRange<F, std::void_t<decltype(&F::in_range)>> : std::true_type {};
+struct HasFast<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
 // What the loops over dense arrays read and write of a T: halves have been converted before.
 template <class T>
@@ -36,19 +36,19 @@ __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* cons
   using C = compute_t<O>;
   O* out = static_cast<O*>(data[0]);
   const F f = functor;  // its parameters are known not to be where `out` is
-  if constexpr (HasRange<F>::value) {
+  if constexpr (HasFast<F>::value) {
     const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<I...>>*>(data[1]);
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const int64_t end = n - begin < kChunk ? n : begin + kChunk;
       int outside = 0;
       DL_VECTOR_LOOP
-      for (int64_t i = begin; i < end; ++i) outside |= f.in_range(in[i]) ? 0 : 1;
+      for (int64_t i = begin; i < end; ++i) outside |= f.in_fast_range(in[i]) ? 0 : 1;
       if (outside == 0) {
         DL_VECTOR_LOOP
-        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f(in[i]));
+        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f.fast(in[i]));
       } else {
         DL_VECTOR_LOOP
-        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f.anywhere(in[i]));
+        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f(in[i]));
       }
     }
   } else {
@@ -73,13 +73,13 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
 
 template <int64_t count, class F>
 DL_FN void apply_to_group(const F& f, float* x) {
-  if constexpr (HasRange<F>::value) {
+  if constexpr (HasFast<F>::value) {
     int outside = 0;
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < count; ++i) outside |= f.in_range(x[i]) ? 0 : 1;
-    if (outside != 0) {
+    for (int64_t i = 0; i < count; ++i) outside |= f.in_fast_range(x[i]) ? 0 : 1;
+    if (outside == 0) {
       DL_VECTOR_LOOP
-      for (int64_t i = 0; i < count; ++i) x[i] = f.anywhere(x[i]);
+      for (int64_t i = 0; i < count; ++i) x[i] = f.fast(x[i]);
       return;
     }
   }

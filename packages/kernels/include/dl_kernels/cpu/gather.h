@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 
 DL_KERNELS_BEGIN
 

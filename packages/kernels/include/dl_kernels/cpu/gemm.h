@@ -5,13 +5,13 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gemm_tile.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/transpose.h"
-#include "dl_kernels/matrix.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/matrix/matrix.h"
 
 DL_KERNELS_BEGIN
 

@@ -10,8 +10,8 @@
 #include <new>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/handles.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/handles.h"
 
 DL_KERNELS_BEGIN
 

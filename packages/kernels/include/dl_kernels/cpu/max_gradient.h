@@ -1,14 +1,14 @@
-// CPU: one plane after the other, since windows overlap.
+// CPU: one plane after another, since windows overlap.
 #ifndef DL_KERNELS_CPU_MAX_GRADIENT_H_
 #define DL_KERNELS_CPU_MAX_GRADIENT_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/planes.h"
+#include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
 

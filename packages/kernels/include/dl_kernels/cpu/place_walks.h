@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/index_places.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/plan.h"
-#include "dl_kernels/reduce_plan.h"
+#include "dl_kernels/index/index_places.h"
+#include "dl_kernels/layout/plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 

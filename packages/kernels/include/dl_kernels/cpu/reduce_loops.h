@@ -1,18 +1,18 @@
-// CPU loops behind reduce.h. Along rows where the reduced elements are neighbours, otherwise along
-// columns: many neighbouring outputs at once.
+// CPU loops behind reduce/reduce.h. Along rows where the reduced elements are neighbours, otherwise
+// along columns: many neighbouring outputs at once.
 #ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gather.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/transpose.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/reduce_plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/dim_plan.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/layout/dim_plan.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,10 +1,10 @@
-// CPU: elements change places in memory.
+// CPU: elements are exchanged in memory.
 #ifndef DL_KERNELS_CPU_SHUFFLE_H_
 #define DL_KERNELS_CPU_SHUFFLE_H_
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/draws.h"
+#include "dl_kernels/random/draws.h"
 
 DL_KERNELS_BEGIN
 

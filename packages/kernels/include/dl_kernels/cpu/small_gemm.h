@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/cpu/gemm_tile.h"
 
 DL_KERNELS_BEGIN

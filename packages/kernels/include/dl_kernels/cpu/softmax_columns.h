@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/transpose.h"
-#include "dl_kernels/dim_plan.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/vector_math.h"
+#include "dl_kernels/layout/dim_plan.h"
+#include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/transpose.h"
-#include "dl_kernels/plan.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/layout/plan.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gemm.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,14 +1,14 @@
 // Attention on a GPU, without the matrix of all scores: a block takes a tile of queries, tiles of
-// keys pass by, and the maximum and the sum of each query's softmax are mended on the way. Source:
-// Dao et al., FlashAttention (2022). A block keeps kSide columns of the result; where values are
-// wider, several blocks compute the same scores.
+// keys pass by, and the maximum and the sum of each query's softmax are rescaled on the way.
+// Source: Dao et al., FlashAttention (2022). A block keeps kSide columns of the result; where
+// values are wider, several blocks compute the same scores.
 #ifndef DL_KERNELS_GPU_ATTENTION_H_
 #define DL_KERNELS_GPU_ATTENTION_H_
 
 #include <cstdint>
 
 #include "dl_kernels/gpu/attention_tile.h"
-#include "dl_kernels/vector_math.h"
+#include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "dl_kernels/gpu/attention_tile.h"
-#include "dl_kernels/vector_math.h"
+#include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
 

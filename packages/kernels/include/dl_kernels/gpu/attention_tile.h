@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "dl_kernels/attention_shape.h"
-#include "dl_kernels/config.h"
+#include "dl_kernels/attention/attention_shape.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/tiles.h"
-#include "dl_kernels/matrix.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/matrix/matrix.h"
 
 DL_KERNELS_BEGIN
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/channels.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/norm/channels.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,14 +1,14 @@
-// GPU: all samples unfolded and folded at once.
+// GPU: im2col and col2im of all samples at once.
 #ifndef DL_KERNELS_GPU_COLUMNS_H_
 #define DL_KERNELS_GPU_COLUMNS_H_
 
 #include <cstdint>
 
-#include "dl_kernels/columns_shape.h"
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/columns_shape.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/unfold.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/conv_shape.h"
-#include "dl_kernels/gemm.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/conv_shape.h"
 #include "dl_kernels/gpu/convolve_direct.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/unfold.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/matrix/gemm.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/conv_shape.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/conv/conv_shape.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/unfold.h"
-#include "dl_kernels/numeric.h"
 
 DL_KERNELS_BEGIN
 

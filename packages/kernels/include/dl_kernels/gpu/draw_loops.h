@@ -1,10 +1,10 @@
-// GPU: a thread for each step, behind draws.h.
+// GPU: a thread for each step, behind random/draws.h.
 #ifndef DL_KERNELS_GPU_DRAW_LOOPS_H_
 #define DL_KERNELS_GPU_DRAW_LOOPS_H_
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/philox.h"
+#include "dl_kernels/random/philox.h"
 
 DL_KERNELS_BEGIN
 

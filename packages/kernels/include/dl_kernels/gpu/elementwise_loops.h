@@ -1,5 +1,5 @@
-// GPU loops behind elementwise.h: a thread for each element, which finds its operands through the
-// plan. Single elements in the host's memory travel with the arguments.
+// GPU loops behind elementwise/elementwise.h: a thread for each element, which finds its operands
+// through the plan. Single elements in the host's memory travel with the arguments.
 #ifndef DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 
@@ -7,13 +7,13 @@
 #include <tuple>
 #include <utility>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/error.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/plan.h"
-#include "dl_kernels/reduce_plan.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/layout/plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 
@@ -29,12 +29,6 @@ struct Operands {
   void* data[N];
   ElementValue values[N];  // of the operands whose `data` is null
 };
-
-// A functor with a vectorisable part has `anywhere`, which is right for any argument.
-template <class F, class = void>
-struct HasAnywhere : std::false_type {};
-template <class F>
-struct HasAnywhere<F, std::void_t<decltype(&F::anywhere)>> : std::true_type {};
 
 template <class F, class O, class... I>
 struct ElementwiseItem {
@@ -53,11 +47,7 @@ struct ElementwiseItem {
   DL_FN void apply(const int64_t (&offsets)[N], std::index_sequence<K...>) const {
     O* out = static_cast<O*>(operands.data[0]) + offsets[0];
     using C = compute_t<O>;
-    if constexpr (HasAnywhere<F>::value) {
-      *out = cast<O>(cast<C>(f.anywhere(load<I, static_cast<int>(K) + 1>(offsets)...)));
-    } else {
-      *out = cast<O>(cast<C>(f(load<I, static_cast<int>(K) + 1>(offsets)...)));
-    }
+    *out = cast<O>(cast<C>(f(load<I, static_cast<int>(K) + 1>(offsets)...)));
   }
 
   DL_FN void operator()(int64_t i) const {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/tiles.h"
-#include "dl_kernels/matrix.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/matrix/matrix.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/gpu/machine.h"
-#include "dl_kernels/handles.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/handles.h"
+#include "dl_kernels/gpu/threads.h"
 
 DL_KERNELS_BEGIN
 

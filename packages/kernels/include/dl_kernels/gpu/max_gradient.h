@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/total.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/planes.h"
+#include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,17 +1,17 @@
-// GPU loops behind reduce.h: a thread for each output of a short reduction, a block for each output
-// of a long one, and several blocks where there are few outputs.
+// GPU loops behind reduce/reduce.h: a thread for each output of a short reduction, a block for each
+// output of a long one, and several blocks where there are few outputs.
 #ifndef DL_KERNELS_GPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_GPU_REDUCE_LOOPS_H_
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/dtype_dispatch.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/reduce_plan.h"
-#include "dl_kernels/tensor_ref.h"
+#include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 

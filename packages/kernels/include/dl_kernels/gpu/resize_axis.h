@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/resize_shape.h"
+#include "dl_kernels/image/resize_shape.h"
 
 DL_KERNELS_BEGIN
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/dim_plan.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/atomic.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/scatter_operators.h"
+#include "dl_kernels/index/scatter_operators.h"
+#include "dl_kernels/layout/dim_plan.h"
 
 DL_KERNELS_BEGIN
 

@@ -9,10 +9,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/draws.h"
-#include "dl_kernels/numeric.h"
-#include "dl_kernels/sort.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/random/draws.h"
+#include "dl_kernels/sort/sort.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,10 +1,10 @@
-// GPU: rows that lie side by side are walked one by one, as all others.
+// GPU: such rows are handled one by one, as all others.
 #ifndef DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/dim_plan.h"
-#include "dl_kernels/launch.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/layout/dim_plan.h"
+#include "dl_kernels/parallel/launch.h"
 
 DL_KERNELS_BEGIN
 

@@ -8,10 +8,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/dim_plan.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/sort_key.h"
+#include "dl_kernels/layout/dim_plan.h"
+#include "dl_kernels/sort/sort_key.h"
 
 DL_KERNELS_BEGIN
 

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
-#include "dl_kernels/gpu/machine.h"
-#include "dl_kernels/matrix.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/threads.h"
+#include "dl_kernels/matrix/matrix.h"
 
 DL_KERNELS_BEGIN
 

@@ -1,11 +1,11 @@
-// What all items of a large array come to together. Pieces are cut at fixed places and each has an
-// order: the result does not depend on the order of threads.
+// Reduction of a large array to one value. Pieces are cut at fixed places and combined in order:
+// the result does not depend on the order of threads.
 #ifndef DL_KERNELS_GPU_TOTAL_H_
 #define DL_KERNELS_GPU_TOTAL_H_
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
 

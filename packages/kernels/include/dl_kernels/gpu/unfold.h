@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "dl_kernels/config.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/image.h"
-#include "dl_kernels/numeric.h"
+#include "dl_kernels/image/image.h"
 
 DL_KERNELS_BEGIN
 

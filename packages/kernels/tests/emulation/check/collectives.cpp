@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "dl_kernels/attention.h"
-#include "dl_kernels/block.h"
-#include "dl_kernels/gemm.h"
-#include "dl_kernels/sort.h"
+#include "dl_kernels/attention/attention.h"
+#include "dl_kernels/matrix/gemm.h"
+#include "dl_kernels/parallel/block.h"
+#include "dl_kernels/sort/sort.h"
 
 using namespace dl::kernels;
 

@@ -1,0 +1,246 @@
+// Conversions between element types, and which type an element is computed and accumulated in.
+#ifndef DL_KERNELS_BASE_NUMERIC_H_
+#define DL_KERNELS_BASE_NUMERIC_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "dl_kernels/base/boolean.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/float16.h"
+
+DL_KERNELS_BEGIN
+
+template <class R>
+struct Complex {
+  R re, im;
+};
+
+// What Block::sum_pair adds up.
+template <class T>
+struct Pair {
+  T first, second;
+};
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class R>
+struct IsComplex<Complex<R>> : std::true_type {};
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsHalf<T>;
+template <class T>
+inline constexpr bool kIsComplex = IsComplex<T>::value;
+template <class T>
+inline constexpr bool kIsBool = std::is_same_v<T, Bool>;
+
+// The binary digits that a float has.
+template <class T>
+inline constexpr int kDigits = std::is_same_v<T, Half>       ? 11
+                               : std::is_same_v<T, BFloat16> ? 8
+                                                             : std::numeric_limits<T>::digits;
+
+// An unsigned integer as wide as an element of at most 8 bytes.
+template <class T>
+using bits_t =
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
+// What one element is computed in.
+template <class T>
+using compute_t = std::conditional_t<kIsHalf<T>, float, std::conditional_t<kIsBool<T>, bool, T>>;
+
+// What sums of elements are kept in.
+template <class T>
+using acc_t = std::conditional_t<kIsFloat<T>, compute_t<T>, int64_t>;
+
+// The conversion that PyTorch's `to` makes. Like C, except that it is defined where C leaves float
+// to integer open on narrow types: those go by way of int64, so that wrapping is the same
+// everywhere.
+template <class To, class From>
+DL_FN To cast(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, bool> && std::is_floating_point_v<To>) {
+    // A choice takes less than a conversion by way of int.
+    return value ? To(1) : To(0);
+  } else if constexpr (kIsBool<From>) {
+    return cast<To>(static_cast<bool>(value));
+  } else if constexpr (kIsBool<To>) {
+    return Bool(cast<bool>(value));
+  } else if constexpr (kIsHalf<From>) {
+    return cast<To>(static_cast<float>(value));
+  } else if constexpr (kIsComplex<From>) {
+    if constexpr (kIsComplex<To>) {
+      using R = decltype(To{}.re);
+      return To{static_cast<R>(value.re), static_cast<R>(value.im)};
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return value.re != 0 || value.im != 0;
+    } else {
+      return cast<To>(value.re);
+    }
+  } else if constexpr (kIsComplex<To>) {
+    using R = decltype(To{}.re);
+    return To{static_cast<R>(value), R(0)};
+  } else if constexpr (kIsHalf<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
+    return static_cast<To>(static_cast<int32_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) {
+    return static_cast<To>(static_cast<int64_t>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class T>
+DL_FN bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return value != value;
+  } else if constexpr (kIsHalf<T>) {
+    return is_nan(static_cast<float>(value));
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+DL_FN T lowest() {
+  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+template <class T>
+DL_FN T highest() {
+  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::max();
+}
+
+// The largest finite number of a float.
+template <class T>
+DL_FN T largest() {
+  if constexpr (kIsHalf<T>) {
+    return bit_cast<T>(static_cast<uint16_t>(std::is_same_v<T, Half> ? 0x7bff : 0x7f7f));
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+
+// The neighbour of a float that is no NaN, on the side of infinity.
+template <class T>
+DL_FN T next_above(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  const U bits = bit_cast<U>(x);
+  // The bits of positive floats are in order; those of negative ones in reverse.
+  if ((bits & ~kSign) == 0) return bit_cast<T>(U(1));
+  return bit_cast<T>(static_cast<U>((bits & kSign) != 0 ? bits - 1 : bits + 1));
+}
+
+// The neighbour on the other side.
+template <class T>
+DL_FN T next_below(T x) {
+  using U = bits_t<T>;
+  constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
+  return bit_cast<T>(static_cast<U>(
+      bit_cast<U>(next_above(bit_cast<T>(static_cast<U>(bit_cast<U>(x) ^ kSign)))) ^ kSign));
+}
+
+// Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and
+// cannot overflow. Bools are joined by "or" and "and".
+template <class T>
+DL_FN T wrap_add(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (kIsBool<T>) {
+    return T(wrap_add(cast<bool>(a), cast<bool>(b)));
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+
+template <class T>
+DL_FN T wrap_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+  } else {
+    return a - b;
+  }
+}
+
+template <class T>
+DL_FN T wrap_mul(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a && b;
+  } else if constexpr (kIsBool<T>) {
+    return T(wrap_mul(cast<bool>(a), cast<bool>(b)));
+  } else if constexpr (std::is_integral_v<T>) {
+    // 16-bit operands would be promoted to int, whose multiplication may overflow.
+    using U = std::common_type_t<std::make_unsigned_t<T>, uint32_t>;
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  } else {
+    return a * b;
+  }
+}
+
+// NaN wins over every number, as everywhere in PyTorch.
+template <class T>
+DL_FN T max_nan(T a, T b) {
+  if constexpr (kIsBool<T>) {
+    return T(cast<bool>(a) || cast<bool>(b));
+  } else {
+    const T m = a > b ? a : b;
+    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+    return m;
+  }
+}
+
+template <class T>
+DL_FN T min_nan(T a, T b) {
+  if constexpr (kIsBool<T>) {
+    return T(cast<bool>(a) && cast<bool>(b));
+  } else {
+    const T m = a < b ? a : b;
+    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
+    return m;
+  }
+}
+
+// `x` brought into [low, high], of which neither is NaN; NaN stays.
+template <class T>
+DL_FN T brought_between(T x, T low, T high) {
+  const T raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
+// Brings x into [low, high]. NaN stays, and a bound that is NaN makes NaN of all.
+template <class T>
+class Between {
+ public:
+  Between(T low, T high) : low_(high == high ? low : high), high_(low == low ? high : low) {}
+  DL_FN T operator()(T x) const {
+    const T raised = x >= low_ ? x : low_;
+    const T between = raised <= high_ ? raised : high_;
+    if constexpr (std::is_floating_point_v<T>) return x != x ? x : between;
+    return between;
+  }
+
+ private:
+  T low_, high_;  // both are NaN or neither is
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_BASE_NUMERIC_H_

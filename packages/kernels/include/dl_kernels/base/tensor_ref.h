@@ -1,0 +1,99 @@
+// A tensor handle as kernels see it: plain values, read once per call.
+#ifndef DL_KERNELS_BASE_TENSOR_REF_H_
+#define DL_KERNELS_BASE_TENSOR_REF_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/handles.h"
+#include "dl_kernels/base/numeric.h"
+
+DL_KERNELS_BEGIN
+
+// More dimensions than this are declined; torch itself allows 64 but no operator of a network has
+// more than 8.
+inline constexpr int kMaxDims = 16;
+
+struct TensorRef {
+  void* data;
+  const int64_t* sizes;
+  const int64_t* strides;  // in elements
+  int64_t ndim;
+  int64_t numel;
+  diopiDtype_t dtype;
+  bool contiguous;
+  bool on_host = false;  // a single element in the host's memory, whatever the device
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+inline TensorRef ref(diopiConstTensorHandle_t handle) {
+  TensorRef tensor{};
+  read_tensor(handle, tensor);
+  return tensor;
+}
+
+DL_FN bool same_shape(const TensorRef& a, const TensorRef& b) {
+  if (a.numel != b.numel || a.ndim != b.ndim) return false;
+  for (int64_t d = 0; d < a.ndim; ++d) {
+    if (a.sizes[d] != b.sizes[d]) return false;
+  }
+  return true;
+}
+
+inline int64_t element_size(diopiDtype_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_int8:
+    case diopi_dtype_uint8:
+    case diopi_dtype_bool:
+      return 1;
+    case diopi_dtype_int16:
+    case diopi_dtype_uint16:
+    case diopi_dtype_float16:
+    case diopi_dtype_bfloat16:
+      return 2;
+    case diopi_dtype_int32:
+    case diopi_dtype_uint32:
+    case diopi_dtype_float32:
+    case diopi_dtype_tfloat32:
+    case diopi_dtype_complex32:
+      return 4;
+    case diopi_dtype_int64:
+    case diopi_dtype_uint64:
+    case diopi_dtype_float64:
+    case diopi_dtype_complex64:
+      return 8;
+    case diopi_dtype_complex128:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+inline bool is_floating(diopiDtype_t dtype) {
+  return dtype == diopi_dtype_float32 || dtype == diopi_dtype_float64 ||
+         dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
+}
+
+inline bool is_integral(diopiDtype_t dtype) {
+  return (dtype >= diopi_dtype_int8 && dtype <= diopi_dtype_uint64) || dtype == diopi_dtype_bool;
+}
+
+// A scalar argument in the type a kernel computes in.
+template <class T>
+T scalar_to(const diopiScalar_t& scalar) {
+  if (scalar.stype == diopi_dtype_uint64) return cast<T>(static_cast<uint64_t>(scalar.ival));
+  return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
+}
+
+// Whether an optional tensor is absent or has so many elements.
+inline bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
+  return handle == nullptr || ref(handle).numel == numel;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_BASE_TENSOR_REF_H_

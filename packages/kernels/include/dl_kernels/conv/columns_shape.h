@@ -1,0 +1,22 @@
+// The geometry of im2col: a line for each channel and position in the window.
+#ifndef DL_KERNELS_CONV_COLUMNS_SHAPE_H_
+#define DL_KERNELS_CONV_COLUMNS_SHAPE_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/image/image.h"
+
+DL_KERNELS_BEGIN
+
+struct ColumnsShape {
+  ImageShape image;
+  int64_t taps() const { return image.channels * image.y.kernel * image.x.kernel; }
+  // Of one sample.
+  int64_t elements() const { return taps() * image.output_plane(); }
+  int64_t image_elements() const { return image.channels * image.input_plane(); }
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CONV_COLUMNS_SHAPE_H_

@@ -1,0 +1,88 @@
+// The geometry of a convolution with three spatial axes; with two, the first axis has extent 1.
+#ifndef DL_KERNELS_CONV_CONV_SHAPE_H_
+#define DL_KERNELS_CONV_CONV_SHAPE_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/image/image.h"
+
+DL_KERNELS_BEGIN
+
+struct ConvShape {
+  int dims;  // 2 or 3: how many of `axes` the tensors have, the last ones
+  int64_t samples, channels, filters, groups;
+  Axis axes[3];
+
+  DL_FN int64_t group_channels() const { return channels / groups; }
+  DL_FN int64_t group_filters() const { return filters / groups; }
+  DL_FN int64_t window() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  DL_FN int64_t taps() const { return group_channels() * window(); }
+  DL_FN int64_t input_plane() const { return axes[0].input * axes[1].input * axes[2].input; }
+  DL_FN int64_t output_plane() const { return axes[0].output * axes[1].output * axes[2].output; }
+};
+
+// What `input`, `weight` and `output` of a convolution say together; for a transposed one, `input`
+// is what it produces and `output` what it is given, which then may have fewer windows than fit.
+// The sample dimension may be missing.
+inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output,
+                               const TensorRef& input, const TensorRef& weight, diopiSize_t stride,
+                               diopiSize_t padding, diopiSize_t dilation, int64_t groups,
+                               bool transposed, ConvShape* shape) {
+  if (weight.ndim != dims + 2) {
+    return fail(op, "the weight has %lld dimensions; it needs %d", (long long)weight.ndim,
+                dims + 2);
+  }
+  if ((input.ndim != dims + 1 && input.ndim != dims + 2) || output.ndim != input.ndim) {
+    return fail(op, "tensors with %lld and %lld dimensions were given; both need %d or %d",
+                (long long)input.ndim, (long long)output.ndim, dims + 1, dims + 2);
+  }
+  const int64_t c = input.ndim - dims - 1;
+  shape->dims = dims;
+  shape->samples = c == 1 ? input.sizes[0] : 1;
+  shape->channels = input.sizes[c];
+  shape->filters = weight.sizes[0];
+  shape->groups = groups;
+  if (groups < 1 || shape->channels % groups != 0 || shape->filters % groups != 0 ||
+      weight.sizes[1] * groups != shape->channels) {
+    return fail(
+        op, "%lld input channels, %lld filters of %lld channels and %lld groups do not go together",
+        (long long)shape->channels, (long long)shape->filters, (long long)weight.sizes[1],
+        (long long)groups);
+  }
+  if (output.sizes[c] != shape->filters || (c == 1 && output.sizes[0] != shape->samples)) {
+    return fail(
+        op, "the output does not have the samples of the input and the %lld channels of the weight",
+        (long long)shape->filters);
+  }
+  shape->axes[0] = {1, 1, 1, 1, 0, 1};
+  for (int i = 0; i < dims; ++i) {
+    Axis& axis = shape->axes[3 - dims + i];
+    axis.input = input.sizes[c + 1 + i];
+    axis.output = output.sizes[c + 1 + i];
+    axis.kernel = weight.sizes[2 + i];
+    axis.stride = axis_value(stride, i, 1);
+    axis.padding = axis_value(padding, i, 0);
+    axis.dilation = axis_value(dilation, i, 1);
+    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
+      return fail(op,
+                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
+                  "0, none negative",
+                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
+                  (long long)axis.dilation);
+    }
+    const int64_t span = axis.input + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1;
+    const int64_t fitting = span < 0 ? 0 : span / axis.stride + 1;
+    if (transposed ? axis.output > fitting : axis.output != fitting || fitting == 0) {
+      return fail(op, "a kernel of %lld on %lld elements does not give %lld outputs",
+                  (long long)axis.kernel, (long long)axis.input, (long long)axis.output);
+    }
+  }
+  return diopiSuccess;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CONV_CONV_SHAPE_H_

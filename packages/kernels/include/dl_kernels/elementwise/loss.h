@@ -1,0 +1,61 @@
+// The reductions that elementwise losses share: none, sum or mean.
+#ifndef DL_KERNELS_ELEMENTWISE_LOSS_H_
+#define DL_KERNELS_ELEMENTWISE_LOSS_H_
+
+#include "dl_kernels/base/dense.h"
+#include "dl_kernels/elementwise/elementwise.h"
+#include "dl_kernels/elementwise/pointwise.h"
+#include "dl_kernels/reduce/reduce.h"
+
+DL_KERNELS_BEGIN
+
+inline diopiError_t check_loss(const char* op, const TensorRef& out, const TensorRef& input,
+                               const TensorRef& target, diopiReduction_t reduction) {
+  if (!same_shape(input, target)) return fail(op, "the target does not have the input's shape");
+  if (out.numel != (reduction == ReductionNone ? input.numel : 1)) {
+    return fail(op, "the output has %lld elements, which reduction %d does not give",
+                (long long)out.numel, static_cast<int>(reduction));
+  }
+  return diopiSuccess;
+}
+
+// The losses f(input, others…), as they are or combined.
+template <class T, class F, class... Others>
+diopiError_t combined_loss(diopiContextHandle_t ctx, const char* op, const F& f,
+                           const TensorRef& out, diopiReduction_t reduction, const TensorRef& input,
+                           const Others&... others) {
+  using C = compute_t<T>;
+  if (reduction == ReductionNone) {
+    return elementwise<T, T, std::conditional_t<true, T, Others>...>(ctx, op, f, out, input,
+                                                                     others...);
+  }
+  if (input.ndim > kMaxDims) return diopiNoImplement;
+  const Workspace<C> losses(Launch(ctx), input.numel);
+  int64_t strides[kMaxDims];
+  TensorRef each = detail::array_like(losses.data(), input, strides);
+  DL_TRY((elementwise<C, T, std::conditional_t<true, T, Others>...>(ctx, op, f, each, input,
+                                                                    others...)));
+  const int64_t flat_size = input.numel, flat_stride = 1;
+  each.sizes = &flat_size;
+  each.strides = &flat_stride;
+  each.ndim = 1;
+  TensorRef total = out;
+  total.ndim = 0;
+  const double scale = reduction == ReductionMean ? 1.0 / static_cast<double>(input.numel) : 1.0;
+  return reduce<C, kFloats>(ctx, op, SumReducer<C>{0, scale}, total, each, 1);
+}
+
+template <class C>
+C share_of(diopiReduction_t reduction, const TensorRef& input) {
+  return reduction == ReductionMean ? static_cast<C>(1.0 / static_cast<double>(input.numel)) : C(1);
+}
+
+inline bool same_dtypes(const TensorRef& first) { return is_floating(first.dtype); }
+template <class... Others>
+bool same_dtypes(const TensorRef& first, const TensorRef& second, const Others&... others) {
+  return first.dtype == second.dtype && same_dtypes(second, others...);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_ELEMENTWISE_LOSS_H_

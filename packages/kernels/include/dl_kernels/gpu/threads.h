@@ -1,0 +1,38 @@
+// What follows from the functions of any GPU's machine header.
+#ifndef DL_KERNELS_GPU_THREADS_H_
+#define DL_KERNELS_GPU_THREADS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+inline constexpr int kLeastWarp = 32;  // threads of the smallest warp there is
+
+// The value of the thread whose number in the warp differs by the bits of `mask`.
+template <class T>
+DL_DEVICE T shuffle_xor(const T& value, int mask) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  uint32_t words[kWords] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int i = 0; i < kWords; ++i) words[i] = shuffle_word(words[i], mask);
+  T other;
+  __builtin_memcpy(&other, words, sizeof(T));
+  return other;
+}
+
+// Blocks for `count` threads that go through their items with the stride of the grid.
+inline int64_t blocks_for(int64_t count) {
+  constexpr int64_t kMost = 65536;
+  const int64_t blocks = (count + kThreads - 1) / kThreads;
+  return blocks < kMost ? blocks : kMost;
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_THREADS_H_

@@ -1,0 +1,20 @@
+// The gradient of max pooling: every output's gradient is added to the cell that its maximum came
+// from.
+//
+//   place_outside(launch, places, count, cells, &largest)
+//       whether places lie outside [0, cells), and the largest one, unsigned
+//   add_maxima(launch, planes, adaptive, to, grads, places)
+//
+// `places` holds the index of that cell in its plane for every output; it lies in the window.
+#ifndef DL_KERNELS_IMAGE_MAX_GRADIENT_H_
+#define DL_KERNELS_IMAGE_MAX_GRADIENT_H_
+
+#include "dl_kernels/base/config.h"
+
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/max_gradient.h"
+#else
+#include "dl_kernels/cpu/max_gradient.h"
+#endif
+
+#endif  // DL_KERNELS_IMAGE_MAX_GRADIENT_H_

@@ -1,0 +1,202 @@
+// Planes with two or three spatial axes in both memory formats: contiguous, and channels-last,
+// where vector instructions run over the channels.
+#ifndef DL_KERNELS_IMAGE_PLANES_H_
+#define DL_KERNELS_IMAGE_PLANES_H_
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/image/image.h"
+#include "dl_kernels/parallel/block.h"
+#include "dl_kernels/parallel/launch.h"
+
+DL_KERNELS_BEGIN
+
+// Memory is [outer, z, y, x, inner]. Two-dimensional planes have one cell along z, lines one along
+// z and y.
+struct Planes {
+  int64_t outer, inner;
+  Axis z, y, x;
+  DL_FN int64_t input_cells() const { return z.input * y.input * x.input; }
+  DL_FN int64_t output_cells() const { return z.output * y.output * x.output; }
+};
+
+// Whether the channels of an (N, C, …) tensor are innermost in memory, without gaps.
+inline bool channels_inside(const TensorRef& tensor, int spatial) {
+  if (tensor.ndim != spatial + 2 || tensor.strides[1] != 1) return false;
+  int64_t next = tensor.sizes[1];
+  for (int64_t d = tensor.ndim - 1; d >= 0; d = d == 2 ? 0 : d - 1) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != next) return false;
+    next *= tensor.sizes[d];
+    if (d == 0) break;
+  }
+  return true;
+}
+
+// Channels are treated as innermost where all tensors have them so, and not all are row-major.
+inline bool all_channels_inside(std::initializer_list<TensorRef> tensors, int spatial) {
+  bool row_major = true;
+  for (const TensorRef& tensor : tensors) {
+    if (!channels_inside(tensor, spatial)) return false;
+    row_major = row_major && tensor.contiguous;
+  }
+  return !row_major;
+}
+
+// A tensor with its dimensions in the order of memory.
+class InMemoryOrder {
+ public:
+  InMemoryOrder(const TensorRef& tensor, bool inside) : ref_(tensor) {
+    if (!inside) return;
+    const int64_t last = tensor.ndim - 1;
+    for (int64_t d = 0; d <= last; ++d) {
+      const int64_t from = d == 0 ? 0 : d == last ? 1 : d + 1;
+      sizes_[d] = tensor.sizes[from];
+      strides_[d] = tensor.strides[from];
+    }
+    ref_.sizes = sizes_;
+    ref_.strides = strides_;
+    ref_.contiguous = true;
+  }
+  InMemoryOrder(const InMemoryOrder&) = delete;
+  InMemoryOrder& operator=(const InMemoryOrder&) = delete;
+  const TensorRef& ref() const { return ref_; }
+
+ private:
+  TensorRef ref_;
+  int64_t sizes_[5], strides_[5];
+};
+
+// Sizes of planes from the tensors, (N, C, …) or (C, …).
+inline diopiError_t make_planes(const char* op, const TensorRef& input, const TensorRef& output,
+                                int spatial, bool inside, Planes* planes) {
+  const int64_t fewest = spatial + 1;
+  if ((input.ndim != fewest && input.ndim != fewest + 1) || output.ndim != input.ndim) {
+    return fail(op, "tensors with %lld and %lld dimensions were given; both need %lld or %lld",
+                (long long)input.ndim, (long long)output.ndim, (long long)fewest,
+                (long long)fewest + 1);
+  }
+  const int64_t c = input.ndim - fewest;
+  for (int64_t d = 0; d <= c; ++d) {
+    if (input.sizes[d] != output.sizes[d]) {
+      return fail(op, "tensors with %lld and %lld elements in dim %lld were given; they must agree",
+                  (long long)input.sizes[d], (long long)output.sizes[d], (long long)d);
+    }
+  }
+  const int64_t samples = c == 1 ? input.sizes[0] : 1, channels = input.sizes[c];
+  planes->outer = inside ? samples : samples * channels;
+  planes->inner = inside ? channels : 1;
+  Axis* const axes[3] = {&planes->z, &planes->y, &planes->x};
+  for (int i = 0; i < 3; ++i) {
+    const int64_t d = c + 1 + i - (3 - spatial);
+    const bool present = i >= 3 - spatial;
+    *axes[i] = {present ? input.sizes[d] : 1, present ? output.sizes[d] : 1, 1, 1, 0, 1};
+  }
+  return diopiSuccess;
+}
+
+// Sets the windows of the last `spatial` axes.
+inline diopiError_t set_windows(const char* op, int spatial, diopiSize_t kernel, diopiSize_t stride,
+                                diopiSize_t padding, diopiSize_t dilation, Planes* planes) {
+  Axis* const axes[3] = {&planes->z, &planes->y, &planes->x};
+  for (int i = 0; i < spatial; ++i) {
+    Axis& axis = *axes[3 - spatial + i];
+    axis.kernel = axis_value(kernel, i, 1);
+    axis.stride = axis_value(stride, i, axis.kernel);
+    axis.padding = axis_value(padding, i, 0);
+    axis.dilation = axis_value(dilation, i, 1);
+    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
+      return fail(op,
+                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
+                  "0, none negative",
+                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
+                  (long long)axis.dilation);
+    }
+    if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input) {
+      return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output,
+                  (long long)axis.input);
+    }
+  }
+  return diopiSuccess;
+}
+
+// A run of cells on one axis; `padded` is its length with the padding that it covers.
+struct Window {
+  int64_t begin, end, padded;
+};
+
+// The part of window `o` that lies on the axis; its cells are `dilation` apart.
+DL_FN Window window_at(const Axis& axis, int64_t o) {
+  const int64_t start = axis.start(o), stop = start + (axis.kernel - 1) * axis.dilation + 1;
+  const int64_t padded_stop = stop < axis.input + axis.padding ? stop : axis.input + axis.padding;
+  const int64_t skipped = start < 0 ? (axis.dilation - 1 - start) / axis.dilation : 0;
+  return {start + skipped * axis.dilation, stop < axis.input ? stop : axis.input,
+          padded_stop - start};
+}
+
+// Cell `o` of `count` that cover all of `of` cells, as PyTorch cuts them.
+DL_FN Window adaptive_window(int64_t o, int64_t count, int64_t of) {
+  const int64_t begin = o * of / count, end = ((o + 1) * of + count - 1) / count;
+  return {begin, end, end - begin};
+}
+
+// The windows that cover input cell `i`, without dilation.
+DL_FN Window windows_over(const Axis& axis, int64_t i) {
+  const int64_t first = i + axis.padding - axis.kernel;  // the last start that does not reach i
+  const int64_t begin = first < 0 ? 0 : first / axis.stride + 1;
+  const int64_t end = (i + axis.padding) / axis.stride + 1;
+  return {begin, end < axis.output ? end : axis.output, 0};
+}
+
+struct FillWindows {
+  Window* windows;
+  Axis axis;
+  bool adaptive, over_input;
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t) const {
+    Window* const w = windows;
+    const Axis a = axis;
+    const bool cut = adaptive;
+    if (over_input) {
+      block.map(a.input, [=](int64_t i) {
+        w[i] = cut ? adaptive_window(i, a.input, a.output) : windows_over(a, i);
+      });
+    } else {
+      block.map(a.output, [=](int64_t o) {
+        w[o] = cut ? adaptive_window(o, a.output, a.input) : window_at(a, o);
+      });
+    }
+  }
+};
+
+// The windows of all three axes, by output cell; or, `over_input`, the outputs that cover each
+// input cell.
+class WindowTables {
+ public:
+  WindowTables(const Launch& launch, const Planes& planes, bool adaptive, bool over_input) {
+    const Axis* const axes[3] = {&planes.z, &planes.y, &planes.x};
+    int64_t total = 0;
+    for (int i = 0; i < 3; ++i) {
+      starts_[i] = total;
+      total += over_input ? axes[i]->input : axes[i]->output;
+    }
+    Window* const all = storage_.reserve(launch, total);
+    for (int i = 0; i < 3; ++i) {
+      rows(launch, 1, 1, FillWindows{all + starts_[i], *axes[i], adaptive, over_input});
+    }
+  }
+  const Window* z() const { return storage_.data() + starts_[0]; }
+  const Window* y() const { return storage_.data() + starts_[1]; }
+  const Window* x() const { return storage_.data() + starts_[2]; }
+
+ private:
+  Workspace<Window> storage_;
+  int64_t starts_[3];
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_IMAGE_PLANES_H_

@@ -1,0 +1,60 @@
+// Resizing one axis: which cells a result is made of.
+#ifndef DL_KERNELS_IMAGE_RESIZE_SHAPE_H_
+#define DL_KERNELS_IMAGE_RESIZE_SHAPE_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+
+DL_KERNELS_BEGIN
+
+struct AxisResize {
+  int64_t input, output;
+  bool cubic, align_corners;
+
+  DL_FN int64_t taps() const { return cubic ? 4 : 2; }
+
+  // Where output cell `o` lies on the input: past the cell `index` by `past` of `parts`. Worked out
+  // in integers, for differences of rounded positions would lose what they have in common.
+  struct Place {
+    int64_t index, past, parts;
+  };
+  DL_FN Place place(int64_t o) const {
+    int64_t at, parts;
+    if (align_corners) {
+      at = o * (input - 1);
+      parts = output > 1 ? output - 1 : 1;
+      if (output <= 1) at = 0;
+    } else {
+      at = (2 * o + 1) * input - output;
+      parts = 2 * output;
+      if (at < 0 && !cubic) at = 0;
+    }
+    int64_t index = at / parts;
+    if (index * parts > at) --index;
+    if (index > input - 1) return {input - 1, 0, 1};
+    return {index, at - index * parts, parts};
+  }
+};
+
+// The cells that result `t` is made of are cells[e] with weights[e], e in [begins[t], begins[t+1]).
+template <class C>
+struct Taps {
+  const int32_t* begins;
+  const int32_t* cells;
+  const C* weights;
+  int64_t fixed;  // the number of cells where it is the same for all results, else 0
+
+  // What cell `i` weighs in result `o`, which has `count` cells.
+  DL_FN C weight_of(int64_t i, int64_t o, int64_t count) const {
+    C total = 0;
+    for (int64_t k = 0; k < count; ++k) {
+      if (cells[o * count + k] == i) total += weights[o * count + k];
+    }
+    return total;
+  }
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_IMAGE_RESIZE_SHAPE_H_

@@ -1,0 +1,295 @@
+// Advanced indexing, as `x[i, :, j]`: the positions that several index tensors select, as offsets
+// from the start of the indexed dimensions, and the dimensions that are taken whole.
+#ifndef DL_KERNELS_INDEX_INDEX_PLACES_H_
+#define DL_KERNELS_INDEX_INDEX_PLACES_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/dense.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/index/indexes.h"
+#include "dl_kernels/index/nonzero_positions.h"
+#include "dl_kernels/layout/plan.h"
+#include "dl_kernels/layout/reduce_plan.h"
+#include "dl_kernels/parallel/launch.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+// Place `i` moves along a dimension to where its index says.
+struct AddPlace {
+  int64_t* sum;
+  const int64_t* index;
+  int64_t extent, stride;
+
+  DL_FN void operator()(int64_t i) const { from(i, i); }
+  DL_FN void from(int64_t i, int64_t offset) const {
+    const int64_t at = index[offset];
+    sum[i] += (at < 0 ? at + extent : at) * stride;
+  }
+};
+
+#if DL_KERNELS_GPU
+
+inline void add_whole(const Launch& launch, const AddPlace& add, int64_t count) {
+  each(launch, count, 1, add);
+}
+
+struct AddRepeatedPlace {
+  AddPlace add;
+  Plan<1> plan;
+
+  DL_FN void operator()(int64_t i) const {
+    int64_t offset[1];
+    offsets_of(plan, i, offset);
+    add.from(i, offset[0]);
+  }
+};
+
+inline void add_repeated(const Launch& launch, const AddPlace& add, const Plan<1>& plan) {
+  each(launch, plan.numel, 1, AddRepeatedPlace{add, plan});
+}
+
+#else
+
+// `add` by value: what is written to places cannot change it.
+inline void add_whole(const Launch&, AddPlace add, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) add(i);
+}
+
+// Divisions by the extents, which threads of a GPU need, would cost more than the rest here.
+inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
+  int64_t at[kMaxDims] = {};
+  int64_t offset = 0;
+  for (int64_t i = 0; i < plan.numel; ++i) {
+    add.from(i, offset);
+    for (int d = plan.ndim - 1; d >= 0; --d) {
+      offset += plan.strides[0][d];
+      if (++at[d] < plan.shape[d]) break;
+      offset -= plan.strides[0][d] * at[d];
+      at[d] = 0;
+    }
+  }
+}
+
+#endif
+
+}  // namespace detail
+
+class IndexPlaces {
+ public:
+  // An entry of `indices` is NULL, a tensor of positions, or a mask over as many dimensions as it
+  // has.
+  diopiError_t open(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor,
+                    diopiConstTensorHandle_t* indices, int64_t count);
+
+  // The shape of the result: whole dimensions before, the broadcast positions, whole dimensions
+  // after.
+  int64_t ndim() const { return ndim_; }
+  const int64_t* sizes() const { return sizes_; }
+  int64_t numel() const { return numel_; }
+  int64_t first() const { return first_; }
+  int64_t broadcast_dims() const { return broadcast_dims_; }
+  // Strides of the tensor along the whole dimensions of the result.
+  const int64_t* strides() const { return strides_; }
+  // Element offsets of the places are places()[i] · scale().
+  int64_t count() const { return places_count_; }
+  const int64_t* places() const { return places_; }
+  int64_t scale() const { return scale_; }
+
+ private:
+  // One indexed dimension of the tensor.
+  struct Positions {
+    TensorRef tensor;
+    int64_t dim;
+    int64_t length;  // of positions that came from a mask
+  };
+
+  diopiError_t add_mask(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor,
+                        const TensorRef& mask, int64_t dim);
+  diopiError_t broadcast(const char* op);
+  void shape(const TensorRef& tensor);
+  Plan<1> repeated(const TensorRef& index) const;
+  diopiError_t locate(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor);
+
+  int64_t found_ = 0;
+  Positions positions_[kMaxDims];
+  Workspace<int64_t> masked_[kMaxDims];
+  int64_t ndim_ = 0, numel_ = 1, first_ = 0, broadcast_dims_ = 0, places_count_ = 1, scale_ = 1;
+  int64_t sizes_[2 * kMaxDims], strides_[2 * kMaxDims], broadcast_sizes_[kMaxDims];
+  Workspace<int64_t> sum_, copy_;
+  const int64_t* places_ = nullptr;
+};
+
+inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* op,
+                                          const TensorRef& tensor, const TensorRef& mask,
+                                          int64_t dim) {
+  if (mask.ndim == 0) return diopiNoImplement;
+  for (int64_t e = 0; e < mask.ndim; ++e) {
+    if (dim + e >= tensor.ndim || mask.sizes[e] != tensor.sizes[dim + e]) {
+      return fail(op, "the mask has %lld elements in dim %lld, the tensor has others in dim %lld",
+                  (long long)mask.sizes[e], (long long)e, (long long)(dim + e));
+    }
+  }
+  const Launch launch(ctx);
+  Workspace<Bool> dense;
+  const Bool* chosen = mask.as<const Bool>();
+  if (!mask.contiguous) {
+    Bool* copy = dense.reserve(launch, mask.numel);
+    int64_t strides[kMaxDims];
+    DL_TRY(copy_elements(ctx, op, detail::array_like(copy, mask, strides), mask));
+    chosen = copy;
+  }
+  const NonzeroPositions<Bool> found(launch, chosen, mask.numel);
+  const int64_t length = found.count();
+  int64_t* to[kMaxDims];
+  for (int64_t e = 0; e < mask.ndim; ++e) {
+    to[e] = masked_[found_].reserve(launch, length);
+    Positions& added = positions_[found_++];
+    added.tensor = TensorRef{to[e], nullptr, nullptr, 1, length, diopi_dtype_int64, true};
+    added.dim = dim + e;
+    added.length = length;
+  }
+  found.coordinates(mask.sizes, mask.ndim, to, 1);
+  return diopiSuccess;
+}
+
+inline diopiError_t IndexPlaces::broadcast(const char* op) {
+  static const int64_t one = 1;
+  for (int64_t k = 0; k < found_; ++k) {
+    Positions& each = positions_[k];
+    if (each.tensor.sizes == nullptr) {
+      each.tensor.sizes = &each.length;
+      each.tensor.strides = &one;
+    }
+    if (each.tensor.ndim > broadcast_dims_) broadcast_dims_ = each.tensor.ndim;
+  }
+  for (int64_t d = 0; d < broadcast_dims_; ++d) {
+    broadcast_sizes_[d] = 1;
+    for (int64_t k = 0; k < found_; ++k) {
+      const TensorRef& each = positions_[k].tensor;
+      const int64_t e = d - (broadcast_dims_ - each.ndim);
+      if (e < 0 || each.sizes[e] == 1) continue;
+      if (broadcast_sizes_[d] != 1 && broadcast_sizes_[d] != each.sizes[e]) {
+        return fail(op, "index tensors with %lld and %lld elements in dim %lld do not broadcast",
+                    (long long)broadcast_sizes_[d], (long long)each.sizes[e], (long long)d);
+      }
+      broadcast_sizes_[d] = each.sizes[e];
+    }
+    places_count_ *= broadcast_sizes_[d];
+  }
+  return diopiSuccess;
+}
+
+// Positions stay in place where the indexed dimensions are neighbours, and go to the front else.
+inline void IndexPlaces::shape(const TensorRef& tensor) {
+  const bool together = positions_[found_ - 1].dim - positions_[0].dim == found_ - 1;
+  first_ = together ? positions_[0].dim : 0;
+  int64_t next = 0;
+  for (int64_t d = 0; d <= tensor.ndim; ++d) {
+    if (ndim_ == first_ && next == 0) {
+      for (int64_t e = 0; e < broadcast_dims_; ++e) {
+        sizes_[ndim_] = broadcast_sizes_[e];
+        strides_[ndim_++] = 0;
+      }
+      next = 1;
+    }
+    bool indexed = d == tensor.ndim;
+    for (int64_t k = 0; k < found_; ++k) indexed |= positions_[k].dim == d;
+    if (indexed) continue;
+    sizes_[ndim_] = tensor.sizes[d];
+    strides_[ndim_++] = tensor.strides[d];
+  }
+  for (int64_t d = 0; d < ndim_; ++d) numel_ *= sizes_[d];
+}
+
+// The dense elements of an index tensor, broadcast to the places.
+inline Plan<1> IndexPlaces::repeated(const TensorRef& index) const {
+  Plan<1> plan;
+  plan.ndim = static_cast<int>(broadcast_dims_);
+  plan.numel = places_count_;
+  int64_t next = 1;
+  for (int64_t d = broadcast_dims_ - 1; d >= 0; --d) {
+    const int64_t own = d - (broadcast_dims_ - index.ndim);
+    const bool repeats = own < 0 || index.sizes[own] == 1;
+    plan.shape[d] = broadcast_sizes_[d];
+    plan.strides[0][d] = repeats ? 0 : next;
+    if (!repeats) next *= index.sizes[own];
+  }
+  return plan;
+}
+
+inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op,
+                                        const TensorRef& tensor) {
+  const Launch launch(ctx);
+  int64_t* sum = nullptr;
+  for (int64_t k = 0; k < found_; ++k) {
+    const Positions& each = positions_[k];
+    const int64_t extent = tensor.sizes[each.dim], stride = tensor.strides[each.dim];
+    const DenseInput<int64_t> dense(ctx, op, each.tensor);
+    DL_TRY(dense.status());
+    const int64_t* from = dense.data();
+    const auto [low, high] = index_range(launch, from, each.tensor.numel);
+    if (numel_ != 0 && (low < -extent || high >= extent)) {
+      return fail(op, "index %lld is out of bounds for dimension %lld with size %lld",
+                  (long long)(high >= extent ? high : low), (long long)each.dim, (long long)extent);
+    }
+    const bool whole = each.tensor.numel == places_count_;
+    if (found_ == 1 && whole && low >= 0 && from == each.tensor.as<const int64_t>()) {
+      places_ = from;
+      scale_ = stride;
+      return diopiSuccess;
+    }
+    if (sum == nullptr) {
+      sum = sum_.reserve(launch, places_count_);
+      clear_bytes(launch, sum, places_count_ * static_cast<int64_t>(sizeof(int64_t)));
+    }
+    const detail::AddPlace add{sum, from, extent, stride};
+    if (whole) {
+      detail::add_whole(launch, add, places_count_);
+    } else {
+      detail::add_repeated(launch, add, repeated(each.tensor));
+    }
+  }
+  places_ = sum;
+  return diopiSuccess;
+}
+
+inline diopiError_t IndexPlaces::open(diopiContextHandle_t ctx, const char* op,
+                                      const TensorRef& tensor, diopiConstTensorHandle_t* indices,
+                                      int64_t count) {
+  if (tensor.ndim > kMaxDims) return diopiNoImplement;
+  int64_t dim = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    if (indices[k] == nullptr) {
+      ++dim;
+      continue;
+    }
+    const TensorRef index = ref(indices[k]);
+    if (index.ndim > kMaxDims) return diopiNoImplement;
+    const bool mask = index.dtype == diopi_dtype_bool || index.dtype == diopi_dtype_uint8;
+    if (!mask && index.dtype != diopi_dtype_int64 && index.dtype != diopi_dtype_int32)
+      return diopiDtypeNotSupported;
+    if (dim + (mask ? index.ndim : 1) > tensor.ndim) {
+      return fail(op, "too many indices for a tensor with %lld dimensions", (long long)tensor.ndim);
+    }
+    if (mask) {
+      DL_TRY(add_mask(ctx, op, tensor, index, dim));
+      dim += index.ndim;
+    } else {
+      positions_[found_++] = {index, dim++, 0};
+    }
+  }
+  if (found_ == 0) return fail(op, "no index tensor was given; name one, or copy the tensor");
+  DL_TRY(broadcast(op));
+  if (broadcast_dims_ + tensor.ndim - found_ > kMaxDims) return diopiNoImplement;
+  shape(tensor);
+  return locate(ctx, op, tensor);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_INDEX_INDEX_PLACES_H_

@@ -1,0 +1,20 @@
+// Positions of the nonzero elements of an array, in order, of the backend:
+//
+//   NonzeroPositions<T> found(launch, from, count);   of a dense array
+//   found.count()                                     how many: an answer to the host
+//   found.coordinates(sizes, ndim, to, step)   coordinate d of position k goes to to[d][k * step]
+//
+// and `take_nonzero(ctx, op, found, values, to)` writes the elements of `values` at these positions
+// to a dense array; `values` has as many elements as the array that was searched.
+#ifndef DL_KERNELS_INDEX_NONZERO_POSITIONS_H_
+#define DL_KERNELS_INDEX_NONZERO_POSITIONS_H_
+
+#include "dl_kernels/base/config.h"
+
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/nonzero_positions.h"
+#else
+#include "dl_kernels/cpu/nonzero_positions.h"
+#endif
+
+#endif  // DL_KERNELS_INDEX_NONZERO_POSITIONS_H_

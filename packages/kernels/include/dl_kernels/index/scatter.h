@@ -1,0 +1,68 @@
+// Scatter along one dimension: elements go to the positions that an index tensor names. Defined in
+// ops/scatter.inc, once for a library.
+#ifndef DL_KERNELS_INDEX_SCATTER_H_
+#define DL_KERNELS_INDEX_SCATTER_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/copy.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+// `reduce` is as in diopiScatter. `from_end`: indexes may be negative and count from the end then.
+// What `target` holds before is copied from `start`, unless that is null or the same memory, when
+// all arguments have been found right.
+diopiError_t scatter_into(diopiContextHandle_t ctx, const char* op, TensorRef target, int64_t dim,
+                          TensorRef source, TensorRef index, const char* reduce, bool from_end,
+                          const TensorRef* start);
+
+// Tensors without dimensions count as ones with a single element.
+inline void as_vector(TensorRef& tensor) {
+  static const int64_t one = 1;
+  if (tensor.ndim != 0) return;
+  tensor.ndim = 1;
+  tensor.sizes = tensor.strides = &one;
+}
+
+// Whether `out` may start as a copy of `input`.
+inline diopiError_t check_start(const char* op, const TensorRef& out, const TensorRef& input) {
+  if (out.dtype != input.dtype) return diopiDtypeNotSupported;
+  if (!same_shape(out, input)) return fail(op, "the output does not have the shape of the input");
+  return diopiSuccess;
+}
+
+// Copies `start` to `out` where it is not null or the same memory.
+inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
+                               const TensorRef* start) {
+  if (start == nullptr || out.data == start->data) return diopiSuccess;
+  return copy_elements(ctx, op, out, *start);
+}
+
+// A number as a source of any shape, in the host's memory.
+class RepeatedScalar {
+ public:
+  RepeatedScalar(const diopiScalar_t& value, const TensorRef& target, const TensorRef& shape)
+      : source_(shape), status_(element_of(target.dtype, value, &element_)) {
+    source_.data = &element_;
+    source_.dtype = target.dtype;
+    source_.strides = zeros_;
+    source_.contiguous = false;
+    source_.on_host = true;
+  }
+  diopiError_t status() const { return status_; }
+  const TensorRef& source() const { return source_; }
+
+ private:
+  alignas(16) Bits128 element_{};
+  int64_t zeros_[kMaxDims] = {};
+  TensorRef source_;
+  diopiError_t status_;
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_INDEX_SCATTER_H_

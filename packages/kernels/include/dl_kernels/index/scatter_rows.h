@@ -1,0 +1,21 @@
+// The loops of a scatter, of the backend:
+//
+//   scatter_rows(launch, plan, target, source, on_host, index, combine)
+//
+// For every row and every i < plan.n, the place of the row that index[i] names becomes
+// combine(place, source[i]). The plan holds target, source and index in this order, the target with
+// its stride along the dimension. `on_host` says that the source is one element in the host's
+// memory.
+#ifndef DL_KERNELS_INDEX_SCATTER_ROWS_H_
+#define DL_KERNELS_INDEX_SCATTER_ROWS_H_
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/index/scatter_operators.h"
+
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/scatter_rows.h"
+#else
+#include "dl_kernels/cpu/scatter_rows.h"
+#endif
+
+#endif  // DL_KERNELS_INDEX_SCATTER_ROWS_H_

@@ -1,0 +1,178 @@
+// Batch normalisation of dense tensors, and its gradients, as passes over all channels that follow
+// each other.
+#ifndef DL_KERNELS_NORM_BATCH_NORM_H_
+#define DL_KERNELS_NORM_BATCH_NORM_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/norm/batch_norm_terms.h"
+#include "dl_kernels/norm/channel_passes.h"
+#include "dl_kernels/norm/channels.h"
+#include "dl_kernels/parallel/launch.h"
+
+#if !DL_KERNELS_GPU
+#include "dl_kernels/cpu/batch_norm.h"
+#endif
+
+DL_KERNELS_BEGIN
+
+template <class T>
+struct BatchValue {
+  using C = compute_t<T>;
+  const T* in;
+  DL_FN Pair<C> operator()(int64_t i, int64_t) const { return {cast<C>(in[i]), C(0)}; }
+};
+
+template <class T>
+struct BatchSquare {
+  using C = compute_t<T>;
+  const T* in;
+  const C* mean;
+  DL_FN Pair<C> operator()(int64_t i, int64_t c) const {
+    const C d = cast<C>(in[i]) - mean[c];
+    return {d * d, C(0)};
+  }
+};
+
+template <class C>
+struct BatchMeanItem {
+  C* mean;
+  const double* sums;
+  double count;
+  DL_FN void operator()(int64_t c) const { mean[c] = static_cast<C>(sums[c] / count); }
+};
+
+template <class C>
+struct BatchAffineItem {
+  C* scale;
+  C* shift;
+  const C* mean;
+  const C* variance;
+  BatchParameters<C> parameters;
+
+  DL_FN void operator()(int64_t c) const {
+    const Affine<C> to = parameters.affine(c, mean[c], variance[c]);
+    scale[c] = to.scale;
+    shift[c] = to.shift;
+  }
+};
+
+template <class T>
+struct BatchAffineOutput {
+  using C = compute_t<T>;
+  T* out;
+  const T* in;
+  const C* scale;
+  const C* shift;
+  DL_FN void operator()(int64_t i, int64_t c) const {
+    out[i] = cast<T>(cast<C>(in[i]) * scale[c] + shift[c]);
+  }
+};
+
+// Statistics of the channels are computed when training, else given. Variances are those of the
+// population: divided by the count.
+template <class T, class C>
+void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance, bool training,
+                const BatchParameters<C>& parameters, const ChannelShape& shape) {
+#if !DL_KERNELS_GPU
+  if (shape.positions > 1) {
+    rows(launch, shape.channels, shape.count() * 3,
+         BatchNormRow<T>{out, in, mean, variance, training, parameters, shape});
+    return;
+  }
+#endif
+  const int64_t n = shape.channels;
+  if (training) {
+    const Workspace<double> sums(launch, 2 * n);
+    double* first = sums.data();
+    double* second = first + n;
+    const double count = static_cast<double>(shape.count());
+    channel_sums<C>(launch, shape, first, second, BatchValue<T>{in});
+    each(launch, n, 1, BatchMeanItem<C>{mean, first, count});
+    channel_sums<C>(launch, shape, first, second, BatchSquare<T>{in, mean});
+    each(launch, n, 1, BatchMeanItem<C>{variance, first, count});
+  }
+  const Workspace<C> affine(launch, 2 * n);
+  C* scale = affine.data();
+  C* shift = scale + n;
+  each(launch, n, 1, BatchAffineItem<C>{scale, shift, mean, variance, parameters});
+  each_in_channels(launch, shape, BatchAffineOutput<T>{out, in, scale, shift});
+}
+
+template <class T>
+struct BatchDots {
+  using C = compute_t<T>;
+  const T* grad_output;
+  const T* in;
+  const C* mean;
+  DL_FN Pair<C> operator()(int64_t i, int64_t c) const {
+    const C grad = cast<C>(grad_output[i]);
+    return {grad, grad * (cast<C>(in[i]) - mean[c])};
+  }
+};
+
+template <class C>
+struct BatchTermsItem {
+  BatchGradient<C> gradient;
+  const double* sums;
+  const double* dots;
+  C* first;
+  C* second;
+  C* scale;
+
+  DL_FN void operator()(int64_t c) const {
+    const auto terms = gradient.finish(c, sums[c], dots[c]);
+    first[c] = terms.first;
+    second[c] = terms.second;
+    scale[c] = terms.scale;
+  }
+};
+
+template <class T>
+struct BatchInputGradient {
+  using C = compute_t<T>;
+  T* grad_input;
+  const T* grad_output;
+  const T* in;
+  const C* mean;
+  const C* first;
+  const C* second;
+  const C* scale;
+
+  DL_FN void operator()(int64_t i, int64_t c) const {
+    const C grad = cast<C>(grad_output[i]) - first[c];
+    grad_input[i] = cast<T>((grad - (cast<C>(in[i]) - mean[c]) * second[c]) * scale[c]);
+  }
+};
+
+// `grad_input` may be null.
+template <class T, class C>
+void batch_norm_backward(const Launch& launch, T* grad_input, const T* grad_output, const T* in,
+                         const BatchGradient<C>& gradient, const ChannelShape& shape) {
+#if !DL_KERNELS_GPU
+  if (shape.positions > 1) {
+    rows(launch, shape.channels, shape.count() * 4,
+         BatchBackwardRow<T>{grad_input, grad_output, in, gradient, shape});
+    return;
+  }
+#endif
+  const int64_t n = shape.channels;
+  const C* mean = gradient.mean;
+  const Workspace<double> sums(launch, 2 * n);
+  double* dots = sums.data() + n;
+  channel_sums<C>(launch, shape, sums.data(), dots, BatchDots<T>{grad_output, in, mean});
+  const Workspace<C> terms(launch, 3 * n);
+  C* first = terms.data();
+  C* second = first + n;
+  C* scale = second + n;
+  each(launch, n, 1, BatchTermsItem<C>{gradient, sums.data(), dots, first, second, scale});
+  if (grad_input == nullptr) return;
+  each_in_channels(launch, shape,
+                   BatchInputGradient<T>{grad_input, grad_output, in, mean, first, second, scale});
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_NORM_BATCH_NORM_H_

@@ -1,0 +1,13 @@
+// Softmax of many rows at once, where corresponding elements of the rows are neighbours in memory.
+#ifndef DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
+#define DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
+
+#include "dl_kernels/base/config.h"
+
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/softmax_columns.h"
+#else
+#include "dl_kernels/cpu/softmax_columns.h"
+#endif
+
+#endif  // DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
