@@ -12,13 +12,14 @@ namespace dl::core::composed {
 namespace {
 
 Site convolution_site{"convolution",
-                  {"convolution", "convolution.out", "_convolution"},
-                  {Op::diopiConvolution2d, Op::diopiConvolution3d, Op::diopiConvTranspose2d,
-                   Op::diopiConvTranspose3d}};
-Site convolution_backward_site{"convolution_backward",
-                   {"convolution_backward", "convolution_backward.out"},
-                   {Op::diopiConvolution2dBackward, Op::diopiConvolution3dBackward,
-                    Op::diopiConvTranspose2dBackward, Op::diopiConvTranspose3dBackward}};
+                      {"convolution", "convolution.out", "_convolution"},
+                      {Op::diopiConvolution2d, Op::diopiConvolution3d, Op::diopiConvTranspose2d,
+                       Op::diopiConvTranspose3d}};
+Site convolution_backward_site{
+    "convolution_backward",
+    {"convolution_backward", "convolution_backward.out"},
+    {Op::diopiConvolution2dBackward, Op::diopiConvolution3dBackward,
+     Op::diopiConvTranspose2dBackward, Op::diopiConvTranspose3dBackward}};
 
 // What a call says apart from its tensors, for as many dimensions as the contract's operator has.
 struct Geometry {
@@ -151,7 +152,8 @@ bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_ou
                      bool transposed, at::IntArrayRef output_padding, int64_t groups,
                      std::array<bool, 3> mask) {
   const int device_index = ::dl::core::device_of(grad_output);
-  if (device_index < 0 || convolution_backward_site.disabled.load(std::memory_order_relaxed)) return false;
+  if (device_index < 0 || convolution_backward_site.disabled.load(std::memory_order_relaxed))
+    return false;
   Geometry geometry;
   DimVector sizes;
   if (!plans::alike(grad_output, input, weight) ||
@@ -240,8 +242,8 @@ Tensor traced_convolution(const Tensor& input, const Tensor& weight, const Optio
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                           bool transposed, at::IntArrayRef output_padding, int64_t groups, bool,
                           bool, bool, bool) {
-  return composed::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
-                     groups);
+  return composed::convolution(input, weight, bias, stride, padding, dilation, transposed,
+                               output_padding, groups);
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(

@@ -99,7 +99,8 @@ References median_out(const at::Tensor& self, int64_t dim, bool keepdim, at::Ten
                       at::Tensor& indices, const Along& along) {
   if (!has_rows(self, dim, values, indices)) {
     using Signature = References(const at::Tensor&, int64_t, bool, at::Tensor&, at::Tensor&);
-    return on_cpu<overload_name(name, Text("dim_values")), Signature>(self, dim, keepdim, values, indices);
+    return on_cpu<overload_name(name, Text("dim_values")), Signature>(self, dim, keepdim, values,
+                                                                      indices);
   }
   const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
   return write_pair(without_dim(along(self, wrapped), wrapped, keepdim), values, indices);

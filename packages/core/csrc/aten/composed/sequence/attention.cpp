@@ -23,11 +23,11 @@ using Pair = std::tuple<at::Tensor, at::Tensor>;
 using Triple = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 Site attention_site{"_scaled_dot_product_flash_attention_for_cpu",
-                  {"_scaled_dot_product_flash_attention_for_cpu"},
-                  {Op::dlopAttention, Op::diopiFlashAttention}};
+                    {"_scaled_dot_product_flash_attention_for_cpu"},
+                    {Op::dlopAttention, Op::diopiFlashAttention}};
 Site attention_backward_site{"_scaled_dot_product_flash_attention_for_cpu_backward",
-                   {"_scaled_dot_product_flash_attention_for_cpu_backward"},
-                   {Op::dlopAttentionBackward, Op::diopiFlashAttentionBackward}};
+                             {"_scaled_dot_product_flash_attention_for_cpu_backward"},
+                             {Op::dlopAttentionBackward, Op::diopiFlashAttentionBackward}};
 
 double scale_of(const at::Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
