@@ -29,8 +29,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("igamma_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("igammac", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("igammac_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("lgamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("lgamma_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_cholesky_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_cross", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_inv_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -556,6 +556,7 @@ enum class Op : uint16_t {
   dlopHardshrink,
   dlopHardsigmoid,
   dlopHardsigmoidBackward,
+  dlopLgamma,
   dlopLogSigmoid,
   dlopLogSigmoidBackward,
   dlopMish,
@@ -566,7 +567,7 @@ enum class Op : uint16_t {
   dlopSoftshrink,
 };
 
-inline constexpr size_t kOpCount = 554;
+inline constexpr size_t kOpCount = 555;
 
 inline constexpr const char* kOpNames[kOpCount] = {
     "diopiAbs",
@@ -1115,6 +1116,7 @@ inline constexpr const char* kOpNames[kOpCount] = {
     "dlopHardshrink",
     "dlopHardsigmoid",
     "dlopHardsigmoidBackward",
+    "dlopLgamma",
     "dlopLogSigmoid",
     "dlopLogSigmoidBackward",
     "dlopMish",
@@ -1672,6 +1674,7 @@ inline constexpr uint64_t kOpFingerprints[kOpCount] = {
     DIOPI_FINGERPRINT_dlopHardshrink,
     DIOPI_FINGERPRINT_dlopHardsigmoid,
     DIOPI_FINGERPRINT_dlopHardsigmoidBackward,
+    DIOPI_FINGERPRINT_dlopLgamma,
     DIOPI_FINGERPRINT_dlopLogSigmoid,
     DIOPI_FINGERPRINT_dlopLogSigmoidBackward,
     DIOPI_FINGERPRINT_dlopMish,

@@ -3243,8 +3243,8 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t input, bool stable, const int64_t* dim,
                                     bool descending);
 
-/* special: The error function and its inverse, element by element. `out` has the shape of
- * `input`. */
+/* special: The error function, its inverse and the logarithm of the gamma function, element by
+ * element. `out` has the shape of `input`. */
 
 /** `out` = the error function of `input`. An integer or bool `input` gives float32.
  *  @param[out] out dtype float of input; may share memory with input

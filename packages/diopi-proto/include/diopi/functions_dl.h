@@ -178,6 +178,16 @@ DIOPI_API diopiError_t dlopAttentionBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask, double scale,
                                              bool is_causal);
 
+/* special: The error function, its inverse and the logarithm of the gamma function, element by
+ * element. `out` has the shape of `input`. */
+
+/** `out` = log |Γ(`input`)|: infinity at 0 and at negative integers. An integer or bool `input`
+ *  gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopLgamma(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
 /* trigonometry: Trigonometric and hyperbolic functions and their inverses, element by element.
  * `out` has the shape of `input`. */
 
