@@ -10,8 +10,8 @@ import torch
 """
 
 
-def run(code: str) -> str:
-    return output(PREPARE + code, DL_VENDORS="async", DL_FALLBACK="error")
+def run(code: str, **variables: str) -> str:
+    return output(PREPARE + code, DL_VENDORS="async", DL_FALLBACK="error", **variables)
 
 
 def test_pinned_copies_do_not_wait() -> None:
@@ -71,3 +71,48 @@ for size in (16, 1 << 18):
     torch.dl.synchronize()
     assert target.sum().item() == 6 * size
 """)
+
+
+def test_pinned_memory_that_is_kept_for_later_makes_room() -> None:
+    """And what is in use does not."""
+    run(
+        """
+x = torch.empty(4 << 20, dtype=torch.uint8).pin_memory()
+del x
+y = torch.empty(6 << 20, dtype=torch.uint8).pin_memory()
+assert y.is_pinned()
+try:
+    torch.empty(4 << 20, dtype=torch.uint8).pin_memory()
+except torch.OutOfMemoryError as error:
+    assert "pinned memory" in str(error), error
+else:
+    raise AssertionError("there is no room for it")
+y.fill_(3)
+del y
+assert torch.empty(8 << 20, dtype=torch.uint8).pin_memory().is_pinned()
+""",
+        DL_ASYNC_TEST_PINNED=str(8 << 20),
+    )
+
+
+def test_pinned_memory_of_a_copy_in_flight_makes_no_room() -> None:
+    run(
+        """
+source = torch.full((1 << 20,), 5.0).pin_memory()
+torch.dl.synchronize()
+control.hold()
+x = source.to("dl", non_blocking=True)
+del source
+try:
+    torch.empty(6 << 20, dtype=torch.uint8).pin_memory()
+except torch.OutOfMemoryError:
+    pass
+else:
+    raise AssertionError("there is no room for it")
+control.release()
+torch.dl.synchronize()
+assert torch.empty(6 << 20, dtype=torch.uint8).pin_memory().is_pinned()
+assert torch.equal(x.cpu(), torch.full((1 << 20,), 5.0))
+""",
+        DL_ASYNC_TEST_PINNED=str(8 << 20),
+    )

@@ -19,22 +19,31 @@ CARD = HERE.parent / "card"
 COMPILER = shlex.split(os.environ.get("CXX", "g++"))
 FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
 
-Compile = Callable[[str], Path]
+Compile = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """``program("lru")`` -> a check, compiled once."""
+    """``program("lru", "-DX")`` -> a check, compiled once."""
     folder = tmp_path_factory.mktemp("checks")
     folders = [f"-I{path}" for path in (include_dir(), contract_dir(), HERE / "checks", CARD)]
 
-    def compiled(name: str) -> Path:
-        target = folder / name
+    def compiled(name: str, *flags: str) -> Path:
+        target = folder / "".join((name, *flags))
         if not target.exists():
             sources = [HERE / "checks" / f"{name}.cpp"]
             if name == "runtime":
                 sources.append(CARD / "card.cpp")
-            command = [*COMPILER, *FLAGS, *folders, *map(str, sources), "-o", str(target), "-ldl"]
+            command = [
+                *COMPILER,
+                *FLAGS,
+                *flags,
+                *folders,
+                *map(str, sources),
+                "-o",
+                str(target),
+                "-ldl",
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         return target
@@ -42,11 +51,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     return compiled
 
 
-def run(program: Path, folder: Path, **variables: str) -> None:
+def start(program: Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "CHECK_FOLDER": str(folder), **variables}
-    done = subprocess.run(
+    return subprocess.run(
         [program], env=env, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+def run(program: Path, folder: Path, **variables: str) -> None:
+    done = start(program, folder, **variables)
     assert done.returncode == 0, done.stderr or f"exit status {done.returncode}"
 
 
@@ -57,6 +70,14 @@ def test_check(program: Compile, tmp_path: Path, name: str) -> None:
 
 def test_no_device_is_no_error(program: Compile, tmp_path: Path) -> None:
     run(program("runtime"), tmp_path, CARD_DEVICES="0")
+
+
+def test_a_vendor_that_forgets_the_current_device_is_noticed(
+    program: Compile, tmp_path: Path
+) -> None:
+    done = start(program("runtime", "-DFORGETS"), tmp_path)
+    assert done.returncode != 0
+    assert "the current" in done.stderr
 
 
 def test_a_check_can_fail(tmp_path: Path) -> None:

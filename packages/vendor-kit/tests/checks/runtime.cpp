@@ -25,6 +25,9 @@ struct Card {
 struct Vendor : kit::Runtime<Card> {
   static constexpr const char* kName = "card";
   static constexpr const char* kVersion = "1";
+#ifdef FORGETS  // a mistake, which has to show
+  void make_current(int32_t) {}
+#endif
 };
 
 const dl_vendor_table_t& table = *kit::table_of<Vendor>();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "error.h"
@@ -12,9 +13,14 @@ namespace dl::async_test {
 void* HostMemory::allocate(uint64_t bytes) {
   if (bytes == 0)
     throw Error(DL_INVALID_ARGUMENT, "0 bytes cannot be allocated; ask for at least 1");
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_ - used_) {
+    throw Error(DL_OUT_OF_MEMORY, std::to_string(bytes) + " bytes of pinned memory asked for, " +
+                                      std::to_string(limit_ - used_) + " are left");
+  }
   auto mapping = std::make_shared<const Mapping>(bytes, PROT_READ | PROT_WRITE);
   std::byte* memory = mapping->begin();
-  const std::lock_guard lock(mutex_);
+  used_ += bytes;
   blocks_[reinterpret_cast<uintptr_t>(memory)] = Block{bytes, std::move(mapping)};
   return memory;
 }
@@ -31,6 +37,7 @@ void HostMemory::release(void* memory) {
     throw Error(DL_INVALID_ARGUMENT,
                 "enqueued copies still use the memory; synchronise their streams first");
   }
+  used_ -= found->second.bytes;
   blocks_.erase(found);
 }
 

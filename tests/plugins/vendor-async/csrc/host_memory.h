@@ -13,9 +13,13 @@ namespace dl::async_test {
 /** The pinned host memory of one instance. */
 class HostMemory {
  public:
+  /** `limit`: bytes that there are. */
+  explicit HostMemory(uint64_t limit) : limit_(limit) {}
+
   /** Held by an enqueued copy; while one is alive, release() refuses. */
   using Use = std::shared_ptr<const Mapping>;
 
+  /** Throws Error with DL_OUT_OF_MEMORY beyond the limit. */
   void* allocate(uint64_t bytes);
   void release(void* memory);
   /** A use of the block that holds [address, address + bytes); empty when the memory is pageable.
@@ -28,7 +32,9 @@ class HostMemory {
     std::shared_ptr<const Mapping> mapping;
   };
 
+  const uint64_t limit_;
   mutable std::mutex mutex_;
+  uint64_t used_ = 0;
   std::map<uintptr_t, Block> blocks_;
 };
 

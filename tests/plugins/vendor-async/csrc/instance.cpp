@@ -17,7 +17,7 @@ thread_local int32_t current_index = -1;
 
 }  // namespace
 
-Instance::Instance(const Options& options) : options_(options) {
+Instance::Instance(const Options& options) : options_(options), host_memory_(options.pinned_bytes) {
   for (int32_t index = 0; index < options.devices; ++index) {
     devices_.push_back(std::make_unique<Device>(index, options));
   }
@@ -29,6 +29,7 @@ Instance::~Instance() {
 }
 
 void Instance::device_set(int32_t index) {
+  if (options_.forgets) return;
   current_owner = this;
   current_index = index;
 }

@@ -33,8 +33,11 @@ Options Options::from_environment() {
       read_number("DL_ASYNC_TEST_DEVICES", static_cast<uint64_t>(standard.devices), 0, 64));
   options.memory_bytes =
       read_number("DL_ASYNC_TEST_MEMORY", standard.memory_bytes, 4096, uint64_t{1} << 40);
+  options.pinned_bytes =
+      read_number("DL_ASYNC_TEST_PINNED", standard.pinned_bytes, 4096, uint64_t{1} << 40);
   options.delay_us = read_number("DL_ASYNC_TEST_DELAY_US", standard.delay_us, 0, 60'000'000);
   options.faults = read_number("DL_ASYNC_TEST_FAULTS", 0, 0, 1) == 1;
+  options.forgets = read_number("DL_ASYNC_TEST_FORGETS", 0, 0, 1) == 1;
   return options;
 }
 

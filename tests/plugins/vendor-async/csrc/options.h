@@ -12,8 +12,10 @@ struct Options {
 
   int32_t devices = 2;
   uint64_t memory_bytes = uint64_t{2} << 30;
+  uint64_t pinned_bytes = uint64_t{1} << 40;
   uint64_t delay_us = 0;
   bool faults = false;
+  bool forgets = false;
 };
 
 }  // namespace dl::async_test

@@ -20,6 +20,27 @@ from driver import (
 
 FAULTS = {"diopiErfinv", "diopiErfinvInp", "diopiPolar"}
 TRUNC = 1
+# Slots that name a device, and what they take after it.
+NAMING_A_DEVICE = {
+    "device_properties": "out",
+    "device_synchronize": "",
+    "memory_allocate": "bytes out",
+    "memory_free": "memory",
+    "memory_info": "out out",
+    "memory_copy": "memory memory bytes kind stream",
+    "memory_set": "memory value bytes stream",
+    "stream_create": "priority out",
+    "stream_destroy": "stream",
+    "stream_synchronize": "stream",
+    "stream_query": "stream out",
+    "stream_wait_event": "stream event",
+    "event_create": "flags out",
+    "event_destroy": "event",
+    "event_record": "event stream",
+    "event_synchronize": "event",
+    "event_query": "event out",
+    "event_elapsed": "start end out",
+}
 
 
 @pytest.fixture
@@ -145,6 +166,8 @@ def test_unknown_copy_kind_is_refused(driver):
         ("DL_ASYNC_TEST_MEMORY", "1"),
         ("DL_ASYNC_TEST_DELAY_US", "5ms"),
         ("DL_ASYNC_TEST_FAULTS", "2"),
+        ("DL_ASYNC_TEST_PINNED", "0"),
+        ("DL_ASYNC_TEST_FORGETS", "yes"),
     ],
 )
 def test_bad_variable_is_named(monkeypatch, name, value):
@@ -171,3 +194,43 @@ def test_a_device_that_is_not_current_is_refused(driver):
         check("memory_allocate", allocate(0))
     with pytest.raises(StatusError, match="device 1 is not the thread's current one"):
         check("memory_allocate", elsewhere(lambda: allocate(1)))
+
+
+@pytest.mark.parametrize("slot", sorted(NAMING_A_DEVICE))
+def test_every_slot_notices_that_its_device_is_not_current(driver, slot):
+    stream, event, memory = driver.stream(1), driver.event(device=1), driver.allocate(8, 1)
+    out = ffi.new("char[1024]")
+    handles = {"stream": stream, "event": event, "memory": memory, "start": event, "end": event}
+    kind = ffi.typeof(getattr(driver.table, slot))
+    names = NAMING_A_DEVICE[slot].split()
+    arguments = [
+        ffi.cast(type_, handles.get(name, 8)) if name != "out" else ffi.cast(type_, out)
+        for type_, name in zip(kind.args[2:], names, strict=True)
+    ]
+    driver.make_current(0)
+    with pytest.raises(StatusError, match="device 1 is not the thread's current one"):
+        check(slot, getattr(driver.table, slot)(driver.instance, 1, *arguments))
+
+
+def test_no_slot_that_names_a_device_is_left_out():
+    def names_a_device(kind):
+        function = kind.item if kind.kind == "pointer" else kind
+        return function.kind == "function" and ffi.typeof("int32_t") in function.args[1:2]
+
+    slots = ffi.typeof("dl_vendor_table_t").fields
+    naming = {name for name, field in slots if names_a_device(field.type)}
+    assert naming == {*NAMING_A_DEVICE, "device_set"}
+
+
+def test_an_operator_notices_that_its_device_is_not_current(driver, monkeypatch):
+    tensor = driver.tensor(np.ones(2))
+    driver.make_current(1)
+    monkeypatch.setattr(driver, "make_current", lambda device: None)
+    assert driver.run("diopiNeg", tensor, tensor) == ERROR_OCCURRED
+    assert "device 0 is not the thread's current one" in driver.last_error()
+
+
+def test_a_vendor_that_forgets_the_device_is_noticed(monkeypatch):
+    monkeypatch.setenv("DL_ASYNC_TEST_FORGETS", "1")
+    with closing(Driver()) as driver, pytest.raises(StatusError, match="not the thread's current"):
+        driver.allocate(8)

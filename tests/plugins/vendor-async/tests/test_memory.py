@@ -146,3 +146,15 @@ def test_pinned_memory_in_use_is_not_freed(driver):
 def test_zero_bytes_are_not_allocated(driver):
     with pytest.raises(StatusError, match="0 bytes"):
         driver.allocate(0)
+
+
+def test_pinned_memory_is_limited(monkeypatch):
+    monkeypatch.setenv("DL_ASYNC_TEST_PINNED", str(MIB))
+    with closing(Driver()) as driver:
+        half = driver.pinned(MIB // 2)
+        driver.pinned(MIB // 2)
+        with pytest.raises(StatusError, match="1 bytes of pinned memory asked for, 0") as error:
+            driver.pinned(1)
+        assert error.value.code == OUT_OF_MEMORY
+        driver.host_free(half)
+        driver.pinned(MIB // 2)
