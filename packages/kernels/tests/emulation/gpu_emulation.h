@@ -102,12 +102,6 @@ void run_threads(Stream, int64_t blocks, void (*kernel)(P...), const A&... argum
       [=] { emulation::run_in_turn(blocks, [&] { kernel(static_cast<P>(arguments)...); }); });
 }
 
-inline void* allocate(Stream, size_t bytes) { return emulation::allocate(bytes); }
-
-inline void release(Stream, void* data) {
-  emulation::enqueue([=] { emulation::release(data); });
-}
-
 inline void copy(Stream, void* to, const void* from, size_t bytes) {
   emulation::enqueue([=] { std::memmove(to, from, bytes); });
 }

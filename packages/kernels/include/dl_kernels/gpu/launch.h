@@ -3,17 +3,20 @@
 #define DL_KERNELS_GPU_LAUNCH_H_
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
+#include "dl_kernels/gpu/scratch.h"
 #include "dl_kernels/gpu/threads.h"
 
 DL_KERNELS_BEGIN
 
 class Launch {
  public:
-  explicit Launch(diopiContextHandle_t ctx) : stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
+  explicit Launch(diopiContextHandle_t ctx)
+      : ctx_(ctx), stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
 
   // A loop of the host whose body launches kernels: the device runs them one after another anyhow.
   template <class F>
@@ -24,8 +27,16 @@ class Launch {
   int64_t threads() const { return 1; }
   gpu::Stream stream() const { return stream_; }
 
+  // Shared with what outlives the launch.
+  const std::shared_ptr<gpu::Scratch>& scratch() const {
+    if (scratch_ == nullptr) scratch_ = std::make_shared<gpu::Scratch>(ctx_);
+    return scratch_;
+  }
+
  private:
+  diopiContextHandle_t ctx_;
   gpu::Stream stream_;
+  mutable std::shared_ptr<gpu::Scratch> scratch_;
 };
 
 inline constexpr int64_t kParallelGrain = 32768;
@@ -38,17 +49,17 @@ class Workspace {
   Workspace() = default;
   Workspace(const Launch& launch, int64_t count) { reserve(launch, count); }
   ~Workspace() {
-    if (data_ != nullptr) gpu::release(stream_, data_);
+    if (data_ != nullptr) scratch_->give_back(data_);
   }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Once, if the default constructor was used.
+  // Once, if the default constructor was used. Null for no elements.
   T* reserve(const Launch& launch, int64_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
-    stream_ = launch.stream();
-    const size_t bytes = static_cast<size_t>(count) * sizeof(T);
-    data_ = static_cast<T*>(gpu::allocate(stream_, bytes == 0 ? 1 : bytes));
+    if (count == 0) return nullptr;
+    scratch_ = launch.scratch();
+    data_ = static_cast<T*>(scratch_->take(count * static_cast<int64_t>(sizeof(T))));
     return data_;
   }
 
@@ -57,7 +68,7 @@ class Workspace {
 
  private:
   T* data_ = nullptr;
-  gpu::Stream stream_{};
+  std::shared_ptr<gpu::Scratch> scratch_;
 };
 
 // Overlap is allowed only where both addresses are the same.

@@ -74,15 +74,6 @@ void run_threads(Stream stream, int64_t blocks, void (*kernel)(P...), const A&..
   run_blocks(stream, blocks, kernel, arguments...);
 }
 
-inline void* allocate(Stream stream, size_t bytes) {
-  void* data = nullptr;
-  check(DL_GPU(MallocAsync)(&data, bytes, stream), "scratch memory could not be allocated");
-  return data;
-}
-
-// The memory is reused only after what the stream holds by now.
-inline void release(Stream stream, void* data) { (void)DL_GPU(FreeAsync)(data, stream); }
-
 inline void copy(Stream stream, void* to, const void* from, size_t bytes) {
   check(DL_GPU(MemcpyAsync)(to, from, bytes, DL_GPU(MemcpyDeviceToDevice), stream),
         "a copy on the device failed");

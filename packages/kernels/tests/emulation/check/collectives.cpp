@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "dl_kernels/attention/attention.h"
@@ -160,11 +162,64 @@ bool attention_agrees(const Launch& launch) {
   return true;
 }
 
+// A host that gives scratch memory until the process ends.
+diopiError_t require_buffer(diopiContextHandle_t, diopiTensorHandle_t* tensor, int64_t bytes,
+                            diopiDevice_t) {
+  auto* buffer = new dl_tensor_prefix_t{};
+  buffer->magic = DL_TENSOR_MAGIC;
+  buffer->version = DL_PREFIX_VERSION;
+  buffer->data = emulation::allocate(static_cast<size_t>(bytes));
+  *tensor = reinterpret_cast<diopiTensorHandle_t>(buffer);
+  return diopiSuccess;
+}
+
+diopiError_t refuse_buffer(diopiContextHandle_t, diopiTensorHandle_t*, int64_t, diopiDevice_t) {
+  return diopiErrorOccurred;
+}
+
+dl_context_prefix_t context_of(const dl_handle_ops_t& ops) {
+  dl_context_prefix_t context{};
+  context.magic = DL_CONTEXT_MAGIC;
+  context.version = DL_PREFIX_VERSION;
+  context.ops = &ops;
+  return context;
+}
+
+// Loops ask the host once, for what they use, and hear its refusal.
+bool scratch_is_the_hosts(const Launch& launch) {
+  const void* first = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    const Workspace<float> outer(launch, 10), inner(launch, 10), none(launch, 0);
+    if (outer.data() == inner.data() || none.data() != nullptr) return false;
+    if (i > 0 && outer.data() != first) return false;
+    first = outer.data();
+  }
+  dl_handle_ops_t ops{};
+  ops.struct_size = sizeof(ops);
+  ops.require_buffer = refuse_buffer;
+  dl_context_prefix_t context = context_of(ops);
+  const Launch refused(reinterpret_cast<diopiContextHandle_t>(&context));
+  const Workspace<float> nothing(refused, 0);
+  try {
+    const Workspace<float> some(refused, 10);
+  } catch (const std::runtime_error& error) {
+    return std::string(error.what()) == "the host refuses 40 bytes of scratch memory";
+  }
+  return false;
+}
+
 }  // namespace
 
 int main() {
-  dl_context_prefix_t context{};
+  dl_handle_ops_t ops{};
+  ops.struct_size = sizeof(ops);
+  ops.require_buffer = require_buffer;
+  dl_context_prefix_t context = context_of(ops);
   const Launch launch(reinterpret_cast<diopiContextHandle_t>(&context));
+  if (!scratch_is_the_hosts(launch)) {
+    std::puts("scratch memory is not asked of the host as it should be");
+    return 1;
+  }
   if (!collectives_agree(launch)) {
     std::puts("the collectives of a block do not agree with loops");
     return 1;
