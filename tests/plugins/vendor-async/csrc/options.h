@@ -13,6 +13,7 @@ struct Options {
   int32_t devices = 2;
   uint64_t memory_bytes = uint64_t{2} << 30;
   uint64_t delay_us = 0;
+  uint64_t activities = uint64_t{1} << 20;
   bool faults = false;
 };
 
