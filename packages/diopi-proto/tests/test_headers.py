@@ -155,6 +155,13 @@ def test_inline_getters_check_handles_and_versions(tmp_path: Path) -> None:
     assert run_program(ABI / "getters.c", "c", tmp_path) == 0
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_formats_are_read_from_strides_and_flags(language: str, tmp_path: Path) -> None:
+    source = tmp_path / ("formats.c" if language == "c" else "formats.cpp")
+    shutil.copy(ABI / "formats.c", source)
+    assert run_program(source, language, tmp_path) == 0
+
+
 def test_operator_shims_guard_the_vendor_function(tmp_path: Path) -> None:
     assert run_program(ABI / "shims.cpp", "c++", tmp_path) == 0
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contract/operators.gen.h"
+#include "dl/extension.h"
 #include "dl/vendor.h"
 #include "runtime/status.h"
 
@@ -39,6 +40,17 @@ class Vendor {
   // What the library offers, checked (dl/checked.h); slots beyond the vendor's struct_size are
   // NULL.
   const dl_vendor_table_t& slots() const { return *checked_->table; }
+
+  // An extension, checked like the table and as long as this release knows it; NULL without one.
+  template <typename Extension>
+  const Extension* extension(uint64_t type) const {
+    return reinterpret_cast<const Extension*>(dl_extension_find(&slots(), type));
+  }
+  // As call below, for a slot of an extension that is not NULL.
+  template <typename Slot, typename... Args>
+  void call_extension(Slot slot, const char* what, Args... args) const {
+    check_status(slot(checked_, args...), what, name_);
+  }
 
   // Calls a slot, turning NULL slots and error objects into exceptions.
   template <typename Slot, typename... Args>

@@ -15,6 +15,7 @@ import pluggy
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
     from dl_core.commands import Command
+    from dl_core.contributions import Contribution
 
 PROJECT = "dl"
 """Name of the pluggy project and of the entry-point group."""
@@ -39,4 +40,66 @@ def dl_cli_commands() -> Sequence[Command]:  # type: ignore[empty-body]
     Called once each time ``dl`` runs with a command that is not its own, never by torch. A name
     that ``dl`` or an earlier plugin has taken is reported and left out. An empty sequence adds
     nothing.
+    """
+
+
+# The hooks below return what a tool looks for when it runs. They are called then and never by
+# torch's import, may be called often, and must import nothing heavy: that is for `load`. An empty
+# sequence adds nothing.
+
+
+@hookspec
+def dl_graph_backends() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add graph compilers, chosen by ``torch.compile(model, backend=<name>)``.
+
+    ``load`` returns the backend: ``(torch.fx.GraphModule, list[torch.Tensor]) -> callable``, the
+    shape of ``torch.compile``'s backends.
+    """
+
+
+@hookspec
+def dl_kernel_toolchains() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add compilers of kernels, for vendors whose own kernel extension has none.
+
+    ``load`` returns ``(source: str, architecture: str, options: Sequence[str]) -> bytes``: code
+    that the kernel extension of the vendor loads. The name is that of the language, as in
+    ``dl_kernel_properties_t.languages``. Source that does not compile is a ``ValueError`` with the
+    compiler's log.
+    """
+
+
+@hookspec
+def dl_tuning_spaces() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add what can be tuned; the name is that of the kernel or the operator.
+
+    ``load`` returns ``(problem: Mapping[str, int | str]) -> Iterable[Mapping[str, int | str]]``:
+    for a problem (sizes, dtypes, the architecture) all configurations worth trying, the one to use
+    untuned first.
+    """
+
+
+@hookspec
+def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add configurations that were measured; the name is that of the database.
+
+    ``load`` returns the ``pathlib.Path`` of a file that comes with the plugin. It is only read.
+    What the user has measured on this machine goes before all of them.
+    """
+
+
+@hookspec
+def dl_conformance_profiles() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add sets of operators and dtypes that a vendor can promise; the name is that of the profile.
+
+    ``load`` returns a mapping from the operator's name in the contract (``"diopiAdd"``) to the
+    names of its dtypes (``"float32"``).
+    """
+
+
+@hookspec
+def dl_op_tools() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add tools that watch operators while they run, chosen by name where such tools are.
+
+    ``load`` returns a factory without arguments; each call of it makes a
+    ``torch.utils._python_dispatch.TorchDispatchMode``, entered around what is watched.
     """

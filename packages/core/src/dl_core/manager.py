@@ -19,6 +19,7 @@ from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.text import printable
 from dl_core import hookspecs
 from dl_core.config import ALL
+from dl_core.contributions import Contribution, checked_contributions
 from dl_core.descriptors import checked
 from dl_core.entry_points import Declared, declared
 from dl_core.errors import UntrustedError, said_by
@@ -233,7 +234,9 @@ class PluginManager:
 
         Unlike pluggy's own call, one plugin that raises does not stop the others.
         """
-        by_name = {r.name: r for r in self.records if r.status in ("loaded", "partial")}
+        # One of whose names is shadowed still has the rest.
+        shadowed = {r.name: r for r in reversed(self.records) if r.status == "shadowed"}
+        by_name = shadowed | {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
         with self._path:
             for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
@@ -256,6 +259,24 @@ class PluginManager:
             chosen.append(ordered[0])
             for loser, _ in ordered[1:]:
                 self._shadow(loser, ordered[0][0], f"the vendor name {name!r}")
+        return chosen
+
+    def contributions(self, hook: str) -> list[tuple[PluginRecord, Contribution]]:
+        """What all plugins add by a hook that returns contributions, by name; each name once.
+
+        A plugin whose hook fails or returns something else adds nothing, and is one problem.
+        """
+        claims: dict[str, list[tuple[PluginRecord, Contribution]]] = {}
+        for record, answer in self.call(hook):
+            check = functools.partial(checked_contributions, hook, answer)
+            for contribution in self._guarded(record, check) or ():
+                claims.setdefault(contribution.name, []).append((record, contribution))
+        chosen = []
+        for name, claimants in sorted(claims.items()):
+            ordered = sorted(claimants, key=lambda claim: _claim_order(name, claim[0].distribution))
+            chosen.append(ordered[0])
+            for loser, _ in ordered[1:]:
+                self._shadow(loser, ordered[0][0], f"the name {name!r} in {hook}")
         return chosen
 
     def present(self, record: PluginRecord, descriptor: VendorDescriptor) -> bool | None:

@@ -62,11 +62,22 @@ typedef struct dl_tensor_prefix {
   const struct dl_tensor_prefix* crow_indices; /* the CSR parts; NULL unless DL_TENSOR_SPARSE_CSR */
   const struct dl_tensor_prefix* col_indices;
   const struct dl_tensor_prefix* values;
+  uint64_t private_format; /* there only with DL_TENSOR_PRIVATE_FORMAT; see dl/format.h */
 } dl_tensor_prefix_t;
 
 /* Bits of dl_tensor_prefix_t.flags. Unknown bits are zero. */
 #define DL_TENSOR_SPARSE_CSR (1u << 0)
-#define DL_TENSOR_CONTIGUOUS (1u << 1) /* row-major without gaps; computed by the host */
+#define DL_TENSOR_CONTIGUOUS (1u << 1)     /* row-major without gaps; computed by the host */
+#define DL_TENSOR_PRIVATE_FORMAT (1u << 2) /* the elements lie as the vendor likes */
+
+/* The order of a tensor's elements in memory; dl/format.h finds it. */
+typedef enum {
+  DL_FORMAT_STRIDED = 0,          /* none of the others */
+  DL_FORMAT_CONTIGUOUS = 1,       /* row-major without gaps */
+  DL_FORMAT_CHANNELS_LAST = 2,    /* four dimensions NCHW, in memory NHWC without gaps */
+  DL_FORMAT_CHANNELS_LAST_3D = 3, /* five dimensions NCDHW, in memory NDHWC without gaps */
+  DL_FORMAT_PRIVATE = 4,          /* the vendor's own; see dl_tensor_private_format */
+} dl_format_t;
 
 typedef struct dl_context_prefix {
   uint32_t magic;

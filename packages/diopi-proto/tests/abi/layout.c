@@ -82,7 +82,8 @@ AT(dl_tensor_prefix_t, flags, 92);
 AT(dl_tensor_prefix_t, crow_indices, 96);
 AT(dl_tensor_prefix_t, col_indices, 104);
 AT(dl_tensor_prefix_t, values, 112);
-SIZE(dl_tensor_prefix_t, 120);
+AT(dl_tensor_prefix_t, private_format, 120);
+SIZE(dl_tensor_prefix_t, 128);
 
 AT(dl_context_prefix_t, magic, 0);
 AT(dl_context_prefix_t, version, 4);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "extensions/extensions.h"
 #include "slots.h"
 
 namespace dl::async_test {
@@ -34,9 +35,9 @@ dl_status_t* counters(dl_vendor_t* vendor, int32_t index, dl_async_test_counters
 
 }  // namespace
 
-dl_extension_t* Instance::extensions() {
+dl_extension_t* control_extension(dl_extension_t* next) {
   static dl_async_test_control_t control = {
-      sizeof(dl_async_test_control_t), DL_EXT_ASYNC_TEST, nullptr, hold, release, counters};
+      sizeof(dl_async_test_control_t), DL_EXT_ASYNC_TEST, next, hold, release, counters};
   return reinterpret_cast<dl_extension_t*>(&control);
 }
 

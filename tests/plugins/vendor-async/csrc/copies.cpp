@@ -18,21 +18,28 @@ void wait(Device& device, Stream& stream) {
   device.group().report();
 }
 
+Work copied(uint64_t bytes) { return {DL_ACTIVITY_COPY, bytes}; }
+
 void copy_to_device(Instance& instance, Device& device, Stream& stream, std::byte* to,
                     const void* from, uint64_t bytes) {
   if (auto use = instance.host_memory().use(from, bytes)) {
-    stream.enqueue("memory_copy",
-                   [to, from, bytes, use = std::move(use)] { std::memcpy(to, from, bytes); });
+    stream.enqueue(
+        "memory_copy", [to, from, bytes, use = std::move(use)] { std::memcpy(to, from, bytes); },
+        copied(bytes));
     return;
   }
   if (bytes <= kStagedBytes) {
     const auto* first = static_cast<const std::byte*>(from);
-    stream.enqueue("memory_copy", [to, staged = std::vector<std::byte>(first, first + bytes)] {
-      std::memcpy(to, staged.data(), staged.size());
-    });
+    stream.enqueue(
+        "memory_copy",
+        [to, staged = std::vector<std::byte>(first, first + bytes)] {
+          std::memcpy(to, staged.data(), staged.size());
+        },
+        copied(bytes));
     return;
   }
-  stream.enqueue("memory_copy", [to, from, bytes] { std::memcpy(to, from, bytes); });
+  stream.check_runs("a copy of more than 64 KiB from pageable memory");
+  stream.enqueue("memory_copy", [to, from, bytes] { std::memcpy(to, from, bytes); }, copied(bytes));
   wait(device, stream);
 }
 
@@ -40,8 +47,10 @@ void copy_to_host(Instance& instance, Device& device, Stream& stream, void* to,
                   const std::byte* from, uint64_t bytes) {
   auto use = instance.host_memory().use(to, bytes);
   const bool pageable = use == nullptr;
-  stream.enqueue("memory_copy",
-                 [to, from, bytes, use = std::move(use)] { std::memcpy(to, from, bytes); });
+  if (pageable) stream.check_runs("a copy to pageable memory");
+  stream.enqueue(
+      "memory_copy", [to, from, bytes, use = std::move(use)] { std::memcpy(to, from, bytes); },
+      copied(bytes));
   if (pageable) wait(device, stream);
 }
 
@@ -59,9 +68,12 @@ void Instance::memory_copy(int32_t index, void* to, const void* from, uint64_t b
     case DL_COPY_DEVICE_TO_HOST:
       return copy_to_host(*this, owner, *stream, to, memory.translate(from, bytes), bytes);
     case DL_COPY_DEVICE_TO_DEVICE:
-      return stream->enqueue("memory_copy", [target = memory.translate(to, bytes),
-                                             source = memory.translate(from, bytes),
-                                             bytes] { std::memmove(target, source, bytes); });
+      return stream->enqueue(
+          "memory_copy",
+          [target = memory.translate(to, bytes), source = memory.translate(from, bytes), bytes] {
+            std::memmove(target, source, bytes);
+          },
+          copied(bytes));
     default:
       throw Error(DL_INVALID_ARGUMENT,
                   "copy kind " + std::to_string(kind) + " is none of dl_copy_kind_t");
@@ -74,7 +86,9 @@ void Instance::memory_set(int32_t index, void* memory, int32_t value, uint64_t b
   const auto stream = owner.stream(stream_handle);
   if (bytes == 0) return;
   std::byte* to = owner.memory().translate(memory, bytes);
-  stream->enqueue("memory_set", [to, value, bytes] { std::memset(to, value, bytes); });
+  stream->enqueue(
+      "memory_set", [to, value, bytes] { std::memset(to, value, bytes); },
+      Work{DL_ACTIVITY_SET, bytes});
 }
 
 }  // namespace dl::async_test

@@ -9,17 +9,17 @@
 
 namespace dl::async_test {
 
-Device::Device(int32_t index, const Options& options)
+Device::Device(int32_t index, uint64_t instance, const Options& options)
     : index_(index),
       memory_(index, options.memory_bytes),
-      group_(options.delay_us),
-      default_stream_(std::make_shared<Stream>(group_)) {}
+      group_(options.delay_us, index, instance, options.activities),
+      default_stream_(std::make_shared<Stream>(group_, nullptr)) {}
 
 Device::~Device() { cancel(); }
 
 void* Device::create_stream() {
-  auto stream = std::make_shared<Stream>(group_);
   void* handle = next_handle();
+  auto stream = std::make_shared<Stream>(group_, handle);
   const std::lock_guard lock(mutex_);
   streams_[handle] = std::move(stream);
   return handle;
@@ -47,6 +47,24 @@ std::shared_ptr<Stream> Device::stream(void* handle) {
 void Device::synchronize() {
   for (const auto& stream : all_streams()) stream->synchronize();
   group_.report();
+}
+
+void Device::drain() {
+  for (const auto& stream : all_streams()) stream->drain();
+}
+
+void Device::set_peer(int32_t peer, bool enabled) {
+  const std::lock_guard lock(mutex_);
+  if (enabled) {
+    peers_.insert(peer);
+  } else {
+    peers_.erase(peer);
+  }
+}
+
+bool Device::reaches(int32_t peer) {
+  const std::lock_guard lock(mutex_);
+  return peer == index_ || peers_.count(peer) == 1;
 }
 
 void Device::cancel() {

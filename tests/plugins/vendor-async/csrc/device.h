@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "memory.h"
@@ -17,7 +18,7 @@ namespace dl::async_test {
  * host that looks behind one faults, and a handle is never used twice. */
 class Device {
  public:
-  Device(int32_t index, const Options& options);
+  Device(int32_t index, uint64_t instance, const Options& options);
   /** Drops what has not started. */
   ~Device();
 
@@ -32,6 +33,11 @@ class Device {
   std::shared_ptr<Stream> stream(void* handle);
   /** Waits for all streams, destroyed ones too, then reports the device's failure. */
   void synchronize();
+  /** As synchronize, for streams that capture too, and reports nothing. */
+  void drain();
+  /** Lets its operators use memory of another device, or no longer. */
+  void set_peer(int32_t peer, bool enabled);
+  bool reaches(int32_t peer);
   /** Drops what has not started on any stream. */
   void cancel();
 
@@ -40,6 +46,7 @@ class Device {
   std::map<void*, std::shared_ptr<Stream>>::iterator find(void* handle);
 
   const int32_t index_;
+  std::set<int32_t> peers_;
   DeviceMemory memory_;
   StreamGroup group_;
   std::mutex mutex_;

@@ -26,6 +26,14 @@ Completion::Time Completion::time() const {
   return time_;
 }
 
+void Completion::check_runs() const {
+  if (capture != 0) {
+    throw Error(DL_INVALID_ARGUMENT,
+                "the event was recorded in a capture, which runs nothing; record it again on a "
+                "stream that does not capture");
+  }
+}
+
 double elapsed_milliseconds(const Event& start, const Event& end) {
   for (const Event* event : {&start, &end}) {
     if (!event->timing) {

@@ -20,6 +20,12 @@ class Completion {
   /** When it finished; meaningless before. */
   Time time() const;
 
+  /** The capture that it was recorded in, as Recording::id; 0: it is a point in a stream that runs.
+   * Set before anybody else sees it. */
+  uint64_t capture = 0;
+  /** Throws Error if it was recorded in a capture: it never finishes. */
+  void check_runs() const;
+
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

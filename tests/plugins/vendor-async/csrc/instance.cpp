@@ -1,5 +1,6 @@
 #include "instance.h"
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -18,12 +19,16 @@ thread_local int32_t current_index = -1;
 }  // namespace
 
 Instance::Instance(const Options& options) : options_(options), host_memory_(options.pinned_bytes) {
+  static std::atomic<uint64_t> instances{0};
+  number_ = ++instances;
   for (int32_t index = 0; index < options.devices; ++index) {
-    devices_.push_back(std::make_unique<Device>(index, options));
+    devices_.push_back(std::make_unique<Device>(index, number_, options));
   }
 }
 
 Instance::~Instance() {
+  // A stream may wait for a rank of another instance, which is not told that this one ends.
+  communicators_.abort_all();
   // All devices first: a stream may wait for an event of another device.
   for (const auto& device : devices_) device->cancel();
 }
@@ -98,13 +103,18 @@ void Instance::event_record(int32_t index, void* handle, void* stream) {
 }
 
 void Instance::event_synchronize(int32_t index, void* handle) {
-  if (const auto completion = event(index, handle)->latest) completion->wait();
+  if (const auto completion = event(index, handle)->latest) {
+    completion->check_runs();
+    completion->wait();
+  }
   device(index).group().report();
 }
 
 bool Instance::event_query(int32_t index, void* handle) {
   const auto completion = event(index, handle)->latest;
-  return completion == nullptr || completion->finished();
+  if (completion == nullptr) return true;
+  completion->check_runs();
+  return completion->finished();
 }
 
 double Instance::event_elapsed(int32_t index, void* start, void* end) {

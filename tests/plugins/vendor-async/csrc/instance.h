@@ -11,6 +11,8 @@
 #include "dl/kit/fork.h"
 #include "dl/kit/table.h"
 #include "event.h"
+#include "extensions/communicator.h"
+#include "graph.h"
 #include "host_memory.h"
 #include "options.h"
 
@@ -23,7 +25,7 @@ class Instance : public kit::Instance, public kit::ForkGuard {
   static constexpr const char* kName = "async";
   static constexpr const char* kVersion = DL_ASYNC_TEST_VERSION;
   static constexpr const char* kDevicesFrom = "DL_ASYNC_TEST_DEVICES";
-  /** The control of dl_async_test/control.h. */
+  /** The control of dl_async_test/control.h, and the contract's but for kernels. */
   static dl_extension_t* extensions();
 
   Instance() : Instance(Options::from_environment()) {}
@@ -40,6 +42,10 @@ class Instance : public kit::Instance, public kit::ForkGuard {
   std::shared_ptr<Event> event(void* handle);
   HostMemory& host_memory() { return host_memory_; }
   const Options& options() const { return options_; }
+  /** Tells it from all other instances of the process, past ones too. */
+  uint64_t number() const { return number_; }
+  Communicators& communicators() { return communicators_; }
+  Graphs& graphs() { return graphs_; }
 
   // Devices.
   bool present() { return !devices_.empty(); }
@@ -85,7 +91,10 @@ class Instance : public kit::Instance, public kit::ForkGuard {
   std::shared_ptr<Event> event(int32_t index, void* handle);
 
   const Options options_;
+  uint64_t number_ = 0;
   HostMemory host_memory_;
+  Communicators communicators_;
+  Graphs graphs_;
   std::mutex events_mutex_;
   std::map<void*, std::shared_ptr<Event>> events_;
   std::vector<std::unique_ptr<Device>> devices_;

@@ -36,6 +36,8 @@ Options Options::from_environment() {
   options.pinned_bytes =
       read_number("DL_ASYNC_TEST_PINNED", standard.pinned_bytes, 4096, uint64_t{1} << 40);
   options.delay_us = read_number("DL_ASYNC_TEST_DELAY_US", standard.delay_us, 0, 60'000'000);
+  options.activities =
+      read_number("DL_ASYNC_TEST_ACTIVITIES", standard.activities, 1, uint64_t{1} << 24);
   options.faults = read_number("DL_ASYNC_TEST_FAULTS", 0, 0, 1) == 1;
   options.forgets = read_number("DL_ASYNC_TEST_FORGETS", 0, 0, 1) == 1;
   return options;

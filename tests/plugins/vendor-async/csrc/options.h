@@ -14,6 +14,7 @@ struct Options {
   uint64_t memory_bytes = uint64_t{2} << 30;
   uint64_t pinned_bytes = uint64_t{1} << 40;
   uint64_t delay_us = 0;
+  uint64_t activities = uint64_t{1} << 20;
   bool faults = false;
   bool forgets = false;
 };

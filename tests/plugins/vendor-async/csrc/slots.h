@@ -1,6 +1,7 @@
 #ifndef DL_ASYNC_TEST_SLOTS_H_
 #define DL_ASYNC_TEST_SLOTS_H_
 
+#include "error.h"
 #include "instance.h"
 
 namespace dl::async_test {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -47,22 +48,78 @@ Stream::~Stream() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Stream::enqueue(const char* name, std::function<void()> run) {
-  push(Item{name, std::move(run), nullptr});
+void Stream::enqueue(const char* name, std::function<void()> run, Work work) {
+  push(Item{name, std::move(run), work, nullptr, nullptr, std::nullopt});
 }
 
 std::shared_ptr<Completion> Stream::record() {
   auto completion = std::make_shared<Completion>();
-  push(Item{"event_record", [] {}, completion});
+  {
+    const std::lock_guard lock(mutex_);
+    if (capture_ != nullptr) {
+      completion->capture = capture_->id;
+      return completion;
+    }
+  }
+  push(Item{"event_record", [] {}, {}, completion, nullptr, std::nullopt});
   return completion;
 }
 
 void Stream::wait_for(std::shared_ptr<Completion> completion) {
-  enqueue("stream_wait_event", [completion = std::move(completion)] { completion->wait(); });
+  if (completion->capture != 0) {
+    const std::lock_guard lock(mutex_);
+    // What one stream captures is in order as it is.
+    if (capture_ != nullptr && capture_->id == completion->capture) return;
+    throw Error(DL_INVALID_ARGUMENT,
+                "the event was recorded in a capture, which other streams cannot join; capture "
+                "each stream by itself");
+  }
+  enqueue(
+      "stream_wait_event", [completion = std::move(completion)] { completion->wait(); },
+      Work{DL_ACTIVITY_WAIT, 0});
+}
+
+void Stream::launch(std::shared_ptr<Recording> graph) {
+  push(Item{
+      "graph_launch", nullptr, {DL_ACTIVITY_GRAPH, 0}, nullptr, std::move(graph), std::nullopt});
+}
+
+void Stream::capture_begin() {
+  static std::atomic<uint64_t> captures{0};
+  const std::lock_guard lock(mutex_);
+  if (capture_ != nullptr)
+    throw Error(DL_INVALID_ARGUMENT, "the stream captures already; end that capture first");
+  capture_ = std::make_shared<Recording>();
+  capture_->id = ++captures;
+}
+
+std::shared_ptr<Recording> Stream::capture_end() {
+  const std::lock_guard lock(mutex_);
+  if (capture_ == nullptr)
+    throw Error(DL_INVALID_ARGUMENT, "the stream does not capture; begin a capture first");
+  return std::exchange(capture_, nullptr);
+}
+
+bool Stream::capturing() const {
+  const std::lock_guard lock(mutex_);
+  return capture_ != nullptr;
+}
+
+void Stream::check_runs(const char* what) const {
+  if (capturing()) {
+    throw Error(DL_INVALID_ARGUMENT, std::string("the stream captures, and ") + what +
+                                         " needs that it runs; do that outside of the capture");
+  }
 }
 
 void Stream::push(Item item) {
   const std::lock_guard lock(mutex_);
+  if (capture_ != nullptr) {
+    capture_->items.push_back(std::move(item));
+    return;
+  }
+  // Events are no activity of the device.
+  if (item.completion == nullptr) item.mark = group_.profiler.mark();
   if (!thread_.joinable()) {
     const SignalsBlocked blocked;
     thread_ = std::thread([this] { work(); });
@@ -74,12 +131,18 @@ void Stream::push(Item item) {
 }
 
 void Stream::synchronize() {
+  check_runs("waiting for it");
+  drain();
+}
+
+void Stream::drain() {
   std::unique_lock lock(mutex_);
   const uint64_t target = enqueued_;
   done_.wait(lock, [this, target] { return executed_ >= target; });
 }
 
 bool Stream::finished() const {
+  check_runs("asking whether it has finished");
   const std::lock_guard lock(mutex_);
   return executed_ == enqueued_;
 }
@@ -99,6 +162,7 @@ void Stream::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   held_ = false;
+  capture_ = nullptr;
   wake_.notify_one();
 }
 
@@ -136,16 +200,28 @@ void Stream::work() {
   }
 }
 
-void Stream::run(Item item) {
-  try {
-    item.run();
-  } catch (const std::exception& error) {
-    group_.fail("[" + item.name + "] " + error.what());
-  } catch (...) {
-    group_.fail("[" + item.name + "] an exception of unknown type was thrown");
+void Stream::execute(const Item& item, const std::optional<Mark>& mark) {
+  const int64_t start = group_.profiler.now();
+  if (item.graph != nullptr) {
+    const std::lock_guard one_run(item.graph->running);
+    for (const Item& node : item.graph->items) execute(node, mark);
+  } else {
+    try {
+      item.run();
+    } catch (const std::exception& error) {
+      group_.fail("[" + item.name + "] " + error.what());
+    } catch (...) {
+      group_.fail("[" + item.name + "] an exception of unknown type was thrown");
+    }
   }
+  if (mark) group_.profiler.record(*mark, item.name, item.work, handle_, start);
+}
+
+void Stream::run(Item item) {
+  execute(item, item.mark);
   // What the item holds, pinned memory for one, is free before anybody can learn that it has run.
   item.run = nullptr;
+  item.graph = nullptr;
   ++group_.executed;
   if (item.completion != nullptr) item.completion->finish();
 }

@@ -130,8 +130,30 @@ void copy_device_to_host(const at::Tensor& source, const at::Tensor& target, boo
   }
 }
 
-// Vendors know nothing of each other's memory, nor does one device of another's: through the host.
+// One block from device to device; what else is to be done, each device does by itself.
+bool copy_as_peers(const at::Tensor& source, const at::Tensor& target) {
+  const int from = source.get_device(), to = target.get_device();
+  if (!has_peer_copies(from, to) || !plain(source) || !plain(target)) return false;
+  at::Tensor sent = source;
+  if (!same_layout(source, target) &&
+      !(source.is_contiguous() && source.dtype() == target.dtype())) {
+    const DeviceScope scope(from);
+    sent = at::empty(source.sizes(), source.options().dtype(target.scalar_type()));
+    copy_same_device(source, sent);
+  }
+  const at::Tensor landing = same_layout(sent, target) ? target : empty_contiguous_like(target);
+  copy_to_peer(from, sent.const_data_ptr(), to, landing.mutable_data_ptr(), sent.nbytes());
+  if (!landing.is_same(target)) {
+    const DeviceScope scope(to);
+    copy_same_device(landing, target);
+  }
+  return true;
+}
+
+// Vendors know nothing of each other's memory: through the host, unless one vendor has both devices
+// and copies between them.
 void copy_between_devices(const at::Tensor& source, const at::Tensor& target) {
+  if (copy_as_peers(source, target)) return;
   at::Tensor middle = at::empty(source.sizes(), source.options().device(at::kCPU));
   {
     const DeviceScope scope(source.get_device());

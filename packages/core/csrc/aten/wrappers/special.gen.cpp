@@ -80,47 +80,6 @@ at::Tensor & lgamma_(at::Tensor & self) {
   return on_cpu<"lgamma_", at::Tensor &(at::Tensor &)>(self);
 }
 
-Site lgamma_site{"lgamma", {"lgamma", "lgamma.out", "lgamma_"}, {Op::dlopLgamma}};
-
-bool lgamma_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
-  const int device_index = device_of(self);
-  if (device_index < 0 || lgamma_site.disabled.load(std::memory_order_relaxed)) return false;
-  const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, dlopLgamma);
-  if (function == nullptr) return false;
-  if (!plan.unary(given, self, Promotion::floating)) return false;
-  NativeCall call(lgamma_site, plan.device());
-  OutputHandle out_handle(plan.target());
-  return call.run("dlopLgamma", function, out_handle.get(), TensorHandle(plan.self()).get());
-}
-
-at::Tensor lgamma(const at::Tensor & self) {
-  ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, at::Tensor(), self))) {
-    return plan.finish();
-  }
-  static const auto op = find_operator("aten::lgamma", "");
-  return TypedFallback<at::Tensor(const at::Tensor &)>::call(op, self);
-}
-
-at::Tensor & lgamma_out(const at::Tensor & self, at::Tensor & out) {
-  ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, out, self))) {
-    plan.finish(); return out;
-  }
-  static const auto op = find_operator("aten::lgamma", "out");
-  return TypedFallback<at::Tensor &(const at::Tensor &, at::Tensor &)>::call(op, self, out);
-}
-
-at::Tensor & lgamma_(at::Tensor & self) {
-  ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, self, self))) {
-    plan.finish(); return self;
-  }
-  static const auto op = find_operator("aten::lgamma_", "");
-  return TypedFallback<at::Tensor &(at::Tensor &)>::call(op, self);
-}
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {

@@ -11,7 +11,7 @@ from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
 from .extensions import read_extensions
 from .hosttable import HostTable
-from .instance import Instance
+from .instance import HOST_TO_DEVICE, SYNCHRONOUS, Instance
 from .structs import CData, TableSlots, raise_status
 
 
@@ -110,6 +110,9 @@ class TableInstance(Instance):
             kind,
             ffi.NULL,
         )
+        # The vendor may have staged an upload; other streams do not wait for the default one.
+        if kind == HOST_TO_DEVICE and not self.can(SYNCHRONOUS):
+            self.synchronize_stream(device, ffi.NULL)
 
     def synchronize_stream(self, device: int, stream: CData) -> None:
         if self.slots.has("stream_synchronize"):

@@ -15,6 +15,7 @@ Launch::Launch(diopiContextHandle_t ctx, const char* name) : ctx_(ctx), name_(na
   }
   Instance& instance = Instance::of(context->vendor);
   instance.enter();
+  instance_ = &instance;
   device_ = &instance.device(context->device_index);
   stream_ = device_->stream(context->stream);
 }
@@ -22,13 +23,13 @@ Launch::Launch(diopiContextHandle_t ctx, const char* name) : ctx_(ctx), name_(na
 TensorView Launch::view(diopiConstTensorHandle_t handle) const {
   const dl_tensor_prefix_t* tensor = diopirt_tensor(handle);
   if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a tensor handle is NULL or no tensor");
-  if (tensor->device != diopi_device || tensor->device_index != device_->index()) {
-    throw Error(
-        DL_INVALID_ARGUMENT,
-        std::string("a tensor is on ") +
-            (tensor->device == diopi_device ? "device " + std::to_string(tensor->device_index)
-                                            : "the host") +
-            ", not on device " + std::to_string(device_->index()) + "; copy it there first");
+  if (tensor->device != diopi_device || !device_->reaches(tensor->device_index)) {
+    throw Error(DL_INVALID_ARGUMENT, std::string("a tensor is on ") +
+                                         (tensor->device == diopi_device
+                                              ? "device " + std::to_string(tensor->device_index)
+                                              : "the host") +
+                                         ", not on device " + std::to_string(device_->index()) +
+                                         "; copy it there first, or enable access between the two");
   }
   TensorView view;
   view.dtype = tensor->dtype;
@@ -44,14 +45,16 @@ TensorView Launch::view(diopiConstTensorHandle_t handle) const {
   int64_t last = 0;
   for (size_t dim = 0; dim < view.sizes.size(); ++dim)
     last += (view.sizes[dim] - 1) * view.strides[dim];
-  view.data =
-      device_->memory().translate(tensor->data, static_cast<uint64_t>((last + 1) * element_bytes));
+  view.data = instance_->any_device(tensor->device_index)
+                  .memory()
+                  .translate(tensor->data, static_cast<uint64_t>((last + 1) * element_bytes));
   return view;
 }
 
 void Launch::enqueue(std::function<void()> body) const { stream_->enqueue(name_, std::move(body)); }
 
 void Launch::run(std::function<void()> body) const {
+  stream_->check_runs("an operator whose output size is data");
   enqueue(std::move(body));
   stream_->synchronize();
   device_->group().report();

@@ -31,6 +31,7 @@ class Launch {
 
   diopiContextHandle_t ctx_;
   const char* name_;
+  Instance* instance_;
   Device* device_;
   std::shared_ptr<Stream> stream_;
 };

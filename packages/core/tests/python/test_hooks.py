@@ -1,0 +1,112 @@
+"""Every hook that returns contributions: who implements it is found, who fails stops nobody."""
+
+from __future__ import annotations
+
+import pytest
+from stub_wheels import Wheels, foreign_plugins
+
+from dl_core import hookspecs
+from dl_core.manager import PluginManager
+
+HOOKS = [
+    "dl_conformance_profiles",
+    "dl_graph_backends",
+    "dl_kernel_toolchains",
+    "dl_op_tools",
+    "dl_tuned_databases",
+    "dl_tuning_spaces",
+]
+
+# Taken before a test adds its own.
+FOREIGN = foreign_plugins()
+
+
+def load() -> PluginManager:
+    manager = PluginManager(FOREIGN)
+    manager.load()
+    return manager
+
+
+def source(hook: str, body: str) -> str:
+    return f"""
+        import pluggy
+        from dl_core.contributions import Contribution
+
+        @pluggy.HookimplMarker("dl")
+        def {hook}():
+            {body}
+        """
+
+
+def one(name: str, value: int = 1) -> str:
+    return f"return [Contribution('{name}', 'A stub.', lambda: {value})]"
+
+
+def test_all_hooks_are_tested_here_or_with_what_they_are_for() -> None:
+    declared = {name for name in vars(hookspecs) if name.startswith("dl_")}
+    assert declared == {"dl_vendor", "dl_cli_commands", *HOOKS}
+    assert all(getattr(hookspecs, name).__doc__ for name in declared)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_implementation_is_found(on_path: Wheels, hook: str) -> None:
+    on_path.add("dl-b", source(hook, one("second", 2)), name="b")
+    on_path.add("dl-a", source(hook, one("first")), name="a")
+    manager = load()
+    found = manager.contributions(hook)
+    assert [(record.name, c.name, c.load()) for record, c in found] == [
+        ("a", "first", 1),
+        ("b", "second", 2),
+    ]
+    assert manager.problems == []
+    others = [other for other in HOOKS if other != hook]
+    assert [manager.contributions(other) for other in others] == [[]] * len(others)
+
+
+@pytest.mark.parametrize("hook", [*HOOKS, "dl_cli_commands"])
+def test_one_that_fails_is_one_problem_and_the_others_go_on(on_path: Wheels, hook: str) -> None:
+    on_path.add("dl-bad", source(hook, "raise OSError('the disk is gone')"), name="bad")
+    on_path.add("dl-good", source(hook, one("good")), name="good")
+    manager = load()
+    for _ in range(2):
+        assert [record.name for record, _ in manager.call(hook)] == ["good"]
+    (problem,) = manager.problems
+    assert "dl-bad" in problem and "the disk is gone" in problem
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("return 'name'", "no sequence of Contribution"),
+        ("return 3", "no sequence of Contribution"),
+        ("return [('name', 'help', None)]", "which is no Contribution"),
+        (one("Big Name"), "the name 'Big Name'"),
+        ("return [Contribution('x', 'A stub.', 3)]", "a load that cannot be called"),
+        ("return [Contribution('x', 'A stub.', int)] * 2", "the name 'x' twice"),
+    ],
+)
+def test_nonsense_is_told_and_left_out(on_path: Wheels, body: str, said: str) -> None:
+    on_path.add("dl-bad", source("dl_op_tools", body), name="bad")
+    on_path.add("dl-good", source("dl_op_tools", one("good")), name="good")
+    manager = load()
+    assert [c.name for _, c in manager.contributions("dl_op_tools")] == ["good"]
+    (problem,) = manager.problems
+    assert said in problem and "dl_op_tools returned" in problem
+
+
+def test_a_name_belongs_to_one_plugin_which_may_have_others(on_path: Wheels) -> None:
+    two = "return [Contribution(n, 'A stub.', lambda: 2) for n in ('mine', 'fast')]"
+    on_path.add("dl-aaa", source("dl_graph_backends", two), name="aaa")
+    on_path.add("dl-fast", source("dl_graph_backends", one("fast")), name="fast")
+    manager = load()
+    found = manager.contributions("dl_graph_backends")
+    assert [(record.name, c.name) for record, c in found] == [("fast", "fast"), ("aaa", "mine")]
+    (problem,) = manager.problems
+    assert "the name 'fast' in dl_graph_backends is also claimed by dl-fast 1.2" in problem
+    # The loser is asked again like any other.
+    assert len(manager.contributions("dl_graph_backends")) == 2
+
+
+def test_no_plugin_is_nothing() -> None:
+    manager = load()
+    assert [manager.contributions(hook) for hook in HOOKS] == [[]] * len(HOOKS)

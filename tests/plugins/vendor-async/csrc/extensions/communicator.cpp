@@ -1,0 +1,260 @@
+#include "extensions/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "extensions/extensions.h"
+#include "slots.h"
+
+namespace dl::async_test {
+namespace {
+
+dl_status_t* unique_id(dl_vendor_t* vendor, dl_communicator_id_t* id) {
+  return slot(vendor, [&](Instance&) { *id = new_communicator_id(); });
+}
+
+dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id_t* id,
+                    int32_t ranks, int32_t rank, double seconds, void** communicator) {
+  return device_slot(vendor, index, [&](Instance& all, Device&) {
+    if (ranks < 1 || ranks > 1024 || rank < 0 || rank >= ranks) {
+      throw Error(DL_INVALID_ARGUMENT, "rank " + std::to_string(rank) + " of " +
+                                           std::to_string(ranks) +
+                                           " ranks; there are 1 to 1024, numbered from 0");
+    }
+    const auto world = world_of(*id, ranks);
+    world->join(rank, seconds);
+    *communicator = all.communicators().add(std::make_shared<Communicator>(world, index, rank));
+  });
+}
+
+dl_status_t* destroy(dl_vendor_t* vendor, void* handle) {
+  return slot(vendor, [&](Instance& all) { all.communicators().remove(handle); });
+}
+
+dl_status_t* abort(dl_vendor_t* vendor, void* handle) {
+  return slot(vendor, [&](Instance& all) { all.communicators().find(handle)->abort(); });
+}
+
+dl_status_t* check(dl_vendor_t* vendor, void* handle) {
+  return slot(vendor, [&](Instance& all) { all.communicators().find(handle)->check(); });
+}
+
+dl_status_t* properties(dl_vendor_t* vendor, void* handle,
+                        dl_communicator_properties_t* properties) {
+  return slot(vendor, [&](Instance& all) {
+    const auto communicator = all.communicators().find(handle);
+    dl_communicator_properties_t found = {};
+    found.struct_size = properties->struct_size;
+    found.rank = communicator->rank;
+    found.ranks = communicator->world->ranks();
+    found.device = communicator->device;
+    found.aborted = communicator->aborted() ? 1 : 0;
+    std::memcpy(properties, &found, std::min<size_t>(found.struct_size, sizeof found));
+  });
+}
+
+dl_status_t* group_begin_slot(dl_vendor_t* vendor) {
+  return slot(vendor, [&](Instance& all) { group_begin(all.number()); });
+}
+
+dl_status_t* group_end_slot(dl_vendor_t* vendor) {
+  return slot(vendor, [&](Instance& all) { group_end(all.number()); });
+}
+
+/** A buffer of a call. */
+struct Buffer {
+  const void* memory;
+  bool all_ranks;  // `count` elements of each rank, not of one
+  bool used;       // by this rank
+};
+
+/** One call of a communicator, as its slots see it. */
+class Caller {
+ public:
+  Caller(Instance& all, void* handle) : all_(all), communicator_(all.communicators().find(handle)) {
+    if (communicator_->aborted())
+      throw Error(DL_INVALID_ARGUMENT, "the communicator was aborted; create another one");
+  }
+
+  bool is(int32_t rank) const { return communicator_->rank == rank; }
+  int32_t rank() const { return communicator_->rank; }
+
+  void check_rank(const char* what, int32_t rank) const {
+    if (rank < 0 || rank >= communicator_->world->ranks()) {
+      throw Error(DL_INVALID_ARGUMENT,
+                  std::string(what) + " " + std::to_string(rank) + " is none of " +
+                      std::to_string(communicator_->world->ranks()) + " ranks");
+    }
+  }
+
+  void submit(const char* name, const Terms& terms, const Buffer& send, const Buffer& receive,
+              void* stream_handle, int32_t from = -1, int32_t to = -1) {
+    check(terms);
+    Device& device = all_.any_device(communicator_->device);
+    const auto stream = device.stream(stream_handle);
+    if (stream->capturing())
+      throw Error(DL_NOT_SUPPORTED,
+                  "the stream captures, and this vendor's graphs have no "
+                  "collectives; enqueue them outside of the capture");
+    const Share share = {bytes(device, terms, send), bytes(device, terms, receive)};
+    // A message has two places: its sender's and its receiver's.
+    const int32_t place = from < 0 ? communicator_->rank : (send.used ? 0 : 1);
+    async_test::submit(all_.number(),
+                       Call{communicator_, stream, name, communicator_->next(from, to, place),
+                            place, terms, share});
+  }
+
+ private:
+  static void check(const Terms& terms) {
+    if (element_bytes(terms.dtype) == 0)
+      throw Error(DL_INVALID_ARGUMENT,
+                  "dtype " + std::to_string(terms.dtype) + " is none of diopiDtype_t");
+    const bool reduces = terms.kind == Terms::kAllReduce || terms.kind == Terms::kReduce ||
+                         terms.kind == Terms::kReduceScatter;
+    if (!reduces) return;
+    if (terms.reduce < DL_REDUCE_SUM || terms.reduce > DL_REDUCE_AVERAGE)
+      throw Error(DL_NOT_SUPPORTED, "operation " + std::to_string(terms.reduce) +
+                                        " is none of dl_reduce_t that this vendor knows");
+    if (!can_reduce(terms.dtype))
+      throw Error(DL_NOT_SUPPORTED, "dtype " + std::to_string(terms.dtype) +
+                                        " is not reduced; cast to float32 or an integer first");
+  }
+
+  std::byte* bytes(Device& device, const Terms& terms, const Buffer& buffer) const {
+    const auto parts =
+        buffer.all_ranks ? static_cast<uint64_t>(communicator_->world->ranks()) : uint64_t{1};
+    uint64_t size = 0;
+    if (__builtin_mul_overflow(terms.count, parts * element_bytes(terms.dtype), &size))
+      throw Error(DL_INVALID_ARGUMENT, std::to_string(terms.count) + " elements are too many");
+    if (!buffer.used || size == 0) return nullptr;
+    return device.memory().translate(buffer.memory, size);
+  }
+
+  Instance& all_;
+  const std::shared_ptr<Communicator> communicator_;
+};
+
+template <class Body>
+dl_status_t* call(dl_vendor_t* vendor, void* handle, const Body& body) noexcept {
+  return slot(vendor, [&](Instance& all) {
+    Caller caller(all, handle);
+    body(caller);
+  });
+}
+
+dl_status_t* all_reduce(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                        uint64_t count, int32_t dtype, int32_t reduce, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.submit("all_reduce", {Terms::kAllReduce, count, dtype, reduce, -1}, {send, false, true},
+                  {receive, false, true}, stream);
+  });
+}
+
+dl_status_t* reduce(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                    uint64_t count, int32_t dtype, int32_t reduce, int32_t root, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("root", root);
+    caller.submit("reduce", {Terms::kReduce, count, dtype, reduce, root}, {send, false, true},
+                  {receive, false, caller.is(root)}, stream);
+  });
+}
+
+dl_status_t* broadcast(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                       uint64_t count, int32_t dtype, int32_t root, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("root", root);
+    caller.submit("broadcast", {Terms::kBroadcast, count, dtype, -1, root},
+                  {send, false, caller.is(root)}, {receive, false, true}, stream);
+  });
+}
+
+dl_status_t* all_gather(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                        uint64_t count, int32_t dtype, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.submit("all_gather", {Terms::kAllGather, count, dtype, -1, -1}, {send, false, true},
+                  {receive, true, true}, stream);
+  });
+}
+
+dl_status_t* reduce_scatter(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                            uint64_t count, int32_t dtype, int32_t reduce, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.submit("reduce_scatter", {Terms::kReduceScatter, count, dtype, reduce, -1},
+                  {send, true, true}, {receive, false, true}, stream);
+  });
+}
+
+dl_status_t* all_to_all(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                        uint64_t count, int32_t dtype, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.submit("all_to_all", {Terms::kAllToAll, count, dtype, -1, -1}, {send, true, true},
+                  {receive, true, true}, stream);
+  });
+}
+
+dl_status_t* gather(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                    uint64_t count, int32_t dtype, int32_t root, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("root", root);
+    caller.submit("gather", {Terms::kGather, count, dtype, -1, root}, {send, false, true},
+                  {receive, true, caller.is(root)}, stream);
+  });
+}
+
+dl_status_t* scatter(dl_vendor_t* vendor, void* handle, const void* send, void* receive,
+                     uint64_t count, int32_t dtype, int32_t root, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("root", root);
+    caller.submit("scatter", {Terms::kScatter, count, dtype, -1, root},
+                  {send, true, caller.is(root)}, {receive, false, true}, stream);
+  });
+}
+
+dl_status_t* send(dl_vendor_t* vendor, void* handle, const void* send, uint64_t count,
+                  int32_t dtype, int32_t peer, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("peer", peer);
+    caller.submit("send", {Terms::kMessage, count, dtype, -1, -1}, {send, false, true},
+                  {nullptr, false, false}, stream, caller.rank(), peer);
+  });
+}
+
+dl_status_t* receive(dl_vendor_t* vendor, void* handle, void* receive, uint64_t count,
+                     int32_t dtype, int32_t peer, void* stream) {
+  return call(vendor, handle, [&](Caller& caller) {
+    caller.check_rank("peer", peer);
+    caller.submit("receive", {Terms::kMessage, count, dtype, -1, -1}, {nullptr, false, false},
+                  {receive, false, true}, stream, peer, caller.rank());
+  });
+}
+
+}  // namespace
+
+dl_extension_t* communicator_extension(dl_extension_t* next) {
+  static dl_communicator_extension_t communicator = {sizeof(dl_communicator_extension_t),
+                                                     DL_EXT_COMMUNICATOR,
+                                                     next,
+                                                     unique_id,
+                                                     create,
+                                                     destroy,
+                                                     abort,
+                                                     check,
+                                                     properties,
+                                                     group_begin_slot,
+                                                     group_end_slot,
+                                                     all_reduce,
+                                                     reduce,
+                                                     broadcast,
+                                                     all_gather,
+                                                     reduce_scatter,
+                                                     all_to_all,
+                                                     gather,
+                                                     scatter,
+                                                     send,
+                                                     receive};
+  return reinterpret_cast<dl_extension_t*>(&communicator);
+}
+
+}  // namespace dl::async_test

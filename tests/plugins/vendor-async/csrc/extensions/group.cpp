@@ -1,0 +1,72 @@
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "error.h"
+#include "extensions/communicator.h"
+
+namespace dl::async_test {
+namespace {
+
+struct Group {
+  uint64_t depth = 0;
+  std::vector<Call> calls;
+};
+
+thread_local std::map<uint64_t, Group> groups;  // by instance; none is open without an entry
+
+/** All of them come to their meetings before one of them waits. */
+void run_together(const std::vector<Call>& calls) {
+  std::vector<std::shared_ptr<World::Meeting>> meetings;
+  for (const Call& call : calls)
+    meetings.push_back(
+        call.communicator->world->come(call.key, call.place, call.terms, call.share));
+  std::string failure;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    try {
+      calls[i].communicator->world->finish(meetings[i]);
+    } catch (const Error& error) {
+      calls[i].communicator->fail(error.what());
+      if (failure.empty()) failure = error.what();
+    }
+  }
+  if (!failure.empty()) throw Error(DL_ERROR, failure);
+}
+
+void enqueue(std::vector<Call> calls) {
+  const auto stream = calls.front().stream;
+  const char* name = calls.size() == 1 ? calls.front().name : "collective_group";
+  stream->enqueue(
+      name, [calls = std::move(calls)] { run_together(calls); }, Work{DL_ACTIVITY_COLLECTIVE, 0});
+}
+
+}  // namespace
+
+void group_begin(uint64_t instance) { ++groups[instance].depth; }
+
+void group_end(uint64_t instance) {
+  const auto found = groups.find(instance);
+  if (found == groups.end())
+    throw Error(DL_INVALID_ARGUMENT, "this thread has begun no group; call group_begin first");
+  if (--found->second.depth > 0) return;
+  std::vector<Call> calls = std::move(found->second.calls);
+  groups.erase(found);
+  while (!calls.empty()) {
+    std::vector<Call> same, others;
+    const auto stream = calls.front().stream;
+    for (Call& call : calls) (call.stream == stream ? same : others).push_back(std::move(call));
+    enqueue(std::move(same));
+    calls = std::move(others);
+  }
+}
+
+void submit(uint64_t instance, Call call) {
+  const auto found = groups.find(instance);
+  if (found == groups.end()) {
+    enqueue({std::move(call)});
+  } else {
+    found->second.calls.push_back(std::move(call));
+  }
+}
+
+}  // namespace dl::async_test
