@@ -95,7 +95,7 @@ def signature_checks(signatures: list[tuple[str, str, str, str]]) -> str:
 
 def test_every_declaration_has_its_frozen_signature(tmp_path: Path) -> None:
     signatures = frozen_signatures()
-    assert len(signatures) == 554
+    assert {name for _, _, name, _ in signatures} == set(schema.load())
     result = compile_text(signature_checks(signatures), "c++", tmp_path, "-fsyntax-only")
     assert result.returncode == 0, result.stderr
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -56,16 +57,14 @@ def tensors(operator: Operator) -> list[Parameter]:
 
 
 def test_every_operator_of_every_header_is_there() -> None:
-    count = dict.fromkeys({op.header for op in OPERATORS.values()}, 0)
-    for operator in OPERATORS.values():
-        count[operator.header] += 1
+    """DIOPI's; our own header grows."""
+    count = Counter(op.header for op in OPERATORS.values() if op.header != "functions_dl.h")
     assert count == {
         "functions.h": 396,
         "functions_ext.h": 27,
         "functions_mmcv.h": 94,
         "functions_lmdeploy.h": 20,
         "functions_sparse.h": 1,
-        "functions_dl.h": 16,
     }
 
 
