@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "dl_kernels/parallel/launch.h"
 #include "dl_kernels/library.h"
+#include "dl_kernels/parallel/launch.h"
 #include "library/onednn_api.h"
 
 namespace dl::cpu::onednn {
