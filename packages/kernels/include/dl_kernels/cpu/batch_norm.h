@@ -7,6 +7,7 @@
 
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
+#include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/norm/channels.h"
 
@@ -93,6 +94,27 @@ struct BatchBackwardRow {
     });
   }
 };
+
+// Whether it was done: not where channels lie side by side.
+template <class T, class C>
+bool batch_norm_by_channel(const Launch& launch, T* out, const T* in, C* mean, C* variance,
+                           bool training, const BatchParameters<C>& parameters,
+                           const ChannelShape& shape) {
+  if (shape.positions < 2) return false;
+  rows(launch, shape.channels, shape.count() * 3,
+       BatchNormRow<T>{out, in, mean, variance, training, parameters, shape});
+  return true;
+}
+
+template <class T, class C>
+bool batch_norm_backward_by_channel(const Launch& launch, T* grad_input, const T* grad_output,
+                                    const T* in, const BatchGradient<C>& gradient,
+                                    const ChannelShape& shape) {
+  if (shape.positions < 2) return false;
+  rows(launch, shape.channels, shape.count() * 4,
+       BatchBackwardRow<T>{grad_input, grad_output, in, gradient, shape});
+  return true;
+}
 
 DL_KERNELS_END
 

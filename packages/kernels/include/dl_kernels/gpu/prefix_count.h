@@ -102,6 +102,13 @@ class MarkedPositions {
 
 }  // namespace gpu
 
+template <class Marked, class Put>
+int64_t prefix_count(const Launch& launch, int64_t n, const Marked& marked, const Put& put) {
+  const gpu::MarkedPositions<Marked> positions(launch, n, marked);
+  positions.number(put);
+  return positions.count();
+}
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_GPU_PREFIX_COUNT_H_

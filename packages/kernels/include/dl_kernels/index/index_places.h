@@ -9,6 +9,7 @@
 #include "dl_kernels/base/dense.h"
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/index/add_places.h"
 #include "dl_kernels/index/indexes.h"
 #include "dl_kernels/index/nonzero_positions.h"
 #include "dl_kernels/layout/plan.h"
@@ -16,68 +17,6 @@
 #include "dl_kernels/parallel/launch.h"
 
 DL_KERNELS_BEGIN
-
-namespace detail {
-
-// Place `i` moves along a dimension to where its index says.
-struct AddPlace {
-  int64_t* sum;
-  const int64_t* index;
-  int64_t extent, stride;
-
-  DL_FN void operator()(int64_t i) const { from(i, i); }
-  DL_FN void from(int64_t i, int64_t offset) const {
-    const int64_t at = index[offset];
-    sum[i] += (at < 0 ? at + extent : at) * stride;
-  }
-};
-
-#if DL_KERNELS_GPU
-
-inline void add_whole(const Launch& launch, const AddPlace& add, int64_t count) {
-  each(launch, count, 1, add);
-}
-
-struct AddRepeatedPlace {
-  AddPlace add;
-  Plan<1> plan;
-
-  DL_FN void operator()(int64_t i) const {
-    int64_t offset[1];
-    offsets_of(plan, i, offset);
-    add.from(i, offset[0]);
-  }
-};
-
-inline void add_repeated(const Launch& launch, const AddPlace& add, const Plan<1>& plan) {
-  each(launch, plan.numel, 1, AddRepeatedPlace{add, plan});
-}
-
-#else
-
-// `add` by value: what is written to places cannot change it.
-inline void add_whole(const Launch&, AddPlace add, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) add(i);
-}
-
-// Divisions by the extents, which threads of a GPU need, would cost more than the rest here.
-inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
-  int64_t at[kMaxDims] = {};
-  int64_t offset = 0;
-  for (int64_t i = 0; i < plan.numel; ++i) {
-    add.from(i, offset);
-    for (int d = plan.ndim - 1; d >= 0; --d) {
-      offset += plan.strides[0][d];
-      if (++at[d] < plan.shape[d]) break;
-      offset -= plan.strides[0][d] * at[d];
-      at[d] = 0;
-    }
-  }
-}
-
-#endif
-
-}  // namespace detail
 
 class IndexPlaces {
  public:

@@ -6,6 +6,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/error.h"
+#include "dl_kernels/index/index_range.h"
 #include "dl_kernels/parallel/search.h"
 
 DL_KERNELS_BEGIN
@@ -40,55 +41,10 @@ inline diopiError_t check_indexes(const char* op, const int64_t* indexes, int64_
 // The same for indexes where the operator runs.
 inline diopiError_t check_indexes(const Launch& launch, const char* op, const int64_t* indexes,
                                   int64_t count, int64_t low, int64_t high) {
-#if DL_KERNELS_GPU
+  if constexpr (!DL_KERNELS_GPU) return check_indexes(op, indexes, count, low, high);
   const int64_t bad = first_where(launch, count, detail::OutOfRange{indexes, low, high});
   if (bad >= count) return diopiSuccess;
   return detail::bad_index(op, fetch(launch, indexes + bad), bad, low, high);
-#else
-  (void)launch;
-  return check_indexes(op, indexes, count, low, high);
-#endif
-}
-
-struct IndexRange {
-  int64_t low, high;
-};
-
-#if DL_KERNELS_GPU
-namespace detail {
-
-struct RangeOfIndex {
-  const int64_t* indexes;
-  DL_FN IndexRange operator()(int64_t i) const { return {indexes[i], indexes[i]}; }
-};
-
-struct JoinRanges {
-  DL_FN IndexRange operator()(const IndexRange& a, const IndexRange& b) const {
-    return {a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
-  }
-};
-
-}  // namespace detail
-#endif
-
-// From 0 and -1 outwards: `low` is negative if an index is, `high` if there are none from 0 on. An
-// answer to the host.
-inline IndexRange index_range(const Launch& launch, const int64_t* indexes, int64_t count) {
-#if DL_KERNELS_GPU
-  const Workspace<IndexRange> found(launch, 1);
-  gpu::total(launch, count, IndexRange{0, -1}, detail::JoinRanges{}, detail::RangeOfIndex{indexes},
-             found.data());
-  return fetch(launch, found.data());
-#else
-  (void)launch;
-  int64_t low = 0, high = -1;
-  DL_VECTOR_LOOP
-  for (int64_t i = 0; i < count; ++i) {
-    low = indexes[i] < low ? indexes[i] : low;
-    high = indexes[i] > high ? indexes[i] : high;
-  }
-  return {low, high};
-#endif
 }
 
 DL_KERNELS_END

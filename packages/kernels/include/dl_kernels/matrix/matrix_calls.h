@@ -5,6 +5,7 @@
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/library.h"
 #include "dl_kernels/matrix/gemm.h"
+#include "dl_kernels/matrix/integer_gemm.h"
 
 DL_KERNELS_BEGIN
 
@@ -30,27 +31,6 @@ void batched_gemm(const Launch& launch, int64_t batch, int64_t m, int64_t n, int
               Matrix<T>{c.data + i * c_step, c.row, c.column});
     }
   });
-}
-
-// Integer products are rare: they only have to be right.
-template <class T>
-void integer_gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, T alpha, Matrix<const T> a,
-                  Matrix<const T> b, T beta, Matrix<T> c) {
-  if constexpr (DL_KERNELS_GPU) {
-    gemm<T>(launch, m, n, k, alpha, a, b, beta, c);
-    return;
-  }
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      T total = 0;
-      for (int64_t l = 0; l < k; ++l) {
-        total = wrap_add(
-            total, wrap_mul(a.data[i * a.row + l * a.column], b.data[l * b.row + j * b.column]));
-      }
-      T* to = c.data + i * c.row + j * c.column;
-      *to = wrap_add(wrap_mul(alpha, total), beta == 0 ? T(0) : wrap_mul(beta, *to));
-    }
-  }
 }
 
 template <class Data>

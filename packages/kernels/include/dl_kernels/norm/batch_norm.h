@@ -12,7 +12,9 @@
 #include "dl_kernels/norm/channels.h"
 #include "dl_kernels/parallel/launch.h"
 
-#if !DL_KERNELS_GPU
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/batch_norm.h"
+#else
 #include "dl_kernels/cpu/batch_norm.h"
 #endif
 
@@ -76,13 +78,7 @@ struct BatchAffineOutput {
 template <class T, class C>
 void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance, bool training,
                 const BatchParameters<C>& parameters, const ChannelShape& shape) {
-#if !DL_KERNELS_GPU
-  if (shape.positions > 1) {
-    rows(launch, shape.channels, shape.count() * 3,
-         BatchNormRow<T>{out, in, mean, variance, training, parameters, shape});
-    return;
-  }
-#endif
+  if (batch_norm_by_channel(launch, out, in, mean, variance, training, parameters, shape)) return;
   const int64_t n = shape.channels;
   if (training) {
     const Workspace<double> sums(launch, 2 * n);
@@ -151,13 +147,7 @@ struct BatchInputGradient {
 template <class T, class C>
 void batch_norm_backward(const Launch& launch, T* grad_input, const T* grad_output, const T* in,
                          const BatchGradient<C>& gradient, const ChannelShape& shape) {
-#if !DL_KERNELS_GPU
-  if (shape.positions > 1) {
-    rows(launch, shape.channels, shape.count() * 4,
-         BatchBackwardRow<T>{grad_input, grad_output, in, gradient, shape});
-    return;
-  }
-#endif
+  if (batch_norm_backward_by_channel(launch, grad_input, grad_output, in, gradient, shape)) return;
   const int64_t n = shape.channels;
   const C* mean = gradient.mean;
   const Workspace<double> sums(launch, 2 * n);

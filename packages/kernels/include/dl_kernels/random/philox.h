@@ -10,6 +10,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/math/vector_math.h"
 #include "dl_kernels/math/vector_trigonometry.h"
 
 DL_KERNELS_BEGIN
