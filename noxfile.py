@@ -183,7 +183,7 @@ def tests(session: nox.Session) -> None:
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in TORCH_FREE]
     env = {"PYTHONPATH": str(plugins)}
-    present = [name for name in vendors() if has_device(session, python, name)]
+    present = [name for name in vendors() if has_device(python, name)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
     suites: list[Suite] = [
         # The ecosystem as a whole, on vendors with a device here, which also run the samples, and
@@ -196,11 +196,13 @@ def tests(session: nox.Session) -> None:
         session.error(f"failed: {', '.join(failed)}")
 
 
-def has_device(session: nox.Session, python: str, vendor: str) -> bool:
+def has_device(python: str, vendor: str) -> bool:
     """Whether a vendor of the environment can be tested on this machine."""
     env = {**os.environ, "DL_VENDORS": vendor}
-    command = [python, "-c", HAS_DEVICE]
-    return subprocess.run(command, env=env, cwd=session.env_dir, check=False).returncode == 0
+    # Away from the sources, which are no place to import from.
+    with TemporaryDirectory() as folder:
+        command = [str(Path(python).absolute()), "-c", HAS_DEVICE]
+        return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
 
 
 def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
