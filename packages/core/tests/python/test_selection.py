@@ -101,7 +101,7 @@ def test_no_vendor_is_said() -> None:
 
 
 def test_there_are_as_many_places_as_in_the_compiled_part() -> None:
-    header = Path(__file__).parents[2] / "csrc" / "runtime" / "device.h"
+    header = Path(__file__).parents[2] / "csrc" / "contract" / "device_numbers.h"
     assert f"kMaxDevices = {selection.MOST_DEVICES};" in header.read_text()
 
 
