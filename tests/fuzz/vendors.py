@@ -25,6 +25,12 @@ def prepare(folder: Path) -> None:
     StubVendor(folder).compile(Path(__file__).with_name("liar.cpp"))
 
 
+def check_error(error: DiopiError) -> None:
+    """What failed is one line; details, of a compiler for example, are lines of their own."""
+    for line in str(error).split("\n"):
+        check_shown(line)
+
+
 def begin(folder: Path, own: Path) -> Case:
     library = folder / "libstub.so"
 
@@ -33,7 +39,7 @@ def begin(folder: Path, own: Path) -> Case:
         try:
             vendor = load_vendor(library)
         except DiopiError as error:
-            check_shown(str(error))
+            check_error(error)
             return "refused"
         failed = 0
         for action in ACTIONS:
@@ -41,7 +47,7 @@ def begin(folder: Path, own: Path) -> Case:
                 action(vendor)
             except DiopiError as error:
                 failed += 1
-                check_shown(str(error))
+                check_error(error)
         with contextlib.suppress(DiopiError):
             vendor.close()
         del vendor

@@ -68,6 +68,7 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     # These are about the CPU vendor's own libraries and its threads.
     own = {
         "test_diopi_impl.py",
+        "test_kernel_extension.py",
         "test_libraries.py",
         "test_library.py",
         "test_plugin.py",

@@ -75,12 +75,16 @@ class NativeReport:
 
 
 def exercising(overload: str) -> list[tuple[Any, str]]:
-    """What calls ``overload``, and in which mode; empty if nothing is known to."""
+    """What calls ``overload``, and in which mode; empty if nothing is known to.
+
+    The vendor does not see the overloads that core builds from others: OpInfo operators of their
+    name call them.
+    """
     if overload in CASES:
         return [(CASES[overload], "forward")]
     callers = read(NATIVE_CALLS).get(overload)
     if callers is None:
-        return []
+        return [(op, "forward") for op in op_db if full_name(op) == overload]
     return [(op, callers.mode) for op in op_db if full_name(op) in callers.operators]
 
 

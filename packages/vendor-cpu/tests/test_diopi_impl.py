@@ -24,6 +24,7 @@ from dl_kernels import write_units
 
 HERE = Path(__file__).parent
 CSRC = HERE.parent / "csrc"
+TABLE_ONLY = {"runtime", "extensions"}
 CXX = shlex.split(os.environ.get("CXX", "g++"))
 CC = shlex.split(os.environ.get("CC", "gcc"))
 MISSING = [tool[0] for tool in (CXX, CC) if shutil.which(tool[0]) is None]
@@ -41,7 +42,7 @@ def impl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("impl")
     sources = [
         *write_units(folder / "units", diopi_convention=True),
-        *(path for path in sorted(CSRC.rglob("*.cpp")) if path.parent.name != "runtime"),
+        *(path for path in sorted(CSRC.rglob("*.cpp")) if path.parent.name not in TABLE_ONLY),
     ]
     sources = [path for path in sources if path.name != "plugin.cpp"]
     return compile_library(

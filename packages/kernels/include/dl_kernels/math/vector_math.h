@@ -33,7 +33,7 @@ DL_FN double log1p_of_fraction(double u) { return ::log1p(u); }
 DL_FN double tanh(double x) { return ::tanh(x); }
 DL_FN double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 DL_FN double erf(double x) { return ::erf(x); }
-DL_FN double normal_cdf(double x) { return 0.5 * ::erfc(x * -0.70710678118654752440); }
+DL_FN double normal_cdf(double x) { return 0.5 * (1.0 + ::erf(x * 0.70710678118654752440)); }
 
 }  // namespace math
 
