@@ -25,10 +25,16 @@ def prepare(folder: Path) -> None:
     StubVendor(folder).compile(Path(__file__).with_name("liar.cpp"))
 
 
+LONGEST_DETAILS = 1 << 16
+"""As dl/checked_status.hpp has it: a compiler's log may be one line."""
+
+
 def check_error(error: DiopiError) -> None:
     """What failed is one line; details, of a compiler for example, are lines of their own."""
-    for line in str(error).split("\n"):
-        check_shown(line)
+    message, *details = str(error).split("\n")
+    check_shown(message)
+    for line in details:
+        check_shown(line, LONGEST_DETAILS)
 
 
 def begin(folder: Path, own: Path) -> Case:
