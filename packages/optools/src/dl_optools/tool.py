@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import torch
-from typing_extensions import Self
+from typing_extensions import Self, TypedDict
 
 from dl_optools import levels
 from dl_optools.call import OpCall, own_work
@@ -61,6 +61,16 @@ def _is_here(kind: str) -> bool:
         return False
     is_available = getattr(getattr(torch, kind, None), "is_available", None)
     return is_available is None or bool(is_available())
+
+
+class ToolOptions(TypedDict, total=False):
+    """The parameters of :class:`Tool`, for tools that have others besides and hand these on."""
+
+    level: Level | str | None
+    ops: str | Iterable[str] | None
+    exclude: str | Iterable[str] | None
+    device: str | None
+    condition: Condition | None
 
 
 class Tool:
