@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 import threading
 from collections import Counter
@@ -18,6 +17,7 @@ from dl_core.tables import table
 from dl_optools.call import OpCall
 from dl_optools.computing import Recorder, only_describes
 from dl_optools.dtypes import CastOptions
+from dl_optools.environment import environment
 from dl_optools.names import short_name
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.relocation import Relocation
@@ -114,7 +114,7 @@ class OpDtypeCast(Tool):
         **options: Unpack[ToolOptions],
     ) -> None:
         super().__init__(**options)
-        self._options = CastOptions(os.environ) if dtypes is None else CastOptions({}, dtypes)
+        self._options = CastOptions(environment()) if dtypes is None else CastOptions({}, dtypes)
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self.results = CastResults()

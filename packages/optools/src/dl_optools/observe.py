@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from dl_core.tables import table
 from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, named_facts, readable
 from dl_optools.budget import Spending
 from dl_optools.call import OpCall
+from dl_optools.environment import environment
 from dl_optools.options import flag, read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.sampling import SampledOptions, SampledTool
@@ -170,7 +170,7 @@ class OpObserve(SampledTool):
     ) -> None:
         super().__init__(**options)
         self.each_call = each_call
-        self._stacks = read(os.environ, "OP_TOOLS_PRINT_STACK", flag, False, "0, 1")
+        self._stacks = read(environment(), "OP_TOOLS_PRINT_STACK", flag, False, "0, 1")
         self._limit = limit
         self._directory = None if directory is None else Path(directory)
         self._stream = stream

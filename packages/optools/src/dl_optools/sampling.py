@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
@@ -10,6 +9,7 @@ from typing_extensions import Self, Unpack
 
 from dl_optools import levels
 from dl_optools.budget import Budget, Clock
+from dl_optools.environment import environment
 from dl_optools.options import read
 from dl_optools.steps import STEPS
 from dl_optools.tool import Tool, ToolOptions
@@ -64,14 +64,14 @@ class SampledTool(Tool):
         super().__init__(**options)
         prefix = f"OP_{self.variable}_"
         if every is None:
-            every = read(os.environ, prefix + "EVERY", _every, 1, "a count of steps, at least 1")
+            every = read(environment(), prefix + "EVERY", _every, 1, "a count of steps, at least 1")
         if isinstance(budget, str):
             percent = read(
                 {"budget": budget}, "budget", _percent, None, "percent of step time, or off"
             )
         elif budget is None:
             percent = read(
-                os.environ,
+                environment(),
                 prefix + "BUDGET",
                 _percent,
                 self.default_budget,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing_extensions import Self, TypedDict
 
 from dl_optools import levels
 from dl_optools.call import OpCall, own_work
+from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.options import operator_lists
 from dl_optools.outputs import ResultsError
@@ -112,7 +112,7 @@ class Tool:
         # Those of that type that were met; asking one for its type takes long.
         self._devices: set[torch.device] = set()
         self.condition = condition
-        include, leave_out = operator_lists(os.environ, self.variable)
+        include, leave_out = operator_lists(environment(), self.variable)
         self.selection = Selection.of(
             include if ops is None else ops,
             leave_out if exclude is None else exclude,

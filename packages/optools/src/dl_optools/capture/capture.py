@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
 from dl_optools.capture.limits import Limits, limits_of
 from dl_optools.capture.writer import BundleWriter, Written
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
@@ -65,7 +65,7 @@ class OpCapture(Tool):
     ) -> None:
         super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
-        self._limits = limits or limits_of(os.environ)
+        self._limits = limits or limits_of(environment())
         self._stream = stream
         self._writer: BundleWriter | None = None
         self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()

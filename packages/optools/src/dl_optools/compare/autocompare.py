@@ -25,6 +25,7 @@ from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, Signature
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.compare.waiting_arguments import Allowance
 from dl_optools.csv_file import CsvFile
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
@@ -91,7 +92,7 @@ class OpAutoCompare(Tool):
         **options: Unpack[ToolOptions],
     ) -> None:
         super().__init__(**options)
-        environ = os.environ
+        environ = environment()
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
         if bundles is None:

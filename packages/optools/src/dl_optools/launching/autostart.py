@@ -11,6 +11,7 @@ from typing import Any
 
 from dl_optools import levels
 from dl_optools.bisect.name_collector import NameCollector
+from dl_optools.environment import environment
 from dl_optools.features import make_tool
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
@@ -90,14 +91,14 @@ def stop() -> None:
         except Exception as error:  # noqa: BLE001 - the others have results, too
             known = isinstance(error, ResultsError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
-            note(os.environ, f"{_names[tool]} failed at its end: {text}")
+            note(environment(), f"{_names[tool]} failed at its end: {text}")
         selection = tool.selection
         if selection.asked:
             patterns = selection.unmet()
             everything = len(patterns) == len(selection.include)
-            note_unmet(os.environ, Unmet(_names[tool], patterns, everything))
+            note_unmet(environment(), Unmet(_names[tool], patterns, everything))
         else:
-            note_unmet(os.environ, Unmet(_names[tool], {}, True, asked=False))
+            note_unmet(environment(), Unmet(_names[tool], {}, True, asked=False))
 
 
 def _leave_to_parent() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from typing_extensions import Unpack
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.csv_file import CsvFile
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import read
@@ -57,7 +57,7 @@ class OpOverflowCheck(Tool):
         super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
-        self._batch = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
+        self._batch = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
         self._watches = Watches()
         self.results = OverflowResults()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing_extensions import Unpack
 from dl_optools import levels
 from dl_optools.budget import Spending
 from dl_optools.call import OpCall
+from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
@@ -95,7 +95,11 @@ class OpTimeMeasure(SampledTool):
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self._cache = read(
-            os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 5000, "a count of calls to keep in memory"
+            environment(),
+            "OP_TOOLS_MAX_CACHE_SIZE",
+            int,
+            5000,
+            "a count of calls to keep in memory",
         )
         self.results = TimeResults()
         """What was measured: complete once the tool has stopped."""
