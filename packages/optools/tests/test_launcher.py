@@ -12,8 +12,7 @@ import pytest
 
 from dl_core.commands import Command
 from dl_optools import plugin
-from dl_optools.features import TOOLS
-from dl_optools.launching.launch import TOOL_NAMES, UnknownToolError, exact, program_of, tools_of
+from dl_optools.launching.launch import UnknownToolError, exact, program_of, tools_of
 from dl_optools.selection import Selection
 from programs import dl, environment, script
 
@@ -192,13 +191,7 @@ def test_options_may_stand_before_and_behind_the_name(tmp_path: Path) -> None:
     assert dl(tmp_path, "tool", names, "--list", "x.*", "--set=X=7", *program).stdout == expected
 
 
-def test_names_of_tools_agree_with_the_tools() -> None:
-    assert {x.feature for x in TOOL_NAMES} == set(TOOLS)
-    for each in TOOL_NAMES:
-        module, _, name = TOOLS[each.feature].partition(":")
-        if importlib.util.find_spec(module) is not None:
-            found = getattr(importlib.import_module(module), name)
-            assert (found.feature, found.variable) == (each.feature, each.variable)
+def test_tools_are_known_by_command_and_feature() -> None:
     assert [x.name for x in tools_of("observe, op_capture")] == ["observe", "capture"]
     with pytest.raises(UnknownToolError, match="name a tool"):
         tools_of(" ,")

@@ -102,7 +102,6 @@ class OpDtypeCast(Tool):
     :raises OptionError: a variable does not hold pairs of dtypes.
     """
 
-    feature = "cast_dtype"
     variable = "DTYPE_CAST"
 
     def __init__(

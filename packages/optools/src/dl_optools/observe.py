@@ -155,7 +155,6 @@ class OpObserve(SampledTool):
     :param options: those of :class:`SampledTool`.
     """
 
-    feature = "dump_op_args"
     variable = "OBSERVE"
     observes = True
 

@@ -90,8 +90,6 @@ class Tool:
     :raises PatternError: a list holds what is no regular expression.
     """
 
-    feature: ClassVar[str]
-    """The name in :func:`apply_feature` and of ``dl tool NAME``."""
     variable: ClassVar[str]
     """``OP_<variable>_LIST`` and ``OP_<variable>_DISABLE_LIST`` select operators."""
     default_level: ClassVar[Level] = Level.API

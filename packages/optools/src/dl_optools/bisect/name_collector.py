@@ -22,7 +22,6 @@ class NameCollector(Tool):
     says, or the working directory.
     """
 
-    feature = "names"
     variable = "NAMES"
     default_level = Level.DISPATCH
     observes = True

@@ -51,7 +51,6 @@ class OpCapture(Tool):
     :param options: those of :class:`Tool`.
     """
 
-    feature = "op_capture"
     variable = "CAPTURE"
     observes = True
 

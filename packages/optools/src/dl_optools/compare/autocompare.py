@@ -72,7 +72,6 @@ class OpAutoCompare(Tool):
     :raises OptionError: a variable's value does not fit.
     """
 
-    feature = "autocompare"
     variable = "AUTOCOMPARE"
     default_level = Level.DISPATCH
     observes = True

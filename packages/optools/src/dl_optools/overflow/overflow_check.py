@@ -43,7 +43,6 @@ class OpOverflowCheck(Tool):
     :raises OptionError: the variable does not hold a number.
     """
 
-    feature = "overflow_check"
     variable = "OVERFLOW_CHECK"
     observes = True
 

@@ -31,7 +31,6 @@ from dl_optools.tool import Tool
 class _Overloads(Tool):
     """Hands the dispatcher's overloads to the tool that times."""
 
-    feature = "measure_op_time"
     variable = "TIME_MEASURE"
     observes = True
 
@@ -74,7 +73,6 @@ class OpTimeMeasure(SampledTool):
         less; communication is timed in both.
     """
 
-    feature = "measure_op_time"
     variable = "TIME_MEASURE"
     default_level = Level.DISPATCH
     observes = True
