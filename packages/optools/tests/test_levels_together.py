@@ -14,7 +14,6 @@ from dl_optools.tool import Tool
 
 
 class Names(Tool):
-    feature = "names"
     variable = "NAMES"
 
     def opened(self) -> None:

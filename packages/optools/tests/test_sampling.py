@@ -18,7 +18,6 @@ from dl_optools.sampling import SampledTool
 
 
 class Names(SampledTool):
-    feature = "names"
     variable = "NAMES"
 
     def opened(self) -> None:

@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import dl_optools
+from dl_optools.features import tool_class
+from dl_optools.launching.launch import TOOL_NAMES, ToolName
 from dl_optools.tool import device_under_test
 from watching import Seen
 
@@ -78,3 +80,13 @@ def test_importing_the_package_imports_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         dl_optools.Nothing  # noqa: B018  (reading it is the test)
+
+
+@pytest.mark.parametrize("each", TOOL_NAMES, ids=lambda each: each.name)
+def test_a_tool_has_one_name(each: ToolName) -> None:
+    module, _, kind = each.home.partition(":")
+    words = module.rpartition(".")[2]
+    assert words.replace("_", "") == kind.removeprefix("Op").lower()
+    assert words.upper() == each.variable == tool_class(each.feature).variable
+    assert each.name in words
+    assert getattr(dl_optools, kind) is tool_class(each.feature)

@@ -15,7 +15,6 @@ from dl_optools.tool import Tool
 class Seen(Tool):
     """Notes the names of calls and lets them pass."""
 
-    feature = "seen"
     variable = "SEEN"
 
     def __init__(self, **options: Any) -> None:
@@ -33,7 +32,6 @@ class Seen(Tool):
 class Watching(Tool):
     """Keeps the gradients of all calls."""
 
-    feature = "watching"
     variable = "WATCHING"
 
     def __init__(self, **options: Any) -> None:

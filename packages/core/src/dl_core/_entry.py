@@ -7,7 +7,6 @@ first, a half-imported ``dl_core`` would otherwise be all that torch finds here.
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,7 @@ def activate() -> None:
 
 def _attempt() -> Outcome:
     global _running, outcome
+    from dl_core.environment import environment
     from dl_core.startup import Outcome, start
 
     with _lock:
@@ -65,7 +65,7 @@ def _attempt() -> Outcome:
             return Outcome(False, ["The device is just being started."], [])
         _running = True
         try:
-            outcome = start(os.environ)
+            outcome = start(environment())
         finally:
             _running = False
         return outcome

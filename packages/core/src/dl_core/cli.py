@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from diopi_proto.text import printable
 from dl_core import __version__, config, first_party
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
+from dl_core.environment import environment
 from dl_core.errors import said_by
 from dl_core.manager import PluginManager
 
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _plugins() -> PluginManager:
-    manager = PluginManager(config.read(os.environ).disable)
+    manager = PluginManager(config.read(environment()).disable)
     manager.load()
     return manager
 

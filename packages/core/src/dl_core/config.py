@@ -1,4 +1,4 @@
-"""The one module that reads environment variables. The README lists what it reads.
+"""What the environment variables mean. The README lists those that are read.
 
 Reading never raises: a value that does not fit becomes a sentence in :attr:`Config.problems`, and
 the default is used. An empty value counts as not set.

@@ -7,7 +7,6 @@ becomes a line of the report.
 from __future__ import annotations
 
 import difflib
-import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import __version__, config, first_party, installed, selection, startup
+from dl_core.environment import environment
 from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor
 
@@ -88,7 +88,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
 
     :param environ: the settings to go by, the process's own by default.
     """
-    environ = os.environ if environ is None else environ
+    environ = environment() if environ is None else environ
     torch = installed.torch_build()
     ready = startup.prepare(environ, torch)
     presence = {candidate.name: candidate.present for candidate in ready.candidates}

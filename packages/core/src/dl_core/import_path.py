@@ -13,6 +13,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from dl_core.environment import environment
+
 
 def without_current_folder(
     path: Sequence[str], environ: Mapping[str, str], *, first_is_implied: bool
@@ -50,7 +52,7 @@ def without_current_folder(
 def usual_path() -> list[str]:
     """``sys.path`` without the current folder."""
     safe = sys.flags.isolated or getattr(sys.flags, "safe_path", False)
-    return without_current_folder(sys.path, os.environ, first_is_implied=not safe)
+    return without_current_folder(sys.path, environment(), first_is_implied=not safe)
 
 
 def _absolute(entry: str) -> str:

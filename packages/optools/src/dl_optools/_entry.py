@@ -7,7 +7,8 @@ torch calls :func:`autoload` near the end of its own import, by the entry-point 
 from __future__ import annotations
 
 import contextlib
-import os
+
+from dl_optools.environment import environment
 
 _asked = False
 
@@ -15,7 +16,7 @@ _asked = False
 def autoload() -> None:
     """Start the tools that ``DL_TOOLS`` names once torch is imported. Never raises."""
     global _asked
-    if _asked or not os.environ.get("DL_TOOLS", "").strip():
+    if _asked or not environment().get("DL_TOOLS", "").strip():
         return
     _asked = True
     try:
@@ -31,7 +32,7 @@ def _start() -> None:
     try:
         from dl_optools.launching.autostart import start
 
-        start(os.environ)
+        start(environment())
     except Exception as error:  # noqa: BLE001 - as above
         _tell(error)
 
@@ -41,4 +42,4 @@ def _tell(error: Exception) -> None:
 
     # Where nobody can be told, the program runs all the same.
     with contextlib.suppress(Exception):
-        note(os.environ, f"no tool runs: {type(error).__name__}: {error}")
+        note(environment(), f"no tool runs: {type(error).__name__}: {error}")

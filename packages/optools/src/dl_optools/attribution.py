@@ -29,7 +29,6 @@ class Attribution(Tool):
     Start it before them: the tool that starts last meets calls first.
     """
 
-    feature = "attribution"
     variable = "ATTRIBUTION"
     default_level = Level.API
     observes = True

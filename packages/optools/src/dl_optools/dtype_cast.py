@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 import threading
 from collections import Counter
@@ -12,16 +11,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import torch
+from typing_extensions import Unpack
 
 from dl_core.tables import table
 from dl_optools.call import OpCall
 from dl_optools.computing import Recorder, only_describes
 from dl_optools.dtypes import CastOptions
-from dl_optools.names import Level, short_name
+from dl_optools.environment import environment
+from dl_optools.names import short_name
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import map_leaves, tensors_of
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool, ToolOptions
 
 Dtypes = Mapping[torch.dtype, torch.dtype]
 _COLUMNS = ("name", "from", "to", "calls", "tensors")
@@ -97,26 +98,22 @@ class OpDtypeCast(Tool):
         bfloat16 become float32.
     :param directory: where to write instead.
     :param stream: where to show the table; None: stderr.
+    :param options: those of :class:`Tool`.
     :raises OptionError: a variable does not hold pairs of dtypes.
     """
 
-    feature = "cast_dtype"
     variable = "DTYPE_CAST"
 
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
         dtypes: Dtypes | None = None,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
+        **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
-        self._options = CastOptions(os.environ) if dtypes is None else CastOptions({}, dtypes)
+        super().__init__(**options)
+        self._options = CastOptions(environment()) if dtypes is None else CastOptions({}, dtypes)
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self.results = CastResults()

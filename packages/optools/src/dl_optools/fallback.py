@@ -43,7 +43,6 @@ OUR_MODES.append(_OnHost)
 class _MarkedBackward(Tool):
     """The backward of Python functions that fell back: their nodes carry a mark."""
 
-    feature = "fallback"
     variable = "FALLBACK"
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
@@ -64,7 +63,6 @@ class OpFallback(Tool):
     the numbers may differ. ``OP_FALLBACK_LIST`` and ``OP_FALLBACK_DISABLE_LIST`` select operators.
     """
 
-    feature = "fallback"
     variable = "FALLBACK"
 
     def opened(self) -> None:

@@ -5,18 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from dl_optools.launching.launch import TOOL_NAMES
 from dl_optools.tool import Tool
 
-TOOLS = {
-    "op_capture": "dl_optools.capture.capture:OpCapture",
-    "fallback": "dl_optools.fallback:OpFallback",
-    "autocompare": "dl_optools.compare.autocompare:OpAutoCompare",
-    "measure_op_time": "dl_optools.timing.measure:OpTimeMeasure",
-    "dump_op_args": "dl_optools.observe:OpObserve",
-    "cast_dtype": "dl_optools.dtype_cast:OpDtypeCast",
-    "overflow_check": "dl_optools.overflow.overflow:OpOverflowCheck",
-}
-"""Feature names, as ``apply_feature`` and ``dl tool`` know them, and where the tools stand."""
+TOOLS = {each.feature: each.home for each in TOOL_NAMES}
+"""Feature names, as ``apply_feature`` knows them, and where the tools stand."""
 
 
 def tool_class(feature: str) -> type[Tool]:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from typing_extensions import Unpack
+
 from dl_core.tables import table
 from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, named_facts, readable
-from dl_optools.budget import Clock, Spending
+from dl_optools.budget import Spending
 from dl_optools.call import OpCall
-from dl_optools.names import Level
+from dl_optools.environment import environment
 from dl_optools.options import flag, read
 from dl_optools.outputs import results_directory, run_stamp, unused
-from dl_optools.sampling import SampledTool
+from dl_optools.sampling import SampledOptions, SampledTool
 from dl_optools.stacks import Frame, program_stack
-from dl_optools.tool import Condition
 
 _COLUMNS = (
     "name",
@@ -153,40 +152,24 @@ class OpObserve(SampledTool):
         left out.
     :param directory: where to write instead.
     :param stream: where to show the table; None: stderr.
+    :param options: those of :class:`SampledTool`.
     """
 
-    feature = "dump_op_args"
     variable = "OBSERVE"
     observes = True
 
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
-        every: int | None = None,
-        budget: float | str | None = None,
-        clock: Clock = time.perf_counter,
         each_call: bool = False,
         limit: int = 100_000,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
+        **options: Unpack[SampledOptions],
     ) -> None:
-        super().__init__(
-            level=level,
-            ops=ops,
-            exclude=exclude,
-            device=device,
-            condition=condition,
-            every=every,
-            budget=budget,
-            clock=clock,
-        )
+        super().__init__(**options)
         self.each_call = each_call
-        self._stacks = read(os.environ, "OP_TOOLS_PRINT_STACK", flag, False, "0, 1")
+        self._stacks = read(environment(), "OP_TOOLS_PRINT_STACK", flag, False, "0, 1")
         self._limit = limit
         self._directory = None if directory is None else Path(directory)
         self._stream = stream

@@ -1,7 +1,4 @@
-"""The one module that knows the environment variables of the tools.
-
-Nothing is ever written to the environment: what one tool reads does not change another.
-"""
+"""How environment variables of the tools, which :mod:`.environment` reads, become values."""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from dl_optools.environment import environment
+
 VARIABLE = "DL_TOOLS_OUTPUT"
 DEFAULT = "op_tools_results"
 
@@ -17,8 +19,9 @@ class ResultsError(OSError):
     """Results cannot be written, or were not all written; the text says which and why."""
 
 
-def results_root(environ: Mapping[str, str] = os.environ) -> Path:
+def results_root(environ: Mapping[str, str] | None = None) -> Path:
     """``DL_TOOLS_OUTPUT``, or ``op_tools_results`` in the working directory."""
+    environ = environment() if environ is None else environ
     return Path(environ.get(VARIABLE, "").strip() or DEFAULT)
 
 

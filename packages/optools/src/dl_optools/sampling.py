@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Iterable
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from dl_optools import levels
 from dl_optools.budget import Budget, Clock
-from dl_optools.names import Level
+from dl_optools.environment import environment
 from dl_optools.options import read
 from dl_optools.steps import STEPS
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool, ToolOptions
 
 
 def _every(text: str) -> int:
@@ -33,6 +31,14 @@ def _percent(text: str) -> float | None:
     return value
 
 
+class SampledOptions(ToolOptions, total=False):
+    """The parameters of :class:`SampledTool`, likewise."""
+
+    every: int | None
+    budget: float | str | None
+    clock: Clock
+
+
 class SampledTool(Tool):
     """A tool whose modes are on torch's stack in measured steps only.
 
@@ -42,6 +48,7 @@ class SampledTool(Tool):
     :param budget: percent of the program's time that the tool may take, or ``"off"``; None: the
         variable ``OP_<TOOL>_BUDGET``, else the tool's default.
     :param clock: seconds, never going back.
+    :param options: those of :class:`Tool`.
     """
 
     default_budget: float | None = None
@@ -49,26 +56,22 @@ class SampledTool(Tool):
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
         every: int | None = None,
         budget: float | str | None = None,
         clock: Clock = time.perf_counter,
+        **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        super().__init__(**options)
         prefix = f"OP_{self.variable}_"
         if every is None:
-            every = read(os.environ, prefix + "EVERY", _every, 1, "a count of steps, at least 1")
+            every = read(environment(), prefix + "EVERY", _every, 1, "a count of steps, at least 1")
         if isinstance(budget, str):
             percent = read(
                 {"budget": budget}, "budget", _percent, None, "percent of step time, or off"
             )
         elif budget is None:
             percent = read(
-                os.environ,
+                environment(),
                 prefix + "BUDGET",
                 _percent,
                 self.default_budget,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import torch
-from typing_extensions import Self
+from typing_extensions import Self, TypedDict
 
 from dl_optools import levels
 from dl_optools.call import OpCall, own_work
+from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.options import operator_lists
 from dl_optools.outputs import ResultsError
@@ -63,6 +63,16 @@ def _is_here(kind: str) -> bool:
     return is_available is None or bool(is_available())
 
 
+class ToolOptions(TypedDict, total=False):
+    """The parameters of :class:`Tool`, for tools that have others besides and hand these on."""
+
+    level: Level | str | None
+    ops: str | Iterable[str] | None
+    exclude: str | Iterable[str] | None
+    device: str | None
+    condition: Condition | None
+
+
 class Tool:
     """A tool over the operators of a program, in the thread that starts it and in its backward.
 
@@ -80,8 +90,6 @@ class Tool:
     :raises PatternError: a list holds what is no regular expression.
     """
 
-    feature: ClassVar[str]
-    """The name in :func:`apply_feature` and of ``dl tool NAME``."""
     variable: ClassVar[str]
     """``OP_<variable>_LIST`` and ``OP_<variable>_DISABLE_LIST`` select operators."""
     default_level: ClassVar[Level] = Level.API
@@ -102,7 +110,7 @@ class Tool:
         # Those of that type that were met; asking one for its type takes long.
         self._devices: set[torch.device] = set()
         self.condition = condition
-        include, leave_out = operator_lists(os.environ, self.variable)
+        include, leave_out = operator_lists(environment(), self.variable)
         self.selection = Selection.of(
             include if ops is None else ops,
             leave_out if exclude is None else exclude,

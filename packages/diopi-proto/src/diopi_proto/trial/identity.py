@@ -13,6 +13,7 @@ import os
 import stat
 from pathlib import Path
 
+from .._environment import environment
 from .._version import __version__
 
 _FORMAT = 1
@@ -58,7 +59,7 @@ def identity_of(library: Path, legacy: bool) -> str | None:
     facts = [
         *(_FORMAT, __version__, os.fsencode(library).hex(), legacy, file),
         *(_head(_BOOT), list(os.uname()), _processor(), [_head(path) for path in _DRIVERS]),
-        sorted(item for item in os.environ.items() if item[0].startswith("LD_")),
+        sorted(item for item in environment().items() if item[0].startswith("LD_")),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from .._environment import environment
 from ..trust import why_untrusted
 from .identity import file_identity
 
@@ -26,7 +27,7 @@ _DAYS_KEPT = 90
 def cache_folder() -> Path | None:
     """``dl/trials`` in the user's cache. None: there is no place that is this user's alone, and
     every start tries anew."""
-    root = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    root = Path(environment().get("XDG_CACHE_HOME", ""))
     try:
         folder = (root if root.is_absolute() else Path.home() / ".cache") / "dl" / "trials"
         if not folder.is_absolute():

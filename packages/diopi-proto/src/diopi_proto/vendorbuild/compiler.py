@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from .._environment import environment
 from ..errors import BuildError
 from . import rules
 from .check import check_library
@@ -147,11 +148,11 @@ def _contract_headers() -> Path:
 
 
 def _compiler(cxx: bool) -> list[str]:
-    return shlex.split(os.environ.get("CXX" if cxx else "CC") or ("g++" if cxx else "gcc"))
+    return shlex.split(environment().get("CXX" if cxx else "CC") or ("g++" if cxx else "gcc"))
 
 
 def _default_jobs() -> int:
-    wanted = os.environ.get("MAX_JOBS", "")
+    wanted = environment().get("MAX_JOBS", "")
     return max(1, int(wanted)) if wanted.isdigit() else len(os.sched_getaffinity(0))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from dl_optools.bisect.name_list import FOLDER_VARIABLE, collected
+from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
@@ -88,7 +88,7 @@ class ProgramRunner:
         names = log.with_suffix(".names")
         for old in names.glob("*.txt"):
             old.unlink()
-        found = self._run({TOOLS_VARIABLE: "names", FOLDER_VARIABLE: str(names)}, log)
+        found = self._run({TOOLS_VARIABLE: COLLECTOR, FOLDER_VARIABLE: str(names)}, log)
         return replace(found, operators=collected(names))
 
     def run(self, on_device: Elements, log: Path) -> Outcome:

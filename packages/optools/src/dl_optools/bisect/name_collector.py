@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from dl_optools.bisect.name_list import FOLDER_VARIABLE
 from dl_optools.call import OpCall
+from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.on_host import has_host_kernel
 from dl_optools.schema import signature
@@ -21,13 +22,12 @@ class NameCollector(Tool):
     says, or the working directory.
     """
 
-    feature = "names"
     variable = "NAMES"
     default_level = Level.DISPATCH
     observes = True
 
     def opened(self) -> None:
-        folder = Path(os.environ.get(FOLDER_VARIABLE) or ".")
+        folder = Path(environment().get(FOLDER_VARIABLE) or ".")
         folder.mkdir(parents=True, exist_ok=True)
         self._seen: set[str] = set()
         self._file: IO[str] = (folder / f"{os.getpid()}.txt").open("a", encoding="utf-8")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+COLLECTOR = "names"
+"""What ``DL_TOOLS`` calls the tool that writes them."""
 FOLDER_VARIABLE = "DL_TOOLS_NAMES"
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 import torch
+from typing_extensions import Unpack
 
 from dl_optools import levels
 from dl_optools.attribution import Attribution
@@ -24,12 +24,13 @@ from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
 from dl_optools.capture.limits import Limits, limits_of
 from dl_optools.capture.writer import BundleWriter, Written
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.stacks import program_stack
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool, ToolOptions
 
 
 class OpCapture(Tool):
@@ -47,27 +48,23 @@ class OpCapture(Tool):
     :param directory: where to write instead; one that no other capture has used.
     :param limits: instead of what the variables say.
     :param stream: where it says at its end what it wrote and what it dropped; default stderr.
+    :param options: those of :class:`Tool`.
     """
 
-    feature = "op_capture"
     variable = "CAPTURE"
     observes = True
 
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
         directory: Path | str | None = None,
         limits: Limits | None = None,
         stream: TextIO | None = None,
+        **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
-        self._limits = limits or limits_of(os.environ)
+        self._limits = limits or limits_of(environment())
         self._stream = stream
         self._writer: BundleWriter | None = None
         self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from diopi_proto.trust import why_untrusted
 from dl_core.commands import Command
 from dl_core.files import add_force
+from dl_optools.environment import environment
 from dl_optools.launching.launch import exact, program_of
 from dl_optools.outputs import results_root, run_stamp
 
@@ -67,7 +68,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if not state.command:
         return _refuse("which program? `dl bisect -- python train.py`")
-    runner = ProgramRunner(state.command, state.level, state.device, os.environ, arguments.timeout)
+    runner = ProgramRunner(
+        state.command, state.level, state.device, environment(), arguments.timeout
+    )
     bisection = Bisection(state, path, runner, sys.stderr.write)
     try:
         found = bisection.find()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dl_core.commands import Command
+from dl_optools.environment import environment
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
@@ -130,7 +131,7 @@ def _run(arguments: argparse.Namespace) -> int:
         variables = variables_of(arguments, tools)
     except ValueError as error:
         return _refuse(str(error))
-    return launch(program, {**os.environ, **variables}, sys.stderr.write)
+    return launch(program, {**environment(), **variables}, sys.stderr.write)
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:

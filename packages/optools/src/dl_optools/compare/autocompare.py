@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import IO, Any, cast
 
 import torch
+from typing_extensions import Unpack
 
 from dl_optools import levels
 from dl_optools.attribution import Attribution
@@ -24,6 +25,7 @@ from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, Signature
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.compare.waiting_arguments import Allowance
 from dl_optools.csv_file import CsvFile
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
@@ -31,7 +33,7 @@ from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.schema import Overload
 from dl_optools.tensors import tensors_of
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool, ToolOptions
 
 OnFailure = Callable[[CheckedCall, CallComparison], None]
 
@@ -66,10 +68,10 @@ class OpAutoCompare(Tool):
     :param bundles: for so many operators the first wrong call is written as a bundle, which
         ``dl replay --check`` judges again; 0: none. None: the variable ``AUTOCOMPARE_BUNDLES``,
         else 16. ``OP_CAPTURE_DISK`` bounds their bytes.
+    :param options: those of :class:`Tool`.
     :raises OptionError: a variable's value does not fit.
     """
 
-    feature = "autocompare"
     variable = "AUTOCOMPARE"
     default_level = Level.DISPATCH
     observes = True
@@ -86,14 +88,10 @@ class OpAutoCompare(Tool):
         stream: IO[str] | None = sys.stderr,
         csv: bool = True,
         bundles: int | None = None,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
+        **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
-        environ = os.environ
+        super().__init__(**options)
+        environ = environment()
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
         if bundles is None:

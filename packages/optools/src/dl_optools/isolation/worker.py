@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from dl_optools.environment import environment
 from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.isolation.limits import Limits
 from dl_optools.terminal import printable
@@ -55,7 +56,7 @@ class _Child:
             stderr=subprocess.PIPE,
             pass_fds=(life,),
             # Each arena of malloc takes address space that nobody uses.
-            env={"MALLOC_ARENA_MAX": "2", **os.environ},
+            env={"MALLOC_ARENA_MAX": "2", **environment()},
         )
         os.close(life)
         self._buffer = b""

@@ -11,6 +11,8 @@ from typing import Any
 
 from dl_optools import levels
 from dl_optools.bisect.name_collector import NameCollector
+from dl_optools.bisect.name_list import COLLECTOR
+from dl_optools.environment import environment
 from dl_optools.features import make_tool
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
@@ -49,9 +51,9 @@ def start(environ: Mapping[str, str]) -> list[Tool]:
     }
     makers: list[tuple[str, Any]] = []
     names = [part.strip() for part in wanted.split(",")]
-    if NameCollector.feature in names:
-        names.remove(NameCollector.feature)
-        makers.append((NameCollector.feature, lambda: NameCollector(**options)))
+    if COLLECTOR in names:
+        names.remove(COLLECTOR)
+        makers.append((COLLECTOR, lambda: NameCollector(**options)))
     if any(names):
         # What changes operators starts first: others meet calls before it does.
         for each in sorted(tools_of(",".join(names)), key=lambda x: not x.changes):
@@ -90,20 +92,20 @@ def stop() -> None:
         except Exception as error:  # noqa: BLE001 - the others have results, too
             known = isinstance(error, ResultsError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
-            note(os.environ, f"{_names[tool]} failed at its end: {text}")
+            note(environment(), f"{_names[tool]} failed at its end: {text}")
         selection = tool.selection
         if selection.asked:
             patterns = selection.unmet()
             everything = len(patterns) == len(selection.include)
-            note_unmet(os.environ, Unmet(_names[tool], patterns, everything))
+            note_unmet(environment(), Unmet(_names[tool], patterns, everything))
         else:
-            note_unmet(os.environ, Unmet(_names[tool], {}, True, asked=False))
+            note_unmet(environment(), Unmet(_names[tool], {}, True, asked=False))
 
 
 def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
     for tool in _running:
-        if tool.feature in ("fallback", "cast_dtype"):
+        if not tool.observes:
             continue
         for level in Level:
             if levels.has(tool, level):

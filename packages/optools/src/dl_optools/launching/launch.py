@@ -22,8 +22,12 @@ NOT_FOUND = 127
 class ToolName:
     """A tool as users call it.
 
-    :ivar feature: its name in :mod:`.features`.
+    Class, module and variable have one name, of which the command's is a word.
+
+    :ivar name: of ``dl tool NAME``.
+    :ivar feature: its name for ``apply_feature``, which is ditorch's.
     :ivar variable: ``OP_<variable>_LIST`` selects its operators.
+    :ivar home: module and class, ``module:class``.
     :ivar help: one line.
     :ivar changes: it changes what operators compute.
     """
@@ -31,18 +35,63 @@ class ToolName:
     name: str
     feature: str
     variable: str
+    home: str
     help: str
     changes: bool = False
 
 
 TOOL_NAMES = (
-    ToolName("capture", "op_capture", "CAPTURE", "write calls as bundles that replay anywhere"),
-    ToolName("compare", "autocompare", "AUTOCOMPARE", "check results against the CPU's float64"),
-    ToolName("time", "measure_op_time", "TIME_MEASURE", "measure how long operators take"),
-    ToolName("fallback", "fallback", "FALLBACK", "run operators on the CPU", changes=True),
-    ToolName("observe", "dump_op_args", "OBSERVE", "count calls by shapes and dtypes"),
-    ToolName("cast", "cast_dtype", "DTYPE_CAST", "compute in other dtypes", changes=True),
-    ToolName("overflow", "overflow_check", "OVERFLOW_CHECK", "look for inf and nan"),
+    ToolName(
+        "capture",
+        "op_capture",
+        "CAPTURE",
+        "dl_optools.capture.capture:OpCapture",
+        "write calls as bundles that replay anywhere",
+    ),
+    ToolName(
+        "compare",
+        "autocompare",
+        "AUTOCOMPARE",
+        "dl_optools.compare.autocompare:OpAutoCompare",
+        "check results against the CPU's float64",
+    ),
+    ToolName(
+        "time",
+        "measure_op_time",
+        "TIME_MEASURE",
+        "dl_optools.timing.time_measure:OpTimeMeasure",
+        "measure how long operators take",
+    ),
+    ToolName(
+        "fallback",
+        "fallback",
+        "FALLBACK",
+        "dl_optools.fallback:OpFallback",
+        "run operators on the CPU",
+        changes=True,
+    ),
+    ToolName(
+        "observe",
+        "dump_op_args",
+        "OBSERVE",
+        "dl_optools.observe:OpObserve",
+        "count calls by shapes and dtypes",
+    ),
+    ToolName(
+        "cast",
+        "cast_dtype",
+        "DTYPE_CAST",
+        "dl_optools.dtype_cast:OpDtypeCast",
+        "compute in other dtypes",
+        changes=True,
+    ),
+    ToolName(
+        "overflow",
+        "overflow_check",
+        "OVERFLOW_CHECK",
+        "dl_optools.overflow.overflow_check:OpOverflowCheck",
+        "look for inf and nan",
+    ),
 )
 
 

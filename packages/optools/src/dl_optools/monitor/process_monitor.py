@@ -21,6 +21,7 @@ from pathlib import Path
 
 from typing_extensions import Self
 
+from dl_optools.environment import environment
 from dl_optools.monitor.memory_report import report
 from dl_optools.options import read
 from dl_optools.outputs import ResultsError, results_directory, unused
@@ -147,13 +148,13 @@ class ProcessMonitor:
         self.samples: list[Sample] = []
         """All of them, the first device's in memory and in the plot."""
         self._devices = _devices(self.pid == os.getpid()) if devices else []
-        self._cache = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1, "a count of lines")
+        self._cache = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", int, 1, "a count of lines")
         self._unwritten: list[Sample] = []
         self._losses: list[str] = []
         self._clock = clock
         self._begun = clock()
         # In small letters, as its users know it.
-        label = os.environ.get("label", "") if label is None else label  # noqa: SIM112
+        label = environment().get("label", "") if label is None else label
         kind = self._devices[0].name.partition(":")[0] if self._devices else "host"
         stamp = time.strftime("%Y%m%d_%H%M%S")
         name = f"process_monitor_result_{kind}_pid{self.pid}_{_safe(label)}_{stamp}.csv"

@@ -37,7 +37,6 @@ def labelled_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[s
 class OperatorRecording(Tool):
     """Records functions of torch; what the owner's ``teacher_forcing`` asks for is done here."""
 
-    feature = "one_iter"
     variable = "ONE_ITER"
     default_level = Level.API
 

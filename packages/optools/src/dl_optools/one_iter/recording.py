@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ import torch
 
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import own_work
+from dl_optools.environment import environment
 from dl_optools.one_iter.folder import OneIterError, Reader, Record, Writer, ranks
 from dl_optools.one_iter.forcing import Forcing
 from dl_optools.one_iter.operators import OperatorRecording, labelled, labelled_arguments
@@ -57,7 +57,7 @@ class OneIter:
             raise OneIterError("[OneIter] teacher_forcing needs reference=, a recorded step")
         self.model = model
         self.folder = Path(folder)
-        self.rank = int(os.environ.get("RANK", "0")) if rank is None else rank
+        self.rank = int(environment().get("RANK", "0")) if rank is None else rank
         self.reference = None if reference is None else Path(reference)
         self.forcing: Forcing | None = None
         self._forced = teacher_forcing

@@ -7,7 +7,6 @@ reference, they are compared with each other.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +26,7 @@ from dl_optools.compare.comparison import (
 from dl_optools.compare.judging import judge
 from dl_optools.compare.op_classes import Rule, draws
 from dl_optools.compare.tolerance_options import ComparisonOptions
+from dl_optools.environment import environment
 from dl_optools.names import short_name
 from dl_optools.replay.calls import BundleCalls, Pair
 from dl_optools.replay.run import Outcome, is_random, run
@@ -89,7 +89,7 @@ def check(
             "result to compare with"
         )
     device = torch.device(device)
-    options = options or ComparisonOptions(os.environ)
+    options = options or ComparisonOptions(environment())
     found = CheckResult()
     outcome = run(bundle, device, backward=backward)
     calls = BundleCalls(bundle, outcome)

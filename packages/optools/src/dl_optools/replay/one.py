@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle, read
 from dl_optools.bundle.sizes import Use
 from dl_optools.compare.tolerance_options import ComparisonOptions
+from dl_optools.environment import environment
 from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.isolation.child import Say
 from dl_optools.options import OptionError, nbytes_text
@@ -43,7 +43,7 @@ def replay(
     """
     device = chosen_device(device)
     try:
-        options = ComparisonOptions(os.environ) if checked else None
+        options = ComparisonOptions(environment()) if checked else None
         say("it reads the bundle")
         use = Use.CHECK if checked else Use.RUN
         bundle = read(Path(path), limit=memory, use=use, trusted=trusted)

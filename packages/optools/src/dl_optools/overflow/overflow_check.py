@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 import torch
+from typing_extensions import Unpack
 
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.csv_file import CsvFile
+from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import read
@@ -23,7 +24,7 @@ from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResult
 from dl_optools.overflow.values import has_values, statistics
 from dl_optools.stacks import Frame, program_stack
 from dl_optools.tensors import tensors_of, versions, written
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool, ToolOptions
 
 
 class OpOverflowCheck(Tool):
@@ -38,28 +39,24 @@ class OpOverflowCheck(Tool):
 
     :param directory: where to write instead.
     :param stream: where to show the table; None: stderr.
+    :param options: those of :class:`Tool`.
     :raises OptionError: the variable does not hold a number.
     """
 
-    feature = "overflow_check"
     variable = "OVERFLOW_CHECK"
     observes = True
 
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
+        **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(level=level, ops=ops, exclude=exclude, device=device, condition=condition)
+        super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
-        self._batch = read(os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
+        self._batch = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
         self._watches = Watches()
         self.results = OverflowResults()
 

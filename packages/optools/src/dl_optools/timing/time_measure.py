@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 import torch
+from typing_extensions import Unpack
 
 from dl_optools import levels
-from dl_optools.budget import Clock, Spending
+from dl_optools.budget import Spending
 from dl_optools.call import OpCall
+from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
-from dl_optools.sampling import SampledTool
+from dl_optools.sampling import SampledOptions, SampledTool
 from dl_optools.timing.calls import CallsFile
 from dl_optools.timing.clocks import Stopwatch, stopwatch_for
 from dl_optools.timing.communication import communicates
@@ -25,13 +25,12 @@ from dl_optools.timing.recorder import Recorder
 from dl_optools.timing.report import write_report
 from dl_optools.timing.results import TimeResults
 from dl_optools.timing.roofline import describe_device, measured_roofline
-from dl_optools.tool import Condition, Tool
+from dl_optools.tool import Tool
 
 
 class _Overloads(Tool):
     """Hands the dispatcher's overloads to the tool that times."""
 
-    feature = "measure_op_time"
     variable = "TIME_MEASURE"
     observes = True
 
@@ -66,14 +65,14 @@ class OpTimeMeasure(SampledTool):
     ``OP_TIME_MEASURE_LIST``, ``OP_TIME_MEASURE_DISABLE_LIST``, ``OP_TIME_MEASURE_EVERY``,
     ``OP_TIME_MEASURE_BUDGET`` (see :class:`SampledTool`) and ``OP_TOOLS_MAX_CACHE_SIZE``.
 
-    :param level: ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
-        less; communication is timed in both.
     :param roofline: at the end, measure what the device can do and compare with it; takes seconds.
     :param directory: where to write instead.
     :param stream: where to show a table at the end; None: stderr.
+    :param options: those of :class:`SampledTool`, of which
+        ``level`` is ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
+        less; communication is timed in both.
     """
 
-    feature = "measure_op_time"
     variable = "TIME_MEASURE"
     default_level = Level.DISPATCH
     observes = True
@@ -82,35 +81,23 @@ class OpTimeMeasure(SampledTool):
     def __init__(
         self,
         *,
-        level: Level | str | None = None,
-        ops: str | Iterable[str] | None = None,
-        exclude: str | Iterable[str] | None = None,
-        device: str | None = None,
-        condition: Condition | None = None,
-        every: int | None = None,
-        budget: float | str | None = None,
-        clock: Clock = time.perf_counter,
         stopwatch: Stopwatch | None = None,
         roofline: bool = True,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
+        **options: Unpack[SampledOptions],
     ) -> None:
-        super().__init__(
-            level=level,
-            ops=ops,
-            exclude=exclude,
-            device=device,
-            condition=condition,
-            every=every,
-            budget=budget,
-            clock=clock,
-        )
+        super().__init__(**options)
         self._given_stopwatch = stopwatch
         self._roofline = roofline
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self._cache = read(
-            os.environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 5000, "a count of calls to keep in memory"
+            environment(),
+            "OP_TOOLS_MAX_CACHE_SIZE",
+            int,
+            5000,
+            "a count of calls to keep in memory",
         )
         self.results = TimeResults()
         """What was measured: complete once the tool has stopped."""

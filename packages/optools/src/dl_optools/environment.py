@@ -1,0 +1,15 @@
+"""The one module that reads the environment of the process; others get it from here.
+
+:mod:`.options` makes values of it. Nothing is ever written to it: what one tool reads does not
+change another. Imported with torch, so that it imports nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+
+def environment() -> Mapping[str, str]:
+    """All variables, as they are whenever they are looked at."""
+    return os.environ
