@@ -67,8 +67,8 @@ inline dl_status_t* host_allocate(dl_vendor_t* self, uint64_t bytes, void** memo
     return status;
   if (found == nullptr)
     return defect(format("it reports success without memory (%" PRIu64 " bytes)", bytes));
-  const char* last = static_cast<const char*>(found) + (bytes == 0 ? 0 : bytes - 1);
-  if (!foreign::readable(found, 1) || !foreign::readable(last, 1))
+  char* last = static_cast<char*>(found) + (bytes == 0 ? 0 : bytes - 1);
+  if (!foreign::writable(found) || !foreign::writable(last))
     return defect(format("its host memory at %p is no memory of the host", found));
   *memory = found;
   return nullptr;

@@ -71,6 +71,22 @@ inline bool readable(const void* pointer, size_t bytes) noexcept {
   return readable(pointer, bytes, pages);
 }
 
+// Whether the word around `pointer` can be written: the kernel writes the signal mask there, and
+// what was there before comes back. For memory that its owner has just handed out.
+inline bool writable(void* pointer) noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!detail::word_is_readable(address)) return false;
+  void* word = reinterpret_cast<void*>(address & ~uintptr_t{7});
+  uint64_t kept;
+  std::memcpy(&kept, word, sizeof(kept));
+  const int before = errno;
+  const long done = syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, word, _NSIG / 8);
+  errno = before;
+  if (done != 0) return false;
+  std::memcpy(word, &kept, sizeof(kept));
+  return true;
+}
+
 // Length of a text of at most `most` bytes; -1 where it is not terminated, or no memory.
 inline int64_t text_length(const char* text, size_t most, Pages& pages) noexcept {
   size_t length = 0;
