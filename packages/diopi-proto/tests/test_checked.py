@@ -13,6 +13,7 @@ from diopi_proto import (
     DiopiError,
     NotSupportedError,
     OperatorError,
+    OutOfMemoryError,
     Vendor,
     VendorError,
     load_vendor,
@@ -23,7 +24,10 @@ from lies import (
     AT_INFO,
     AT_LOAD,
     AT_OPERATOR,
+    AT_PRESENCE,
     AT_PROPERTIES,
+    AT_REQUIRE,
+    FLAWS,
     HARMLESS,
     MISLEADING,
 )
@@ -55,6 +59,19 @@ def test_the_trial_finds_it_out_too(liar: Liar, lie: str, told: str) -> None:
     assert not trial.ok and told in trial.problem
 
 
+@pytest.mark.parametrize(("lie", "told"), FLAWS.items())
+def test_a_flaw_is_told_by_the_trial_and_refuses_nothing(liar: Liar, lie: str, told: str) -> None:
+    trial = try_library(liar(lie))
+    assert trial.ok, trial.problem
+    (flaw,) = trial.flaws
+    assert told in flaw
+
+
+def test_a_good_library_has_no_flaws(liar: Liar, build: Compile) -> None:
+    for path in (liar("nothing"), build("vendor.cpp")):
+        assert try_library(path).flaws == ()
+
+
 @pytest.mark.parametrize(("lie", "told"), AT_PROPERTIES.items())
 def test_a_lie_about_properties_is_an_error(liar: Liar, lie: str, told: str) -> None:
     with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
@@ -69,6 +86,14 @@ def test_a_lie_about_memory_or_an_error_is_an_error(liar: Liar, lie: str, told: 
             with pytest.raises(VendorError) as caught:
                 vendor.empty((4,))
             assert told in str(caught.value) and "[memory_allocate]" in str(caught.value)
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_PRESENCE.items())
+def test_a_lie_about_presence_is_an_error(liar: Liar, lie: str, told: str) -> None:
+    with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
+        _ = vendor.present
+    assert told in str(caught.value)
+    assert told in try_library(liar(lie)).problem
 
 
 @pytest.mark.parametrize(("lie", "told"), AT_INFO.items())
@@ -87,6 +112,19 @@ def test_whatever_an_operator_says_of_its_failure_can_be_read(
         with pytest.raises(OperatorError) as caught:
             vendor.op.Relu(tensor, tensor)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("lie", "told"), AT_REQUIRE.items())
+def test_what_an_operator_asks_wrongly_is_an_error(
+    liar: Liar, lie: str, told: tuple[str, ...]
+) -> None:
+    with load_vendor(liar(lie)) as vendor:
+        tensor = vendor.empty((4,))
+        with pytest.raises((OperatorError, OutOfMemoryError)) as caught:
+            vendor.op.Relu(tensor, tensor)
+        assert isinstance(caught.value, OutOfMemoryError) == lie.endswith("_is_huge")
+    for part in ("[diopiRelu]", "vendor liar", *told):
+        assert part in str(caught.value)
 
 
 def use(vendor: Vendor) -> None:
@@ -108,6 +146,8 @@ def test_a_harmless_lie_costs_nothing(liar: Liar, lie: str) -> None:
         shown += [properties.name, properties.architecture]
     assert all(text.isprintable() or "�" in text for text in shown)
     assert (MISLEADING in shown) == ("mislead" in lie)
+    if lie == "name_is_long":
+        assert len(vendor.name) == 128 and vendor.name.endswith("n... (3999 bytes)")
     if lie == "properties_have_no_end":
         assert properties.name == "n" * 127 and properties.total_memory == 1024
 

@@ -31,7 +31,7 @@ def test_a_dtype_is_found_by_name_number_and_numpy_dtype(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["float8", 99, "datetime64[s]", object, "U4"])
 def test_unknown_dtypes_are_named(value: object) -> None:
-    with pytest.raises(ValueError, match="no dtype of the contract"):
+    with pytest.raises(ValueError, match="not a dtype of the contract"):
         dtype_of(value)  # type: ignore[arg-type]
 
 

@@ -100,7 +100,7 @@ def test_foreign_machine_is_named(plain: Path) -> None:
 def test_other_files_are_no_elf_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.so"
     path.write_bytes(content)
-    with pytest.raises(ElfError, match="no ELF file"):
+    with pytest.raises(ElfError, match="not an ELF file"):
         read_elf(path)
 
 

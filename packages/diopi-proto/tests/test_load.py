@@ -50,7 +50,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "libx.so"
     path.write_text("#!/bin/sh\n" * 10)
-    with pytest.raises(VendorLoadError, match="no ELF file"):
+    with pytest.raises(VendorLoadError, match="not an ELF file"):
         load_vendor(path)
 
 

@@ -101,9 +101,13 @@ def test_an_impossible_number_of_devices_is_told_at_once(
 
 
 def test_a_broken_interface_is_told_as_such(behaves: Behaves) -> None:
-    for action in ("table.device_count = (void*)&table", "table.operators = (void*)16"):
-        trial = tried(behaves(AT_TABLE=action))
-        assert trial.defect and "slot" in trial.failure
+    for slot, address, what in (
+        ("device_count", "&table", "which is not code"),
+        ("operators", "16", "which is not memory of this process"),
+    ):
+        trial = tried(behaves(AT_TABLE=f"table.{slot} = (void*){address}"))
+        assert trial.defect and f"whose {slot} is at 0x" in trial.failure
+        assert trial.failure.endswith(what)
         with pytest.raises(AbiMismatchError, match="breaks the vendor interface"):
             trial.check()
 

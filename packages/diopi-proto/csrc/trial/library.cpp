@@ -3,9 +3,8 @@
 #include <dlfcn.h>
 
 #include "diopi/diopirt.h"
-#include "dl/checked.hpp"
 #include "dl/extension.h"
-#include "trial/code.h"
+#include "trial/flaws.h"
 
 namespace dl::trial {
 namespace {
@@ -51,7 +50,7 @@ class Trial {
 
   [[noreturn]] void run() {
     stage("loaded");
-    const std::set<std::string> before = Code().files();
+    const std::set<std::string> before = foreign::Code().files();
     for (const char* const* path = request_.companions; *path != nullptr; ++path)
       dlopen(*path, RTLD_NOW | RTLD_LOCAL);
     const bool legacy = request_.legacy_runtime != nullptr;
@@ -99,30 +98,11 @@ class Trial {
       end_with("refused", words(status));
     if (opened.defect[0] != '\0') end_with("defect", std::string("dl_vendor_v1 ") + opened.defect);
     vendor_ = opened.checked;
-    check_slots();
+    find_missing_slots(checked::Vendor::of(vendor_).theirs(), flaws_);
+    find_empty_extensions(checked::Vendor::of(vendor_).their_extensions(), flaws_);
     ask_operators();
     ask_devices();
-  }
-
-  // That there is memory was checked; here, that it can be run.
-  void check_slots() {
-    const checked::Vendor& vendor = checked::Vendor::of(vendor_);
-    const dl_vendor_table_t& table = vendor.theirs();
-    check_code(&table.destroy, &table + 1, "table");
-    checked::each_extension(vendor.their_extensions(), [&](const auto& extension) {
-      using Type = checked::ExtensionType<std::decay_t<decltype(extension)>>;
-      check_code(reinterpret_cast<const dl_extension_t*>(&extension) + 1, &extension + 1,
-                 std::string(Type::kName) + " extension");
-    });
-  }
-  void check_code(const void* first, const void* end, const std::string& where) {
-    const auto* slots = static_cast<const void* const*>(first);
-    const auto count = static_cast<const void* const*>(end) - slots;
-    for (int64_t i = 0; i < count; ++i) {
-      if (slots[i] != nullptr && !code_.has(slots[i]))
-        end_with("defect", format("slot %" PRId64 " of its ", i) + where +
-                               format(" is %p, which is no code", slots[i]));
-    }
+    for (const std::string& flaw : flaws_) report_.text("flaw", flaw);
   }
 
   void ask_operators() {
@@ -131,12 +111,10 @@ class Trial {
     const dl_operator_t* list = nullptr;
     uint64_t count = 0;
     check(vendor_->table->operators(vendor_, &list, &count), "operators");
+    find_repeated_operators(list, count, flaws_);
     std::string text;
     for (uint64_t i = 0; i < count; ++i) {
-      const auto* function = reinterpret_cast<const void*>(list[i].function);
-      if (function == nullptr) continue;
-      if (!code_.has(function))
-        end_with("defect", format("operator %" PRIu64 " is %p, which is no code", i, function));
+      if (list[i].function == nullptr) continue;
       text += (text.empty() ? "[" : ", [") + quoted_foreign(list[i].name) +
               format(", %" PRIu64 "]", list[i].fingerprint);
     }
@@ -220,7 +198,8 @@ class Trial {
 
   const dl_trial_request_t& request_;
   const Report& report_;
-  Code code_;
+  foreign::Code code_;
+  Flaws flaws_;
   dl_vendor_t* vendor_ = nullptr;
 };
 

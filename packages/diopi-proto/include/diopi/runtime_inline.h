@@ -9,6 +9,8 @@
 #error "include diopi/diopirt.h instead"
 #endif
 
+#include "dl/dtype.h"
+
 DL_EXTERN_C_BEGIN
 
 /* The context of the operator that runs on this thread. dl/operator.hpp defines and sets it; a
@@ -108,37 +110,9 @@ DIOPI_RT_API diopiError_t diopiGetTensorNumel(diopiConstTensorHandle_t th, int64
 
 DIOPI_RT_API diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t* itemsize) {
   DIOPIRT_OPEN(tensor, tensor, th);
-  switch (tensor->dtype) {
-    case diopi_dtype_int8:
-    case diopi_dtype_uint8:
-    case diopi_dtype_bool:
-      *itemsize = 1;
-      return diopiSuccess;
-    case diopi_dtype_int16:
-    case diopi_dtype_uint16:
-    case diopi_dtype_float16:
-    case diopi_dtype_bfloat16:
-      *itemsize = 2;
-      return diopiSuccess;
-    case diopi_dtype_int32:
-    case diopi_dtype_uint32:
-    case diopi_dtype_float32:
-    case diopi_dtype_tfloat32:
-    case diopi_dtype_complex32:
-      *itemsize = 4;
-      return diopiSuccess;
-    case diopi_dtype_int64:
-    case diopi_dtype_uint64:
-    case diopi_dtype_float64:
-    case diopi_dtype_complex64:
-      *itemsize = 8;
-      return diopiSuccess;
-    case diopi_dtype_complex128:
-      *itemsize = 16;
-      return diopiSuccess;
-    default:
-      return diopiErrorOccurred;
-  }
+  if (dl_dtype_bytes(tensor->dtype) == 0) return diopiErrorOccurred;
+  *itemsize = dl_dtype_bytes(tensor->dtype);
+  return diopiSuccess;
 }
 
 DIOPI_RT_API diopiError_t diopiGetTensorStoragePtr(diopiConstTensorHandle_t th,

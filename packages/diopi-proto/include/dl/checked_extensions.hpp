@@ -53,12 +53,18 @@ inline dl_status_t* create(dl_vendor_t* self, int32_t device, const dl_communica
 
 inline dl_status_t* properties(dl_vendor_t* self, void* communicator,
                                dl_communicator_properties_t* properties) noexcept {
-  return filled(
-      properties, "a communicator's properties",
-      [&](dl_communicator_properties_t* given) {
-        return Slot<&Table::properties>::call(self, communicator, given);
-      },
-      [](dl_communicator_properties_t&) {});
+  if (dl_status_t* status = filled(
+          properties, "a communicator's properties",
+          [&](dl_communicator_properties_t* given) {
+            return Slot<&Table::properties>::call(self, communicator, given);
+          },
+          [](dl_communicator_properties_t&) {}))
+    return status;
+  const bool reached =
+      DL_CHECKED_REACHES(properties->struct_size, dl_communicator_properties_t, ranks);
+  if (reached && (properties->rank < 0 || properties->rank >= properties->ranks))
+    return defect(format("its communicator is rank %d of %d", properties->rank, properties->ranks));
+  return nullptr;
 }
 
 inline void wrap(const Table& theirs, Table& ours) {

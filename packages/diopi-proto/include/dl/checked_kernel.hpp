@@ -28,8 +28,8 @@ inline dl_status_t* take_code(dl_kernel_code_t* foreign, dl_kernel_code_t** code
     return defect(format("it returns code whose struct has %" PRIu64 " bytes", size));
   if (foreign->size == 0 || foreign->size > kMostCode ||
       !foreign::readable(foreign->bytes, foreign->size))
-    return defect(
-        format("its code of %" PRIu64 " bytes at %p is no memory", foreign->size, foreign->bytes));
+    return defect(format("its code of %" PRIu64 " bytes at %p is not memory of this process",
+                         foreign->size, foreign->bytes));
   auto own = std::make_unique<Code>();
   own->bytes_text.assign(static_cast<const char*>(foreign->bytes), foreign->size);
   if (DL_CHECKED_REACHES(size, dl_kernel_code_t, log))

@@ -38,7 +38,8 @@ class Names {
 };
 
 // Turns foreign records into our own and releases them.
-inline dl_status_t* take_activities(dl_activities_t* foreign, dl_activities_t** activities) {
+inline dl_status_t* take_activities(int32_t device, dl_activities_t* foreign,
+                                    dl_activities_t** activities) {
   if (foreign == nullptr) return defect("it reports success without activities");
   if (!foreign::readable(foreign, sizeof(foreign->struct_size)))
     return defect("it returns activities" + at(foreign));
@@ -49,8 +50,9 @@ inline dl_status_t* take_activities(dl_activities_t* foreign, dl_activities_t** 
   const uint64_t count = foreign->count, step = foreign->record_size;
   if (count > kMostActivities || step < sizeof(dl_activity_t) || step > kLongestStruct ||
       (count != 0 && !foreign::readable(foreign->records, count * step)))
-    return defect(format("its %" PRIu64 " records of %" PRIu64 " bytes at %p are no memory", count,
-                         step, static_cast<const void*>(foreign->records)));
+    return defect(format("its %" PRIu64 " records of %" PRIu64
+                         " bytes at %p are not memory of this process",
+                         count, step, static_cast<const void*>(foreign->records)));
   auto own = std::make_unique<Activities>();
   own->list.resize(count);
   Names names(own->names);
@@ -60,6 +62,11 @@ inline dl_status_t* take_activities(dl_activities_t* foreign, dl_activities_t** 
     record.name = names.printable(record.name);
     if (record.end < record.start)
       return defect(format("its record %" PRIu64 " ends before it starts", i));
+    if (record.device != device)
+      return defect(
+          format("its record %" PRIu64 " is of device %d, not %d", i, record.device, device));
+    if (i > 0 && record.start < own->list[i - 1].start)
+      return defect(format("its record %" PRIu64 " starts before the one in front of it", i));
   }
   if (DL_CHECKED_REACHES(size, dl_activities_t, dropped)) own->dropped = foreign->dropped;
   if (DL_CHECKED_REACHES(size, dl_activities_t, release) && callable(foreign->release))
@@ -78,14 +85,18 @@ inline dl_status_t* collect(dl_vendor_t* self, int32_t device,
   *activities = nullptr;
   dl_activities_t* found = nullptr;
   if (dl_status_t* status = Slot<&Table::collect>::call(self, device, &found)) return status;
-  return guarded([&] { return take_activities(found, activities); });
+  return guarded([&] { return take_activities(device, found, activities); });
 }
 
 inline dl_status_t* clock(dl_vendor_t* self, int32_t device, dl_clock_t* clock) noexcept {
-  return filled(
-      clock, "a clock",
-      [&](dl_clock_t* given) { return Slot<&Table::clock>::call(self, device, given); },
-      [](dl_clock_t&) {});
+  if (dl_status_t* status = filled(
+          clock, "a clock",
+          [&](dl_clock_t* given) { return Slot<&Table::clock>::call(self, device, given); },
+          [](dl_clock_t&) {}))
+    return status;
+  if (DL_CHECKED_REACHES(clock->struct_size, dl_clock_t, uncertainty) && clock->uncertainty < 0)
+    return defect(format("its clock is uncertain by %" PRId64 " nanoseconds", clock->uncertainty));
+  return nullptr;
 }
 
 inline void wrap(const Table& theirs, Table& ours) {

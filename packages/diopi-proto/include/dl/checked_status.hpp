@@ -8,7 +8,7 @@
 #include <new>
 
 #include "dl/checked.h"
-#include "dl/foreign.hpp"
+#include "dl/foreign_code.hpp"
 
 namespace dl::checked {
 
@@ -64,10 +64,9 @@ inline dl_status_t* defect(std::string what) {
   return make_status(DL_ERROR, std::move(what) + "; that is a defect of the vendor");
 }
 
-// Whether there is code at an address, as far as one can tell without running it.
 template <typename Function>
 bool callable(Function* function) {
-  return foreign::readable(reinterpret_cast<const void*>(function), 1);
+  return foreign::executable(reinterpret_cast<const void*>(function));
 }
 
 // Turns a foreign status into one of our own and releases it.
@@ -75,7 +74,8 @@ inline dl_status_t* take(dl_status_t* foreign) {
   if (foreign == nullptr) return nullptr;
   const void* address = foreign;
   if (!foreign::readable(foreign, sizeof(foreign->struct_size)))
-    return defect(format("it failed with a status at %p, which is no memory", address));
+    return defect(
+        format("it failed with a status at %p, which is not memory of this process", address));
   const uint64_t size = foreign->struct_size;
   if (!DL_CHECKED_REACHES(size, dl_status_t, code) || size > kLongestStruct ||
       !foreign::readable(foreign, size))

@@ -2,6 +2,8 @@
 #ifndef DL_CHECKED_TABLE_HPP_
 #define DL_CHECKED_TABLE_HPP_
 
+#include <cmath>
+
 #include "dl/checked_slots.hpp"
 
 namespace dl::checked {
@@ -17,6 +19,16 @@ inline void destroy(dl_vendor_t* self) noexcept {
   });
   if (status != nullptr) status->release(status);
   delete vendor;
+}
+
+inline dl_status_t* present(dl_vendor_t* self, int32_t* present) noexcept {
+  *present = 0;
+  int32_t found = 0;
+  if (dl_status_t* status = Slot<&dl_vendor_table_t::present>::call(self, &found)) return status;
+  if (found != 0 && found != 1)
+    return defect(format("it answers %d, which is neither 0 nor 1", found));
+  *present = found;
+  return nullptr;
 }
 
 inline dl_status_t* device_count(dl_vendor_t* self, int32_t* count) noexcept {
@@ -56,6 +68,12 @@ inline dl_status_t* memory_allocate(dl_vendor_t* self, int32_t device, uint64_t 
   if (reinterpret_cast<uintptr_t>(found) % kAlignment != 0) {
     return defect(format("its memory at %p is not aligned to 64 bytes", found));
   }
+  const bool of_the_host = Vendor::of(self).theirs().capabilities & DL_CAP_HOST_ACCESSIBLE;
+  if (of_the_host && !foreign::writable(found, bytes))
+    return defect(format("its memory of %" PRIu64
+                         " bytes at %p is not memory that the host can write, which "
+                         "DL_CAP_HOST_ACCESSIBLE promises",
+                         bytes, found));
   *memory = found;
   return nullptr;
 }
@@ -67,9 +85,10 @@ inline dl_status_t* host_allocate(dl_vendor_t* self, uint64_t bytes, void** memo
     return status;
   if (found == nullptr)
     return defect(format("it reports success without memory (%" PRIu64 " bytes)", bytes));
-  char* last = static_cast<char*>(found) + (bytes == 0 ? 0 : bytes - 1);
-  if (!foreign::writable(found) || !foreign::writable(last))
-    return defect(format("its host memory at %p is no memory of the host", found));
+  if (!foreign::writable(found, bytes))
+    return defect(format("its host memory of %" PRIu64
+                         " bytes at %p is not memory that the host can write",
+                         bytes, found));
   *memory = found;
   return nullptr;
 }
@@ -101,18 +120,32 @@ inline dl_status_t* operators(dl_vendor_t* self, const dl_operator_t** list,
     return defect(format("it says that it has %" PRIu64 " operators", length));
   foreign::Pages pages;
   if (!foreign::readable(found, length * sizeof(dl_operator_t), pages))
-    return defect(format("its list of %" PRIu64 " operators at %p is no memory", length,
-                         static_cast<const void*>(found)));
+    return defect(format("its list of %" PRIu64 " operators at %p is not memory of this process",
+                         length, static_cast<const void*>(found)));
   for (uint64_t i = 0; i < length; ++i) {
     if (found[i].name == nullptr || foreign::text_length(found[i].name, 256, pages) < 0)
       return defect(format("operator %" PRIu64 " of %" PRIu64 " has no name", i, length));
     const auto* function = reinterpret_cast<const void*>(found[i].function);
-    if (function != nullptr && !foreign::readable(function, 1, pages))
-      return defect(format("operator %" PRIu64 " of %" PRIu64 " is at %p, which is no memory", i,
-                           length, function));
+    if (function != nullptr && !foreign::executable(function))
+      return defect(format("operator %" PRIu64 " of %" PRIu64 ", ", i, length) +
+                    foreign::read_text(found[i].name, 256) + ", is" + not_code(function));
   }
   *list = found;
   *count = length;
+  return nullptr;
+}
+
+// Less than nothing is a time too: the later event may be named first.
+inline dl_status_t* event_elapsed(dl_vendor_t* self, int32_t device, void* start, void* end,
+                                  double* milliseconds) noexcept {
+  *milliseconds = 0;
+  double found = 0;
+  if (dl_status_t* status =
+          Slot<&dl_vendor_table_t::event_elapsed>::call(self, device, start, end, &found))
+    return status;
+  if (!std::isfinite(found))
+    return defect(format("it says that %g milliseconds lie between two events", found));
+  *milliseconds = found;
   return nullptr;
 }
 
@@ -149,7 +182,7 @@ inline void Vendor::fill() {
   ours.version = version_.c_str();
   ours.capabilities = theirs.capabilities;
   ours.destroy = checked::destroy;
-  DL_CHECKED_AS_IT_IS(present)
+  DL_CHECKED_OURS(present)
   DL_CHECKED_OURS(device_count)
   DL_CHECKED_OURS(device_properties)
   DL_CHECKED_AS_IT_IS(device_synchronize)
@@ -170,7 +203,7 @@ inline void Vendor::fill() {
   DL_CHECKED_AS_IT_IS(event_record)
   DL_CHECKED_AS_IT_IS(event_synchronize)
   DL_CHECKED_AS_IT_IS(event_query)
-  DL_CHECKED_AS_IT_IS(event_elapsed)
+  DL_CHECKED_OURS(event_elapsed)
   DL_CHECKED_OURS(operators)
   DL_CHECKED_OURS(last_error)
   DL_CHECKED_OURS(device_set)

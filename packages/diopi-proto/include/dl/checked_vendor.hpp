@@ -4,12 +4,8 @@
 
 #include <tuple>
 
+#include "dl/checked_names.hpp"
 #include "dl/checked_status.hpp"
-#include "dl/communicator.h"
-#include "dl/graph.h"
-#include "dl/kernel.h"
-#include "dl/peer.h"
-#include "dl/profiler.h"
 
 namespace dl::checked {
 
@@ -88,16 +84,28 @@ class Vendor : public dl_vendor {
   std::string version_;
 };
 
-inline std::string at(const void* pointer) { return format(" at %p, which is no memory", pointer); }
+inline std::string at(const void* pointer) {
+  return format(" at %p, which is not memory of this process", pointer);
+}
 
-// The number of the first slot between two addresses that is neither NULL nor memory; -1: none is.
-inline int64_t first_missing(const void* begin, const void* end) {
-  const auto* slots = static_cast<const void* const*>(begin);
-  const auto count = static_cast<const void* const*>(end) - slots;
-  for (int64_t i = 0; i < count; ++i) {
-    if (slots[i] != nullptr && !foreign::readable(slots[i], 1)) return i;
+// As `at`, for what should be code.
+inline std::string not_code(const void* pointer) {
+  if (!foreign::readable(pointer, 1)) return at(pointer);
+  return format(" at %p, which is not code", pointer);
+}
+
+// Which slot of a struct is neither NULL nor code, with where it is; empty: none is.
+template <class T>
+std::string why_slots_broken(const T& slots) {
+  using Names = SlotNames<T>;
+  const auto* bytes = reinterpret_cast<const char*>(&slots) + Names::kFirst;
+  for (size_t i = 0; i < Names::kCount; ++i) {
+    const void* slot;
+    std::memcpy(&slot, bytes + i * sizeof slot, sizeof slot);
+    if (slot != nullptr && !foreign::executable(slot))
+      return std::string(Names::kNames[i]) + " is" + not_code(slot);
   }
-  return -1;
+  return {};
 }
 
 // As why_broken, for a link of the chain that lies in memory as far as it says.
@@ -108,18 +116,19 @@ inline std::string why_link_broken(const dl_extension_t* link, Extensions& seen)
     if (link->type != Type::kType) return;
     if (known.type != 0) why = std::string("returns two ") + Type::kName + " extensions";
     copy_reached(known, link, link->struct_size);
-    const int64_t missing =
-        first_missing(reinterpret_cast<const dl_extension_t*>(&known) + 1, &known + 1);
-    if (missing < 0) return;
-    const void* slot;
-    std::memcpy(&slot,
-                reinterpret_cast<const char*>(&known) + sizeof *link +
-                    static_cast<size_t>(missing) * sizeof slot,
-                sizeof slot);
-    why = std::string("returns a ") + Type::kName +
-          format(" extension whose slot %" PRId64 " is", missing) + at(slot);
+    const std::string broken = why_slots_broken(known);
+    if (!broken.empty())
+      why = std::string("returns a ") + Type::kName + " extension whose " + broken;
   });
   return why;
+}
+
+// Whether the chain comes to a link that it had before: those in front of `link` were read.
+inline bool comes_back(const dl_extension_t* first, const dl_extension_t* link) {
+  for (const dl_extension_t* before = first; before != link; before = before->next) {
+    if (before == link->next) return true;
+  }
+  return link->next == link;
 }
 
 inline std::string why_chain_broken(const dl_extension_t* first) {
@@ -129,8 +138,11 @@ inline std::string why_chain_broken(const dl_extension_t* first) {
     if (!foreign::readable(link, sizeof *link)) return "returns an extension" + at(link);
     if (link->struct_size < sizeof *link || link->struct_size > kLongestStruct ||
         !foreign::readable(link, link->struct_size))
-      return format("returns an extension of %" PRIu64 " bytes", link->struct_size);
-    if (++links > kLongestChain) return "returns extensions without an end";
+      return format("returns an extension of %" PRIu64 " bytes, of type %" PRIu64
+                    "; one has %zu bytes or more, and they must be there",
+                    link->struct_size, link->type, sizeof *link);
+    if (++links > kLongestChain || comes_back(first, link))
+      return "returns extensions without an end";
     std::string why = why_link_broken(link, seen);
     if (!why.empty()) return why;
   }
@@ -151,18 +163,15 @@ inline std::string why_broken(const dl_vendor_t* instance) {
     return format("returns a table of %" PRIu64 " bytes, which is more than is there", size);
   if (table->name == nullptr || table->destroy == nullptr)
     return "returns a table without name or destroy";
-  if (foreign::text_length(table->name) < 0) return "returns a table whose name is no text";
+  if (foreign::text_length(table->name) < 0) return "returns a table whose name is not text";
   if (table->version != nullptr && foreign::text_length(table->version) < 0)
-    return "returns a table whose version is no text";
+    return "returns a table whose version is not text";
   const std::string chain = why_chain_broken(table->extensions);
   if (!chain.empty()) return chain;
-  // What is called must at least be there.
-  const auto* first = reinterpret_cast<const void* const*>(&table->destroy);
-  const size_t reached =
-      std::min<size_t>(size, sizeof *table) - offsetof(dl_vendor_table_t, destroy);
-  const int64_t missing = first_missing(first, first + reached / sizeof(void*));
-  if (missing >= 0)
-    return format("returns a table whose slot %" PRId64 " is", missing) + at(first[missing]);
+  dl_vendor_table_t known{};
+  copy_reached(known, table, size);
+  const std::string broken = why_slots_broken(known);
+  if (!broken.empty()) return "returns a table whose " + broken;
   return {};
 }
 

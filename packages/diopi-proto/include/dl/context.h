@@ -42,5 +42,19 @@ static inline void* dl_context_stream(diopiContextHandle_t ctx) {
   return context == NULL ? NULL : context->stream;
 }
 
+/* Where work that this operator enqueues leaves an error in its data: the error word of the stream,
+ * in memory of the device, and dl/device_error.h says how it is written. NULL for a bad handle and
+ * from a host that has none: then the operator checks, waits if it has to, and fails at once. */
+static inline dl_device_error_t* dl_context_device_error(diopiContextHandle_t ctx) {
+  const dl_context_prefix_t* context = dl_context_prefix(ctx);
+  dl_device_error_t* word = NULL;
+  if (context == NULL || !DL_HAS_FIELD(context->ops, dl_handle_ops_t, device_error) ||
+      context->ops->device_error == NULL ||
+      context->ops->device_error(ctx, &word) != diopiSuccess) {
+    return NULL;
+  }
+  return word;
+}
+
 DL_EXTERN_C_END
 #endif

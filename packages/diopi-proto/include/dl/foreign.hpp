@@ -19,8 +19,9 @@ namespace dl::foreign {
 
 #pragma GCC visibility push(hidden)
 
-inline constexpr size_t kPage = 4096;  // or a divisor of the real one
-inline constexpr size_t kLongestText = 4096;
+inline constexpr size_t kPage = 4096;         // or a divisor of the real one
+inline constexpr size_t kLongestText = 4096;  // what is shown
+inline constexpr size_t kMostText = 1 << 16;  // what is looked through for the end of a text
 
 namespace detail {
 
@@ -85,6 +86,16 @@ inline bool writable(void* pointer) noexcept {
   if (done != 0) return false;
   std::memcpy(word, &kept, sizeof(kept));
   return true;
+}
+
+// As above for memory that was said to have `bytes`: its beginning, its middle and its end, which
+// costs the same whatever its size.
+inline bool writable(void* pointer, uint64_t bytes) noexcept {
+  const auto first = reinterpret_cast<uintptr_t>(pointer);
+  const uint64_t last = bytes == 0 ? 0 : bytes - 1;
+  if (last > UINTPTR_MAX - first) return false;
+  const auto at = [&](uint64_t offset) { return reinterpret_cast<void*>(first + offset); };
+  return writable(pointer) && writable(at(last / 2)) && writable(at(last));
 }
 
 // Length of a text of at most `most` bytes; -1 where it is not terminated, or no memory.
@@ -167,14 +178,21 @@ inline std::string printable(std::string_view text, size_t most = kLongestText) 
   return shown;
 }
 
-// The text behind a pointer that may be NULL, unterminated or no pointer at all.
+// The text behind a pointer that may be NULL, unterminated or no pointer at all; of a long text the
+// beginning, and how long it is.
 inline std::string read_text(const char* text, size_t most = kLongestText) {
   if (text == nullptr) return {};
-  const int64_t length = text_length(text, most);
-  if (length >= 0) return printable({text, static_cast<size_t>(length)}, most);
   char said[64];
+  const int64_t length = text_length(text, std::max(most, kMostText));
+  if (length >= 0) {
+    const std::string_view whole(text, static_cast<size_t>(length));
+    if (whole.size() <= most) return printable(whole, most);
+    const int size = std::snprintf(said, sizeof said, "... (%zu bytes)", whole.size());
+    const size_t room = most - std::min(most, static_cast<size_t>(size));
+    return printable(whole, room) + std::string(said).substr(0, most - std::min(most, room));
+  }
   std::snprintf(said, sizeof said, "(no text is at %p)", static_cast<const void*>(text));
-  return said;
+  return std::string(said).substr(0, most);
 }
 
 // As printable, but in lines: what a compiler says.

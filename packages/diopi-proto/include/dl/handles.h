@@ -11,6 +11,7 @@
 
 #include "diopi/types.gen.h"
 #include "dl/base.h"
+#include "dl/device_error.h"
 #include "dl/host.h"
 
 DL_EXTERN_C_BEGIN
@@ -41,6 +42,11 @@ typedef struct dl_handle_ops {
   /* Named ranges for profilers. `record` is the host's, opaque to the vendor. */
   diopiError_t (*record_start)(diopiContextHandle_t ctx, const char* name, void** record);
   diopiError_t (*record_end)(diopiContextHandle_t ctx, void** record);
+  /* The address, in memory of the device, of the error word of the context's stream: see
+   * dl/device_error.h. The host reads it when the stream is next waited for after the operator has
+   * returned. NULL where there is none: the operator checks by itself, and fails at once. */
+  diopiError_t (*device_error)(diopiContextHandle_t ctx, dl_device_error_t** word);
+  /* append new functions here, never reorder */
 } dl_handle_ops_t;
 
 typedef struct dl_tensor_prefix {

@@ -71,14 +71,16 @@ namespace operator_detail {
 // nest.
 class CurrentContext {
  public:
-  explicit CurrentContext(diopiContextHandle_t ctx) noexcept : before_(dl_current_context) {
-    dl_current_context = ctx;
+  explicit CurrentContext(diopiContextHandle_t ctx) noexcept
+      : current_(&dl_current_context), before_(*current_) {
+    *current_ = ctx;
   }
-  ~CurrentContext() { dl_current_context = before_; }
+  ~CurrentContext() { *current_ = before_; }
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
+  diopiContextHandle_t* current_;  // finding a thread's variable is a call in a shared library
   diopiContextHandle_t before_;
 };
 

@@ -90,7 +90,7 @@ def dtype_of(value: Dtype | str | int | npt.DTypeLike) -> Dtype:
         with suppress(TypeError):
             found = DTYPES.get(np.dtype(value).name)
     if found is None:
-        raise ValueError(f"{value!r} is no dtype of the contract; it has {', '.join(DTYPES)}")
+        raise ValueError(f"{value!r} is not a dtype of the contract, which has {', '.join(DTYPES)}")
     return found
 
 

@@ -137,7 +137,7 @@ def read_elf(path: str | Path) -> ElfFile:
 
 def _identity(head: bytes, path: Path) -> ElfIdentity:
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
-        raise ElfError(f"{path} is no ELF file: it begins with {head[:8]!r}")
+        raise ElfError(f"{path} is not an ELF file: it begins with {head[:8]!r}")
     little = head[5] == 1
     (machine,) = struct.unpack_from("<H" if little else ">H", head, 18)
     return ElfIdentity(bits=32 * head[4], little_endian=little, machine=machine)
@@ -158,7 +158,7 @@ class _Reader:
         for tag, value in dynamic:
             values.setdefault(tag, value)
         if _DT_STRTAB not in values or _DT_SYMTAB not in values:
-            raise ElfError(f"{self._path} has no dynamic symbol table: it is no shared library")
+            raise ElfError(f"{self._path} has no dynamic symbol table: it is not a shared library")
         strings = self._offset(values[_DT_STRTAB])
         names = self._content[strings : strings + values.get(_DT_STRSZ, 0)]
         paths = [self._text(names, v) for t, v in dynamic if t in (_DT_RPATH, _DT_RUNPATH)]
@@ -185,7 +185,7 @@ class _Reader:
             elif kind == _PT_DYNAMIC:
                 position = offset
         if position is None:
-            raise ElfError(f"{self._path} has no dynamic section: it is no shared library")
+            raise ElfError(f"{self._path} has no dynamic section: it is not a shared library")
         entries: list[tuple[int, int]] = []
         while True:
             tag, value = self._unpack("QQ", position)

@@ -1,4 +1,4 @@
-"""What the file of a vendor library tells without being loaded."""
+"""What the file of a vendor library reveals before it is loaded."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def _check_entry(elf: ElfFile) -> None:
     hint = ""
     if elf.exported & load().keys():
         hint = " It exports DIOPI operators by name: load it with legacy=True."
-    raise VendorLoadError(f"{elf.path} is no vendor library: it exports no {ENTRY_SYMBOL}.{hint}")
+    raise VendorLoadError(
+        f"{elf.path} is not a vendor library: it exports no {ENTRY_SYMBOL}.{hint}"
+    )
 
 
 def _check_legacy(elf: ElfFile) -> None:

@@ -1,4 +1,4 @@
-"""Text of others on its way to a terminal."""
+"""Makes text that comes from elsewhere safe to show on a terminal."""
 
 from __future__ import annotations
 

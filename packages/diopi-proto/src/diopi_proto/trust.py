@@ -99,7 +99,7 @@ def why_untrusted(path: str | Path, installation: Installation | None = None) ->
     except OSError as error:
         return f"{path} cannot be examined: {error.strerror}"
     except ValueError as error:
-        return f"{path!r} is no path: {error}"
+        return f"{path!r} is not a path: {error}"
     return None
 
 

@@ -62,7 +62,20 @@ AT(dl_handle_ops_t, generator_get_state, 24);
 AT(dl_handle_ops_t, generator_set_state, 32);
 AT(dl_handle_ops_t, record_start, 40);
 AT(dl_handle_ops_t, record_end, 48);
-SIZE(dl_handle_ops_t, 56);
+AT(dl_handle_ops_t, device_error, 56);
+SIZE(dl_handle_ops_t, 64);
+
+AT(dl_device_error_t, state, 0);
+AT(dl_device_error_t, kind, 4);
+AT(dl_device_error_t, value, 8);
+AT(dl_device_error_t, position, 16);
+AT(dl_device_error_t, low, 24);
+AT(dl_device_error_t, high, 32);
+AT(dl_device_error_t, number, 40);
+AT(dl_device_error_t, operator_name, 48);
+AT(dl_device_error_t, text, 112);
+AT(dl_device_error_t, reserved, 240);
+SIZE(dl_device_error_t, 256);
 
 AT(dl_tensor_prefix_t, magic, 0);
 AT(dl_tensor_prefix_t, version, 4);
@@ -350,6 +363,7 @@ SLOT(dl_handle_ops_t, generator_set_state, diopiError_t (*)(diopiGeneratorHandle
      diopiConstTensorHandle_t));
 SLOT(dl_handle_ops_t, record_start, diopiError_t (*)(diopiContextHandle_t, const char*, void**));
 SLOT(dl_handle_ops_t, record_end, diopiError_t (*)(diopiContextHandle_t, void**));
+SLOT(dl_handle_ops_t, device_error, diopiError_t (*)(diopiContextHandle_t, dl_device_error_t**));
 
 SLOT(dl_vendor_table_t, destroy, void (*)(dl_vendor_t*));
 SLOT(dl_vendor_table_t, present, dl_status_t* (*)(dl_vendor_t*, int32_t*));
@@ -560,6 +574,13 @@ VALUE(DL_CAP_HOST_ACCESSIBLE, 1);
 VALUE(DL_CAP_SYNCHRONOUS, 2);
 VALUE(DL_CAP_ANY_HOST_POINTER, 4);
 VALUE(DL_CAP_REFERENCE, 8);
+VALUE(DL_DEVICE_ERROR_NONE, 0);
+VALUE(DL_DEVICE_ERROR_WRITING, 1);
+VALUE(DL_DEVICE_ERROR_RAISED, 2);
+VALUE(DL_DEVICE_ERROR_OTHER, 0);
+VALUE(DL_DEVICE_ERROR_INDEX, 1);
+VALUE(DL_DEVICE_ERROR_DIVISION, 2);
+VALUE(DL_DEVICE_ERROR_NUMBER, 3);
 VALUE(DL_EXT_COMMUNICATOR, 1);
 VALUE(DL_EXT_KERNEL, 2);
 VALUE(DL_EXT_GRAPH, 3);

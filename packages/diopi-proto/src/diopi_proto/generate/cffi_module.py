@@ -24,7 +24,7 @@ MODULE = "diopi_proto._ffi_gen"
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*(.*)")
-_CODE = ("context.h", "extension.h", "format.h", "operator.h")
+_CODE = ("context.h", "dtype.h", "extension.h", "format.h", "operator.h")
 """Headers with inline code for vendors; what they declare stands in others."""
 _CONSTANT = re.compile(r"(\w+)\s+(.+)")
 _NOT_DECLARATIONS = re.compile(

@@ -43,7 +43,7 @@ def empty(
         raise
     except MemoryError as error:
         raise OutOfMemoryError(
-            f"[empty] there is not so much memory: {error}",
+            f"[empty] out of memory: {error}",
             code=constants.DL_OUT_OF_MEMORY,
             operation="empty",
             vendor=instance.name,
@@ -100,7 +100,7 @@ def _sharing_obstacle(instance: Instance, source: Array, stored: Array, device: 
     if not stored.flags.writeable:
         return "the array is read-only"
     if not stored.flags.aligned or not _representable(stored):
-        return "its strides are negative or no multiples of the element size"
+        return "its strides are negative, or not multiples of the element size"
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import OperatorError, OperatorNotBoundError
+from ..errors import OperatorError, OperatorNotBoundError, OutOfMemoryError
 from .cabi import constants, ffi
 from .context import CallContext
 from .frame import Frame
@@ -58,7 +58,9 @@ class BoundOperator:
             somebody waits; reading a result waits.
         :returns: what the vendor wrote: None, one value, or a tuple of them in the schema's order.
         :raises ArgumentError: a value does not fit; nothing was called.
-        :raises OperatorError: the operator returned an error.
+        :raises OperatorError: the operator returned an error, or, in the word of its stream, left
+            one that was waited for; that may be of an earlier call.
+        :raises OutOfMemoryError: the operator failed after the host had no memory for it.
         :raises StrayWriteError: it wrote where it must not, and calls are guarded.
         :raises VendorError: waiting for it failed.
         :raises ClosedError: the vendor was closed.
@@ -81,7 +83,11 @@ class BoundOperator:
                 reason = "" if code == _SUCCESS else instance.last_error()
             instance.enqueued(used, queue, [*frame.tensors, *context.required.values(), stream])
             if watch is not None:
-                instance.wait(used, queue)
+                try:
+                    instance.wait(used, queue)
+                except OperatorError:
+                    watch.check(True, context.required.values())
+                    raise
                 watch.check(code == _SUCCESS, context.required.values())
             if code != _SUCCESS:
                 raise _error(instance, name, code, reason, context) from context.failure
@@ -101,17 +107,19 @@ class BoundOperator:
 
 def _error(
     instance: Instance, name: str, code: int, reason: str, context: CallContext
-) -> OperatorError:
+) -> OperatorError | OutOfMemoryError:
     symbol = ffi.typeof("diopiError_t").elements.get(code, "an unknown code")
-    said = reason or (str(context.failure) if context.failure else "no reason given")
-    return OperatorError(
-        f"[{name}] {said.removeprefix(f'[{name}] ')} "
-        f"({symbol}, code {code}; vendor {instance.name}, device {context.device})",
-        code=code,
-        operator=name,
-        vendor=instance.name,
-        reason=reason,
+    # The operator knows no more than that the host refused; the host knows why.
+    said = [reason.removeprefix(f"[{name}] "), str(context.failure or "")]
+    message = (
+        f"[{name}] {'; '.join(filter(None, said)) or 'no reason given'} "
+        f"({symbol}, code {code}; vendor {instance.name}, device {context.device})"
     )
+    if isinstance(context.failure, MemoryError):
+        return OutOfMemoryError(
+            message, code=constants.DL_OUT_OF_MEMORY, operation=name, vendor=instance.name
+        )
+    return OperatorError(message, code=code, operator=name, vendor=instance.name, reason=reason)
 
 
 def _not_bound(instance: Instance, name: str) -> OperatorNotBoundError:

@@ -7,11 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import DTYPES, dtype_of
+from ..errors import VendorError
 from .cabi import constants, ffi
 from .generator import STATE_BYTES, pack_state, unpack_state
 from .hosttable import report_callback_failure
 from .instance import Instance
-from .layout import check_layout, contiguous_strides, span
+from .layout import bytes_of, check_layout, contiguous_strides
 from .storage import device_storage, fill_bands, host_storage
 from .structs import CData
 
@@ -22,6 +23,7 @@ _SUCCESS: int = constants.diopiSuccess
 _ERROR: int = constants.diopiErrorOccurred
 _HOST: int = constants.diopi_host
 _DEVICE: int = constants.diopi_device
+_MOST_DIMENSIONS = 64
 
 _live: dict[int, CallContext] = {}
 """The contexts of running calls by address: callbacks get no more than that."""
@@ -32,6 +34,7 @@ class CallContext:
 
     :ivar handle: ``diopiContextHandle_t``.
     :ivar required: tensors that the operator required, by the address of their handle.
+    :ivar stream: where it is enqueued.
     :ivar failure: what went wrong in a callback; the operator only saw an error code.
     """
 
@@ -40,6 +43,8 @@ class CallContext:
         self.device = device
         self.required: dict[int, Tensor] = {}
         self.failure: BaseException | None = None
+        self.stream = stream
+        self._may_leave_error = False
         prefix = ffi.new("dl_context_prefix_t*")
         prefix.magic = constants.DL_CONTEXT_MAGIC
         prefix.version = constants.DL_PREFIX_VERSION
@@ -60,6 +65,21 @@ class CallContext:
     def __exit__(self, *exception: object) -> None:
         self.instance.leave(self._before)
         del _live[address(self.handle)]
+        # Only now is all enqueued that may write to the word.
+        if self._may_leave_error and self.instance.device_errors is not None:
+            self.instance.device_errors.enqueued(self.device, self.stream)
+
+    def error_word(self) -> CData:
+        """The error word of the call's stream; NULL: the operator has to check at once."""
+        errors = self.instance.device_errors
+        if errors is None:
+            return ffi.NULL
+        try:
+            word = errors.word(self.device, self.stream)
+        except VendorError:
+            return ffi.NULL
+        self._may_leave_error = True
+        return word
 
     def require(
         self, sizes: list[int], strides: list[int] | None, dtype: int, device: int
@@ -75,13 +95,13 @@ class CallContext:
         shape = tuple(sizes)
         steps = contiguous_strides(shape) if strides is None else tuple(strides)
         check_layout(shape, steps)
-        nbytes = span(shape, steps) * kind.itemsize
+        nbytes = bytes_of(shape, steps, kind.itemsize)
         if device == _DEVICE:
             storage = device_storage(self.instance, self.device, nbytes)
         elif device == _HOST:
             storage = host_storage(self.instance, nbytes)
         else:
-            raise ValueError(f"{device} is no diopiDevice_t")
+            raise ValueError(f"{device} is not a diopiDevice_t")
         if storage.band:
             fill_bands(storage)
         tensor = Tensor(storage, kind, shape, steps)
@@ -130,9 +150,9 @@ def _require_tensor(
     def body(context: CallContext) -> int:
         if size == ffi.NULL:
             raise ValueError("diopiRequireTensor was called without a size")
-        sizes = _values(size)
+        sizes = _values(size, "size")
         # An empty list of strides is how libraries in DIOPI's style say "contiguous".
-        strides = _values(stride) if stride != ffi.NULL else []
+        strides = _values(stride, "stride") if stride != ffi.NULL else []
         out[0] = context.require(sizes, strides or None, dtype, device)
         return _SUCCESS
 
@@ -179,6 +199,14 @@ def _record_end(handle: CData, record: CData) -> int:
     return _SUCCESS
 
 
+def _device_error(handle: CData, out: CData) -> int:
+    def body(context: CallContext) -> int:
+        out[0] = context.error_word()
+        return _SUCCESS
+
+    return _guarded(handle, body)
+
+
 _OPS: dict[str, Callable[..., Any]] = {
     "require_tensor": _require_tensor,
     "require_buffer": _require_buffer,
@@ -186,10 +214,14 @@ _OPS: dict[str, Callable[..., Any]] = {
     "generator_set_state": _generator_set_state,
     "record_start": _record_start,
     "record_end": _record_end,
+    "device_error": _device_error,
 }
 
 
-def _values(size: CData) -> list[int]:
-    if size.len < 0:
-        raise ValueError(f"a diopiSize_t has length {size.len}")
-    return list(ffi.unpack(size.data, size.len)) if size.len else []
+def _values(given: CData, what: str) -> list[int]:
+    if not 0 <= given.len <= _MOST_DIMENSIONS or (given.len and given.data == ffi.NULL):
+        at = "at NULL" if given.data == ffi.NULL else f"from 0 to {_MOST_DIMENSIONS} are possible"
+        raise ValueError(
+            f"diopiRequireTensor was called with a {what} of {given.len} dimensions; {at}"
+        )
+    return list(ffi.unpack(given.data, given.len)) if given.len else []

@@ -22,7 +22,7 @@ def _checked(parameter: str, value: int, bits: int = 64) -> int:
         if 0 <= number < 1 << bits:
             return number
     raise ArgumentError(
-        f"[Generator] {parameter} is a {type(value).__name__} that is no integer from 0 to "
+        f"[Generator] {parameter} is a {type(value).__name__} that is not an integer from 0 to "
         f"2**{bits} - 1",
         operator="Generator",
         parameter=parameter,

@@ -35,7 +35,7 @@ class Graphs:
         queue = stream.pointer_for(instance, device)
         instance.wait(device, queue)
         self._slots.call("capture_begin", device, queue, 0)
-        graph = Graph(self, device)
+        graph = Graph(self, stream)
         try:
             yield graph
         finally:
@@ -55,9 +55,10 @@ class Graph:
     :ivar device: where it runs.
     """
 
-    def __init__(self, graphs: Graphs, device: int) -> None:
+    def __init__(self, graphs: Graphs, stream: Stream) -> None:
         self._instance, self._slots = graphs._instance, graphs._slots
-        self.device = device
+        self._captured = stream
+        self.device = stream.device
         self._pointer: CData = ffi.NULL
         self._keep: list[object] = []
 
@@ -90,5 +91,8 @@ class Graph:
         queue = stream.pointer_for(instance, device) if stream is not None else ffi.NULL
         self._slots.call("launch", device, self._pointer, queue)
         instance.enqueued(device, queue, [self, stream])
+        if instance.device_errors is not None:
+            captured = self._captured.pointer_for(instance, device)
+            instance.device_errors.launched(device, queue, captured)
         if synchronize:
             instance.wait(device, queue)

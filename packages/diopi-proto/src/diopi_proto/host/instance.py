@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArgumentError, DiopiError
 from ..schema import Operator
 from .cabi import constants, ffi
+from .device_errors import DeviceErrors
 from .hosttable import HostTable
 from .lifetime import Lifetime
 from .structs import CData
@@ -42,6 +43,8 @@ class Instance(ABC):
     """``dl_vendor_t*``; NULL for a legacy library."""
     guard: Guard | None = None
     """Checks what calls write, where that was asked for."""
+    device_errors: DeviceErrors | None = None
+    """What work on its devices found; None: it is synchronous, and its operators fail at once."""
     mismatched: dict[str, str]
     """Operators that the library has but that were not bound, with the reason and the cure."""
 
@@ -84,14 +87,19 @@ class Instance(ABC):
         """Wait for all work on one stream.
 
         :raises VendorError: the wait failed, or work before it did.
+        :raises OperatorError: work before it found an error in its data.
         """
         if not self.can(SYNCHRONOUS):
             with self._in_flight_lock:
                 used = self._in_flight.pop((device, _address(stream)), None)
+            errors = self.device_errors
+            mark = errors.mark(device, stream) if errors is not None else ()
             try:
                 self.synchronize_stream(device, stream)
             finally:
                 del used
+            if errors is not None:
+                errors.check(mark)
 
     def taken_over(self, device: int, stream: CData) -> list[object]:
         """What work on a stream uses, for somebody else to keep: nobody will wait for it."""

@@ -119,7 +119,7 @@ class Kernels:
         :param seconds: how long the compiler may run; 0: the vendor's own limit.
         :raises VendorError: it does not compile; ``details`` is the compiler's log.
         :raises UnavailableError: there is no compiler.
-        :raises ArgumentError: a text has a zero character, or there is no such device.
+        :raises ArgumentError: a text contains a NUL character, or there is no such device.
         """
         self._instance.check_device(device, "kernel.compile")
         if language is None:
@@ -129,7 +129,7 @@ class Kernels:
         def chars(value: str, parameter: str) -> CData:
             if "\0" in value:
                 raise ArgumentError(
-                    f"[kernel.compile] {parameter} has a zero character",
+                    f"[kernel.compile] {parameter} contains a NUL character",
                     operator="kernel.compile",
                     parameter=parameter,
                 )
@@ -312,7 +312,7 @@ def _value(position: int, argument: Any) -> bytes:
         argument = np.float64(argument)
     if not isinstance(argument, np.generic) or argument.dtype.kind not in "biufc":
         raise _refused(
-            f"argument {position} is {argument!r}, which is no tensor, no number of 64 bits and no "
-            "numpy scalar"
+            f"argument {position} is {argument!r}, which is neither a tensor, nor a number "
+            "of 64 bits, nor a numpy scalar"
         )
     return argument.tobytes()

@@ -20,7 +20,7 @@ def integers(values: Iterable[object]) -> Shape:
     try:
         numbers = tuple(operator.index(value) for value in values)  # type: ignore[arg-type]
     except TypeError:
-        raise ValueError(f"sizes and strides are integers, this is a {_kind(values)}") from None
+        raise ValueError(f"sizes and strides must be integers, not a {_kind(values)}") from None
     if any(not -_MOST <= number <= _MOST for number in numbers):
         raise ValueError("a size or stride does not fit in 64 bits")
     return numbers

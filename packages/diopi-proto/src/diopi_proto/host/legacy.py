@@ -74,7 +74,7 @@ class LegacyInstance(Instance):
             return self._memory.allocate(count)
         except MemoryError as error:
             raise OutOfMemoryError(
-                f"[allocate] {count} bytes of host memory are not to be had",
+                f"[allocate] out of host memory: {count} bytes were asked for",
                 code=constants.DL_OUT_OF_MEMORY,
                 operation="allocate",
                 vendor=self.name,

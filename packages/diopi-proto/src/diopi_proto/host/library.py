@@ -1,4 +1,4 @@
-"""Opening a vendor library, after everything was told that the file alone can tell."""
+"""Opens a vendor library, once its file has been found fit to be loaded."""
 
 from __future__ import annotations
 

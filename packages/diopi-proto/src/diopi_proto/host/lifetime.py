@@ -1,4 +1,4 @@
-"""When a vendor instance is destroyed: it is closed, and nothing that came from it is left."""
+"""A vendor instance is destroyed once it is closed and nothing that came from it is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loading a library would come to, without loading it here."""
+"""Says whether a library can be loaded and what it offers, without loading it in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number with the dtype that ``diopiScalar_t.stype`` shall have."""
+"""A number, and the dtype that goes into ``diopiScalar_t.stype``."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import weakref
 
 from ..errors import ArgumentError, DiopiError, NotSupportedError, VendorError
 from .cabi import constants, ffi
+from .device_errors import Mark
 from .instance import SYNCHRONOUS, Instance
 from .structs import CData
 from .tableinstance import TableInstance
@@ -56,7 +57,8 @@ class Stream:
         self._pointer: CData = ffi.NULL
         if not isinstance(priority, int) or not -(1 << 31) <= priority < 1 << 31:
             raise ArgumentError(
-                f"[stream] priority is a {type(priority).__name__} that is no integer of 32 bits",
+                f"[stream] priority is a {type(priority).__name__} that is not an integer "
+                "of 32 bits",
                 operator="stream",
                 parameter="priority",
             )
@@ -84,6 +86,7 @@ class Stream:
         """Wait for all work on the stream.
 
         :raises VendorError: the wait failed, or work before it did.
+        :raises OperatorError: a call on it found an error in its data.
         """
         self._instance.wait(self.device, self._pointer)
 
@@ -120,6 +123,7 @@ class Event:
         self._timing = timing
         self._table = _table(instance, _EVENT_SLOTS)
         self._pointer: CData = ffi.NULL
+        self._errors: Mark = ()
         self._moment: float | None = None
         """Where the host stands in for the vendor: when it was recorded, in seconds."""
         if self._table is not None:
@@ -135,7 +139,7 @@ class Event:
         """
         if instance is not self._instance:
             raise ArgumentError(
-                f"[event] an event of vendor {self._instance.name} means nothing to another one",
+                f"[event] an event of vendor {self._instance.name} cannot be used by another",
                 operator="event",
                 parameter="event",
             )
@@ -147,12 +151,19 @@ class Event:
         if self._table is None:
             self._moment = time.perf_counter()
         else:
+            if self._table.device_errors is not None:
+                self._errors = self._table.device_errors.mark(self.device, queue)
             self._table.slots.call("event_record", self.device, self._pointer, queue)
 
     def synchronize(self) -> None:
-        """Wait for the recorded work."""
+        """Wait for the recorded work.
+
+        :raises OperatorError: a call on that stream found an error in its data.
+        """
         if self._table is not None:
             self._table.slots.call("event_synchronize", self.device, self._pointer)
+            if self._table.device_errors is not None:
+                self._table.device_errors.check(self._errors)
 
     def query(self) -> bool:
         """Whether the recorded work is finished; True if nothing was recorded."""
@@ -206,6 +217,8 @@ def _create(
 
     def release() -> None:
         try:
+            if destroy == _STREAM_SLOTS[1] and instance.device_errors is not None:
+                instance.device_errors.forget(device, created)
             instance.slots.call(destroy, device, created)
         except DiopiError:
             _log.exception("vendor %s: %s failed", instance.name, destroy)

@@ -9,6 +9,7 @@ from ..errors import AbiMismatchError
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
 from .cabi import ffi
+from .device_errors import DeviceErrors
 from .extensions import read_extensions
 from .hosttable import HostTable
 from .instance import HOST_TO_DEVICE, SYNCHRONOUS, Instance
@@ -43,8 +44,14 @@ class TableInstance(Instance):
         self.slots = TableSlots(checked, checked.table, self.name)
         self.extensions = read_extensions(checked, self.name)
         # Bound here, so that no reference to the instance keeps it alive.
-        destroy = checked.table.destroy
-        super().__init__(lambda: destroy(checked))
+        destroy, errors = checked.table.destroy, DeviceErrors(self.slots, self.name)
+
+        def end() -> None:
+            errors.release()
+            destroy(checked)
+
+        super().__init__(end)
+        self.device_errors = None if self.can(SYNCHRONOUS) else errors
         self._count: int | None = None
         self.mismatched = {}
         self.unknown: frozenset[str] = frozenset()

@@ -93,7 +93,7 @@ def string(values: tuple[str, ...]) -> Converter:
         if not isinstance(value, str) or (values and value not in values):
             frame.fail(name, value, expected)
         if "\0" in value:
-            frame.fail(name, value, "a string without a zero character")
+            frame.fail(name, value, "a string without a NUL character")
         return frame.kept(ffi.new("char[]", value.encode()))
 
     return convert

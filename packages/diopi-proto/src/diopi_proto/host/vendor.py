@@ -123,12 +123,17 @@ class Vendor:
         """Wait for all work on a device.
 
         :raises VendorError: the wait failed, or work before it did.
+        :raises OperatorError: a call found an error in its data.
         """
-        self._instance.check_device(device, "device_synchronize")
-        self._instance.wait_all(device)
         instance = self._instance
+        instance.check_device(device, "device_synchronize")
+        instance.wait_all(device)
+        errors = instance.device_errors
+        mark = errors.mark_all(device) if errors is not None else ()
         if isinstance(instance, TableInstance) and instance.slots.has("device_synchronize"):
             instance.slots.call("device_synchronize", device)
+        if errors is not None:
+            errors.check(mark)
 
     def stream(self, device: int = 0, *, priority: int = 0) -> Stream:
         """A new stream; lower priorities go first. Those of a synchronous vendor without streams
@@ -296,7 +301,7 @@ class Vendor:
             self._instance.lifetime.check_open()
             return self._instance
         raise NotSupportedError(
-            f"[{slot}] legacy vendor {self.name} has no such thing: it works on host memory",
+            f"[{slot}] legacy vendor {self.name} does not offer this: it works on host memory",
             code=constants.DL_NOT_SUPPORTED,
             operation=slot,
             vendor=self.name,

@@ -81,7 +81,7 @@ class Bound:
         if multiple is not None and op_class in (OpClass.EXACT, OpClass.ROUNDING):
             raise ValueError(f"[{op_class.name}] has no multiple: leave it out")
         if roundings < 0:
-            raise ValueError(f"[{op_class.name}] roundings is {roundings}, it counts from 0")
+            raise ValueError(f"[{op_class.name}] roundings is {roundings}, it must be at least 0")
         sums = accumulation_format(of) if accumulate is None else format_of(accumulate)
         if accumulate is not None and (sums.is_exact or sums.is_complex):
             raise TypeError(f"[{op_class.name}] cannot accumulate in {sums.name}: not a real float")

@@ -70,6 +70,9 @@ class Trial:
     """What it offers beyond its table, as far as this host knows it."""
     kernels: TriedKernels | None = None
     """None: it compiles no kernels, or has no device."""
+    flaws: tuple[str, ...] = ()
+    """What it does not have or do as the contract says, though it can be loaded: ends of sentences
+    about it, "it has no memory_copy, which every vendor needs"."""
     files: tuple[str, ...] = ()
     """Those that its code comes from, and that of what it loaded in turn."""
 
@@ -204,6 +207,8 @@ class _Facts:
             self._devices[index] = TriedDevice(
                 index, name or self._found["name"], int(device["total_memory"]), architecture
             )
+        elif "flaw" in record:
+            found["flaws"] = (*found.get("flaws", ()), str(record["flaw"]))
         elif "extensions" in record:
             found["extensions"] = tuple(map(str, record["extensions"]))
         elif "kernels" in record:

@@ -1,26 +1,33 @@
-// The code that this process has mapped.
-#ifndef DL_TRIAL_CODE_H_
-#define DL_TRIAL_CODE_H_
+// The code that this process has mapped: what is called must be some. For hosts; not part of the
+// contract.
+#ifndef DL_FOREIGN_CODE_HPP_
+#define DL_FOREIGN_CODE_HPP_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace dl::trial {
+#include "dl/foreign.hpp"
+
+namespace dl::foreign {
+
+#pragma GCC visibility push(hidden)
 
 class Code {
  public:
-  // Reads anew what it does not know: a library may have loaded others, or made code.
+  // Reads anew what it does not know: a library may have loaded others, or made code. Where nothing
+  // can be read, memory will have to do.
   bool has(const void* pointer) {
     if (knows(pointer)) return true;
     read();
-    return knows(pointer) || ranges_.empty();
+    return knows(pointer) || (ranges_.empty() && readable(pointer, 1));
   }
 
   // The files that it comes from.
@@ -60,6 +67,16 @@ class Code {
   std::set<std::string> files_;
 };
 
-}  // namespace dl::trial
+// Whether there is code at an address, as far as one can tell without running it.
+inline bool executable(const void* pointer) {
+  static std::mutex mutex;
+  static Code& code = *new Code;  // what ends after it may still ask
+  const std::lock_guard lock(mutex);
+  return pointer != nullptr && code.has(pointer);
+}
 
-#endif  // DL_TRIAL_CODE_H_
+#pragma GCC visibility pop
+
+}  // namespace dl::foreign
+
+#endif  // DL_FOREIGN_CODE_HPP_
