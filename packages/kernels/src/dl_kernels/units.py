@@ -43,7 +43,7 @@ def write_units(
         names = list(only)
         if unknown := sorted(set(names) - set(chosen)):
             raise ValueError(
-                f"{unknown[0]!r} is no family of kernels; there are {', '.join(chosen)}"
+                f"{unknown[0]!r} is not a family of kernels; the families are {', '.join(chosen)}"
             )
         chosen = {name: chosen[name] for name in sorted(set(names))}
     texts = {f"{_LISTED}.cpp": _listed(chosen, diopi_convention=diopi_convention)}

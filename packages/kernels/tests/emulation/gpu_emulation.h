@@ -50,6 +50,9 @@ void* allocate(size_t bytes);
 void release(void* memory);
 // Waits, and copies with the device memory open.
 void copy_now(void* to, const void* from, size_t bytes);
+// The same for a kernel's answer to its operator, and how often that was.
+void fetch(void* to, const void* from, size_t bytes);
+uint64_t fetches();
 
 }  // namespace emulation
 
@@ -71,6 +74,7 @@ inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::kWarpThreads; }
 inline void barrier() { emulation::barrier(); }
+inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
 }
@@ -111,7 +115,7 @@ inline void clear(Stream, void* to, size_t bytes) {
 }
 
 inline void fetch(Stream, void* to, const void* from, size_t bytes) {
-  emulation::copy_now(to, from, bytes);
+  emulation::fetch(to, from, bytes);
 }
 
 }  // namespace gpu

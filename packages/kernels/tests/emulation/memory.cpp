@@ -35,6 +35,8 @@ std::deque<std::function<void()>>& queue() {
   return instance;
 }
 
+uint64_t fetched = 0;
+
 void set_open(bool open) {
   memory().open = open;
   for (const auto& [address, pages] : memory().live)
@@ -87,5 +89,12 @@ void copy_now(void* to, const void* from, size_t bytes) {
   std::memmove(to, from, bytes);
   set_open(false);
 }
+
+void fetch(void* to, const void* from, size_t bytes) {
+  ++fetched;
+  copy_now(to, from, bytes);
+}
+
+uint64_t fetches() { return fetched; }
 
 }  // namespace emulation

@@ -147,6 +147,9 @@ const dl_vendor_table_t kTable = {
 
 }  // namespace
 
+// How often operators have waited for an answer of the device.
+extern "C" DL_EXPORT uint64_t emulated_gpu_fetches() { return emulation::fetches(); }
+
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
   static dl_vendor_t vendor{&kTable};
   *out = &vendor;

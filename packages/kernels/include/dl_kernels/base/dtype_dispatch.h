@@ -95,7 +95,7 @@ struct Bits128 {
 
 template <class F>
 inline diopiError_t dispatch_size(diopiDtype_t dtype, F&& f) {
-  switch (element_size(dtype)) {
+  switch (dl_dtype_bytes(dtype)) {
     case 1:
       return f(Tag<uint8_t>{});
     case 2:

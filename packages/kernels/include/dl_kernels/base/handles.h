@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "diopi/diopirt.h"
+#include "dl/context.h"
 #include "dl/handles.h"
 #include "dl_kernels/base/config.h"
 
@@ -46,8 +47,9 @@ inline void* stream_of(diopiContextHandle_t ctx) {
   return reinterpret_cast<void*>(stream);
 }
 
-// DIOPI's hosts offer no threads.
+// DIOPI's hosts offer no threads, and nowhere to leave errors.
 inline const dl_host_t* host_of(diopiContextHandle_t) { return nullptr; }
+inline dl_device_error_t* device_error_of(diopiContextHandle_t) { return nullptr; }
 
 inline void read_generator(diopiGeneratorHandle_t generator, uint64_t* seed, uint64_t* offset) {
   diopiGeneratorGetSeedAndOffset(generator, seed, offset);
@@ -78,6 +80,10 @@ inline void* stream_of(diopiContextHandle_t ctx) {
 
 inline const dl_host_t* host_of(diopiContextHandle_t ctx) {
   return reinterpret_cast<const dl_context_prefix_t*>(ctx)->host;
+}
+
+inline dl_device_error_t* device_error_of(diopiContextHandle_t ctx) {
+  return dl_context_device_error(ctx);
 }
 
 inline void read_generator(diopiGeneratorHandle_t generator, uint64_t* seed, uint64_t* offset) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "dl/dtype.h"
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
 #include "dl_kernels/base/numeric.h"
@@ -42,35 +43,6 @@ DL_FN bool same_shape(const TensorRef& a, const TensorRef& b) {
     if (a.sizes[d] != b.sizes[d]) return false;
   }
   return true;
-}
-
-inline int64_t element_size(diopiDtype_t dtype) {
-  switch (dtype) {
-    case diopi_dtype_int8:
-    case diopi_dtype_uint8:
-    case diopi_dtype_bool:
-      return 1;
-    case diopi_dtype_int16:
-    case diopi_dtype_uint16:
-    case diopi_dtype_float16:
-    case diopi_dtype_bfloat16:
-      return 2;
-    case diopi_dtype_int32:
-    case diopi_dtype_uint32:
-    case diopi_dtype_float32:
-    case diopi_dtype_tfloat32:
-    case diopi_dtype_complex32:
-      return 4;
-    case diopi_dtype_int64:
-    case diopi_dtype_uint64:
-    case diopi_dtype_float64:
-    case diopi_dtype_complex64:
-      return 8;
-    case diopi_dtype_complex128:
-      return 16;
-    default:
-      return 0;
-  }
 }
 
 inline bool is_floating(diopiDtype_t dtype) {

@@ -126,11 +126,14 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
   }
   const int64_t last = query + queries - 1;
   if (shape.first_key(last) <= key && shape.end_key(query) >= key + keys) return;
-  for (int64_t i = 0; i < queries; ++i) {
-    const int64_t first = shape.first_key(query + i) - key, end = shape.end_key(query + i) - key;
-    for (int64_t j = 0; j < keys; ++j) {
-      if (j < first || j >= end) scores[j * kQueryBlock + i] = -std::numeric_limits<C>::infinity();
-    }
+  constexpr C kMasked = -std::numeric_limits<C>::infinity();
+  for (int64_t j = 0; j < keys; ++j) {
+    // Of the queries that see this key, the first and the one behind the last.
+    const int64_t first = shape.first_query(key + j) - query;
+    const int64_t end = shape.end_query(key + j) - query;
+    C* line = scores + j * kQueryBlock;
+    for (int64_t i = 0; i < first && i < queries; ++i) line[i] = kMasked;
+    for (int64_t i = end < 0 ? 0 : end; i < queries; ++i) line[i] = kMasked;
   }
 }
 

@@ -19,6 +19,41 @@ DL_FN void each_sample(const ChannelShape& shape, int64_t c, const F& f) {
   for (int64_t s = 0; s < shape.samples; ++s) f((s * shape.channels + c) * shape.positions);
 }
 
+// The sums of f(i).first and f(i).second over all positions of channel `c`.
+template <class C, class F>
+Pair<double> channel_sum_pair(const Block& block, const ChannelShape& shape, int64_t c,
+                              const F& f) {
+  // Samples whose few positions are added to the same lanes.
+  constexpr int64_t kShort = 64, kSamples = 256;
+  Pair<double> total{0, 0};
+  if (shape.positions > kShort) {
+    each_sample(shape, c, [&](int64_t at) {
+      const Pair<double> part =
+          block.sum_pair(shape.positions, [&](int64_t i) { return f(at + i); });
+      total = {total.first + part.first, total.second + part.second};
+    });
+    return total;
+  }
+  for (int64_t start = 0; start < shape.samples; start += kSamples) {
+    const int64_t stop = start + kSamples < shape.samples ? start + kSamples : shape.samples;
+    alignas(64) C a[kShort] = {}, b[kShort] = {};
+    for (int64_t s = start; s < stop; ++s) {
+      const int64_t at = (s * shape.channels + c) * shape.positions;
+      DL_VECTOR_LOOP
+      for (int64_t i = 0; i < shape.positions; ++i) {
+        const Pair<C> both = f(at + i);
+        a[i] += both.first;
+        b[i] += both.second;
+      }
+    }
+    for (int64_t i = 0; i < shape.positions; ++i) {
+      total.first += static_cast<double>(a[i]);
+      total.second += static_cast<double>(b[i]);
+    }
+  }
+  return total;
+}
+
 template <class T>
 struct BatchNormRow {
   using C = compute_t<T>;
@@ -68,21 +103,15 @@ struct BatchBackwardRow {
   BatchGradient<C> gradient;
   ChannelShape shape;
 
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t c) const {
+  void operator()(const Block& block, int64_t c) const {
     const T* g = grad_output;
     const T* x = in;
     const C mu = gradient.mean[c];
-    double sum = 0, dot = 0;
-    each_sample(shape, c, [&](int64_t at) {
-      const Pair<double> both = block.sum_pair(shape.positions, [=](int64_t i) {
-        const C grad = cast<C>(g[at + i]);
-        return Pair<C>{grad, grad * (cast<C>(x[at + i]) - mu)};
-      });
-      sum += both.first;
-      dot += both.second;
+    const Pair<double> sums = channel_sum_pair<C>(block, shape, c, [=](int64_t i) {
+      const C grad = cast<C>(g[i]);
+      return Pair<C>{grad, grad * (cast<C>(x[i]) - mu)};
     });
-    const auto terms = gradient.finish(c, sum, dot);
+    const auto terms = gradient.finish(c, sums.first, sums.second);
     if (grad_input == nullptr) return;
     T* to = grad_input;
     each_sample(shape, c, [&](int64_t at) {

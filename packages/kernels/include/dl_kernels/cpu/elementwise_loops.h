@@ -71,46 +71,70 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
     out[i] = cast<O>(cast<compute_t<O>>(f(cast<compute_t<A>>(a[i]), b)));
 }
 
-template <int64_t count, class F>
+// Elements of bfloat16 that pass through the registers together.
+inline constexpr int64_t kGroup = 64;
+
+// Words of two bfloat16, whose address is that of a bfloat16.
+typedef uint32_t BFloat16Pair __attribute__((aligned(2), may_alias));
+
+// The first of each pair, then the second: which is where is all the same to a function of
+// elements, and nothing has to be moved between lanes.
+DL_FN void split_pairs(float* to, const BFloat16Pair* from) {
+  DL_VECTOR_LOOP
+  for (int64_t i = 0; i < kGroup / 2; ++i) {
+    to[i] = bit_cast<float>(from[i] << 16);
+    to[i + kGroup / 2] = bit_cast<float>(from[i] & 0xffff0000u);
+  }
+}
+
+// Rounds to nearest even what was computed from bfloat16: the lower half of such a NaN is 0, so
+// that it stays one.
+DL_FN void join_pairs(BFloat16Pair* to, const float* from) {
+  const auto rounded = [](float value) {
+    const uint32_t bits = bit_cast<uint32_t>(value);
+    return bits + 0x7fffu + (bits >> 16 & 1u);
+  };
+  DL_VECTOR_LOOP
+  for (int64_t i = 0; i < kGroup / 2; ++i) {
+    to[i] = rounded(from[i]) >> 16 | (rounded(from[i + kGroup / 2]) & 0xffff0000u);
+  }
+}
+
+template <class F>
 DL_FN void apply_to_group(const F& f, float* x) {
   if constexpr (HasFast<F>::value) {
     int outside = 0;
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < count; ++i) outside |= f.in_fast_range(x[i]) ? 0 : 1;
+    for (int64_t i = 0; i < kGroup; ++i) outside |= f.in_fast_range(x[i]) ? 0 : 1;
     if (outside == 0) {
       DL_VECTOR_LOOP
-      for (int64_t i = 0; i < count; ++i) x[i] = f.fast(x[i]);
+      for (int64_t i = 0; i < kGroup; ++i) x[i] = f.fast(x[i]);
       return;
     }
   }
   DL_VECTOR_LOOP
-  for (int64_t i = 0; i < count; ++i) x[i] = cast<float>(f(x[i]));
+  for (int64_t i = 0; i < kGroup; ++i) x[i] = cast<float>(f(x[i]));
 }
 
-// A function of one bfloat16, a few vectors at a time: the conversions stay in the registers and
-// the first lines of the cache.
+// A function of one bfloat16: the conversions stay in the registers and the first lines of the
+// cache.
 template <class F>
 __attribute__((noinline)) void bfloat16_row(const F& functor, int64_t n, BFloat16* out,
                                             const BFloat16* in) {
-  constexpr int64_t kGroup = 64;
   const F f = functor;
-  for (int64_t at = 0; at < n; at += kGroup) {
-    alignas(64) float x[kGroup] = {};
-    const int64_t count = n - at < kGroup ? n - at : kGroup;
-    if (count == kGroup) {
-      DL_VECTOR_LOOP
-      for (int64_t i = 0; i < kGroup; ++i) x[i] = cast<float>(in[at + i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) x[i] = cast<float>(in[at + i]);
-    }
-    apply_to_group<kGroup>(f, x);
-    if (count == kGroup) {
-      DL_VECTOR_LOOP
-      for (int64_t i = 0; i < kGroup; ++i) out[at + i] = cast<BFloat16>(x[i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) out[at + i] = cast<BFloat16>(x[i]);
-    }
-  }
+  alignas(64) float x[kGroup];
+  const auto group = [&](BFloat16* to, const BFloat16* from) {
+    split_pairs(x, reinterpret_cast<const BFloat16Pair*>(from));
+    apply_to_group(f, x);
+    join_pairs(reinterpret_cast<BFloat16Pair*>(to), x);
+  };
+  int64_t at = 0;
+  for (; at + kGroup <= n; at += kGroup) group(out + at, in + at);
+  if (at == n) return;
+  BFloat16 last[kGroup] = {};
+  for (int64_t i = at; i < n; ++i) last[i - at] = in[i];
+  group(last, last);
+  for (int64_t i = at; i < n; ++i) out[i] = last[i - at];
 }
 
 template <class T>

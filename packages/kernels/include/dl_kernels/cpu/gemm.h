@@ -4,11 +4,13 @@
 #define DL_KERNELS_CPU_GEMM_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gemm_tile.h"
+#include "dl_kernels/cpu/gemv.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/matrix/matrix.h"
@@ -18,12 +20,6 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 inline constexpr int64_t kDepth = 256;  // of a pair of panels: both stay in the first-level cache
-
-// c = alpha · acc + beta · c, where beta 0 does not read c.
-template <class T, class C>
-DL_FN void blend(T* c, C acc, C alpha, C beta) {
-  *c = cast<T>(beta == C(0) ? alpha * acc : alpha * acc + beta * cast<C>(*c));
-}
 
 template <class T, class C>
 void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc,
@@ -66,14 +62,16 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
 
 // Elements of lines that gemm_rows transposes: dot products of so few cost more than their
 // elements.
-inline constexpr int64_t kShortLine = 64;
+template <class C>
+inline constexpr int64_t kShortLine = GemmTile<C>::kLanes;
 
 // Few rows of C, where the rows of B are dense, or its columns are and short: C collects multiples
-// of the rows.
+// of the rows, kDepth of them at a time.
 template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
   constexpr int64_t kWidth = 512, kShortWidth = 128;
+  using Wide = std::conditional_t<std::is_floating_point_v<C>, double, C>;
   const bool dense = b.column == 1;
   const int64_t width = dense ? kWidth : kShortWidth;
   const int64_t strips = (n + width - 1) / width;
@@ -82,24 +80,51 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
       const int64_t i = item / strips, first = item % strips * width;
       const int64_t count = n - first < width ? n - first : width;
       alignas(64) C acc[kWidth];
-      alignas(64) T tile[kShortLine * kShortWidth];
+      alignas(64) T tile[kShortLine<C> * kShortWidth];
       const T* right = b.data + first * b.column;
       if (!dense) {
         transpose_tile(sizeof(T), tile, kShortWidth, right, b.column, k, count);
         right = tile;
       }
       const int64_t step = dense ? b.row : kShortWidth;
-      for (int64_t j = 0; j < count; ++j) acc[j] = 0;
-      for (int64_t l = 0; l < k; ++l) {
-        const C factor = cast<C>(a.data[i * a.row + l * a.column]);
-        const T* from = right + l * step;
-        DL_VECTOR_LOOP
-        for (int64_t j = 0; j < count; ++j) acc[j] += factor * cast<C>(from[j]);
+      alignas(64) Wide total[kWidth];
+      for (int64_t j = 0; j < count; ++j) acc[j] = total[j] = 0;
+      for (int64_t begin = 0; begin < k; begin += kDepth) {
+        const int64_t end = begin + kDepth < k ? begin + kDepth : k;
+        for (int64_t l = begin; l < end; ++l) {
+          const C factor = cast<C>(a.data[i * a.row + l * a.column]);
+          const T* from = right + l * step;
+          DL_VECTOR_LOOP
+          for (int64_t j = 0; j < count; ++j) acc[j] += factor * cast<C>(from[j]);
+        }
+        if (k <= kDepth) break;
+        for (int64_t j = 0; j < count; ++j) {
+          total[j] += static_cast<Wide>(acc[j]);
+          acc[j] = 0;
+        }
       }
+      for (int64_t j = 0; k > kDepth && j < count; ++j) acc[j] = static_cast<C>(total[j]);
       write_tile(c.data + i * c.row + first * c.column, c.row, c.column, 1, count, acc, count,
                  alpha, beta);
     }
   });
+}
+
+// Few columns of C, where the rows of A are dense: true if it was done.
+template <class T, class O, class C>
+bool gemm_columns(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
+                  Matrix<const T> b, C beta, Matrix<O> c) {
+  if (n > 2 || a.column != 1) return false;
+  if (Gemv<T, C>::takes(m, k)) {
+    for (int64_t j = 0; j < n; ++j) {
+      gemv<T, O, C>(launch, m, k, alpha, a.data, a.row, b.data + j * b.column, b.row, beta,
+                    c.data + j * c.column, c.row);
+    }
+    return true;
+  }
+  if (k < 2 || k > kShortLine<C> || m < 16) return false;
+  gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  return true;
 }
 
 // An operand as gemm_blocked reads it: its lines are the rows of A or the columns of B.
@@ -212,13 +237,12 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
     return;
   }
   const bool dense_dots = (a.column == 1 || k == 1) && (b.row == 1 || k == 1);
-  const bool short_lines = k > 1 && k <= detail::kShortLine;
-  if (short_lines && n < 3 && m >= 16 && a.column == 1) {
-    detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
-                               c.transposed());
-  } else if (short_lines && m < 3 && n >= 16 && b.row == 1) {
-    detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
-  } else if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
+  if (detail::gemm_columns<T, O, C>(launch, m, n, k, alpha, a, b, beta, c) ||
+      detail::gemm_columns<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
+                                    c.transposed())) {
+    return;
+  }
+  if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
     detail::gemm_dots<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
   } else if (m < 4 && b.column == 1) {
     detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);

@@ -53,6 +53,12 @@ struct GemmTile {
   }
 };
 
+// c = alpha · acc + beta · c, where beta 0 does not read c.
+template <class T, class C>
+DL_FN void blend(T* c, C acc, C alpha, C beta) {
+  *c = cast<T>(beta == C(0) ? alpha * acc : alpha * acc + beta * cast<C>(*c));
+}
+
 // One panel of `height` lines, of which `count` exist and the rest are zeros: to[k · height + i] =
 // from(i, k).
 template <int height, class C, class T>

@@ -7,20 +7,21 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/cpu/check.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/image/place_outside.h"
 #include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
 
-inline bool place_outside(const Launch&, const int64_t* places, int64_t count, int64_t cells,
-                          uint64_t* outside) {
-  uint64_t largest = 0;  // a negative one is large, too
+inline diopiError_t check_places(const Launch& launch, const char* op, const int64_t* places,
+                                 int64_t count, int64_t cells) {
+  uint64_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t place = static_cast<uint64_t>(places[i]);
     largest = place > largest ? place : largest;
   }
-  *outside = largest;
-  return count > 0 && largest >= static_cast<uint64_t>(cells);
+  return check_items(launch, op, count > 0 ? 1 : 0, detail::PlaceOutside{&largest, cells});
 }
 
 template <class T>

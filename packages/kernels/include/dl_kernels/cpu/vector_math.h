@@ -57,13 +57,17 @@ DL_FN Exponential exponential(float x) {
 
 // e^x · 2^scale for a scale of 0 or -1.
 DL_FN float scaled_exp(float x, int32_t scale) {
-  // Beyond these the result is 0 or infinity; NaN passes both tests.
-  x = x < -104.0f ? -104.0f : x;
+  // Beyond these the result is 0 or infinity; NaN passes both tests. The 0 is not computed:
+  // processors take a hundred cycles to round a number that small, and softmax has many masked
+  // scores.
+  const bool vanishes = x < -104.0f;
+  x = vanishes ? 0.0f : x;
   x = x > 90.0f ? 90.0f : x;
   const Exponential e = exponential(x);
   // Two steps, so that neither power of two overflows and subnormal results round once.
   const int32_t n = e.power + scale, half = n >> 1;
-  return (e.rest + 1.0f) * power_of_two(half) * power_of_two(n - half);
+  const float result = (e.rest + 1.0f) * power_of_two(half) * power_of_two(n - half);
+  return vanishes ? 0.0f : result;
 }
 
 DL_FN float exp(float x) { return scaled_exp(x, 0); }
@@ -81,7 +85,7 @@ DL_FN float expm1(float x) {
   const Exponential e = exponential(c);
   // Half the result: the power of two itself may not be a float.
   const float scale = power_of_two(e.power - 1);
-  return 2.0f * fused(scale, e.rest, scale - 0.5f);
+  return copy_sign(2.0f * fused(scale, e.rest, scale - 0.5f), x);  // for -0
 }
 
 // x = 2^exponent · (1 + fraction) with 1 + fraction in [sqrt(1/2), sqrt(2)), for positive x; and
@@ -200,7 +204,8 @@ DL_FN float log1p(float x) {
   const float u = 1.0f + x;
   const float lost = x - (u - 1.0f);
   const float result = log(u);
-  return u > 0.0f && u < std::numeric_limits<float>::infinity() ? result + lost / u : result;
+  const bool ordinary = u > 0.0f && u < std::numeric_limits<float>::infinity();
+  return copy_sign(ordinary ? result + lost / u : result, x);  // for -0
 }
 
 // log(1 + u) for u in [0, 1].
@@ -252,25 +257,6 @@ DL_FN float erf(float x) {
   q = fused(q, c, -0x1.65abc6p-13f);
   const float large = copy_sign(1.0f - exp_of_moderate(-q), x);
   return a >= 0.921875f ? large : small;  // NaN takes `small`
-}
-
-// The distribution function of the standard normal distribution, Φ(x) = erfc(-x / sqrt(2)) / 2. Its
-// absolute error is below 2^-23, as that of the formula.
-DL_FN float normal_cdf(float x) {
-  const float a = magnitude(x) * 0x1.6a09e6p-1f;
-  const float c = a < 4.0f ? a : 4.0f;
-  float q = -0x1.946ab2p-19f;  // -log(erfc(a)) / a on [0, 4]
-  q = fused(q, c, 0x1.adaa06p-15f);
-  q = fused(q, c, -0x1.6b6f1ep-12f);
-  q = fused(q, c, 0x1.0c7da4p-10f);
-  q = fused(q, c, 0x1.53552cp-11f);
-  q = fused(q, c, -0x1.431b54p-6f);
-  q = fused(q, c, 0x1.a5d7f0p-4f);
-  q = fused(q, c, 0x1.45ee38p-1f);
-  q = fused(q, c, 0x1.20dd98p+0f);
-  float tail = 0.5f * exp_of_moderate(-q * c);
-  tail = a < 4.0f ? tail : 0.0f * a;  // NaN stays
-  return x < 0.0f ? tail : 1.0f - tail;
 }
 
 }  // namespace math

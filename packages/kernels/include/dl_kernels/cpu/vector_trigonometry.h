@@ -60,7 +60,8 @@ DL_FN float sine(float x, int32_t quarter) {
   p = fused(p, t, odd ? 0x1.55553cp-5f : 0x1.111108p-7f);
   p = fused(p, t, odd ? -0.5f : -0x1.555556p-3f);
   const float first = odd ? 1.0f : r;
-  const float value = fused(p, first * t, first);
+  const float sum = fused(p, first * t, first);
+  const float value = first == 0.0f ? first : sum;  // -0 stays
   return bit_cast<float>(bit_cast<uint32_t>(value) ^ (n & 2u) << 30);
 }
 
@@ -76,7 +77,8 @@ DL_FN void sine_and_cosine(float x, float* sine, float* cosine) {
 DL_FN float tan(float x) {
   const SineAndCosine of = sine_and_cosine(x);
   const bool odd = (of.quadrant & 1) != 0;
-  return static_cast<float>((odd ? -of.cosine : of.sine) / (odd ? of.sine : of.cosine));
+  const double slope = (odd ? -of.cosine : of.sine) / (odd ? of.sine : of.cosine);
+  return x == 0.0f ? x : static_cast<float>(slope);  // -0 stays
 }
 
 // atan(z) for z in [0, 1].

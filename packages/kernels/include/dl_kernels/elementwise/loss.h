@@ -3,6 +3,7 @@
 #define DL_KERNELS_ELEMENTWISE_LOSS_H_
 
 #include "dl_kernels/base/dense.h"
+#include "dl_kernels/base/loss_reduction.h"
 #include "dl_kernels/elementwise/elementwise.h"
 #include "dl_kernels/elementwise/pointwise.h"
 #include "dl_kernels/reduce/reduce.h"
@@ -12,11 +13,7 @@ DL_KERNELS_BEGIN
 inline diopiError_t check_loss(const char* op, const TensorRef& out, const TensorRef& input,
                                const TensorRef& target, diopiReduction_t reduction) {
   if (!same_shape(input, target)) return fail(op, "the target does not have the input's shape");
-  if (out.numel != (reduction == ReductionNone ? input.numel : 1)) {
-    return fail(op, "the output has %lld elements, which reduction %d does not give",
-                (long long)out.numel, static_cast<int>(reduction));
-  }
-  return diopiSuccess;
+  return check_reduced(op, "the output", out, reduction, input.numel);
 }
 
 // The losses f(input, others…), as they are or combined.

@@ -26,6 +26,9 @@ class Launch {
 
   int64_t threads() const { return 1; }
   gpu::Stream stream() const { return stream_; }
+  // Where the stream's checks leave what they find, on the device; null: the host has no such
+  // place.
+  dl_device_error_t* device_error() const { return device_error_of(ctx_); }
 
   // Shared with what outlives the launch.
   const std::shared_ptr<gpu::Scratch>& scratch() const {

@@ -6,8 +6,10 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/check.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/total.h"
+#include "dl_kernels/image/place_outside.h"
 #include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
@@ -56,16 +58,15 @@ struct MaximaItem {
 
 }  // namespace gpu
 
-// Waits for the device.
-inline bool place_outside(const Launch& launch, const int64_t* places, int64_t count, int64_t cells,
-                          uint64_t* largest) {
-  if (count == 0) return false;
-  const Workspace<uint64_t> most(launch, 1);
-  gpu::total(launch, count, uint64_t(0), gpu::LargerPlace{}, gpu::PlaceOf{places}, most.data());
-  *largest = fetch(launch, most.data());
-  return *largest >= static_cast<uint64_t>(cells);
+inline diopiError_t check_places(const Launch& launch, const char* op, const int64_t* places,
+                                 int64_t count, int64_t cells) {
+  if (count == 0) return diopiSuccess;
+  const Workspace<uint64_t> largest(launch, 1);
+  gpu::total(launch, count, uint64_t(0), gpu::LargerPlace{}, gpu::PlaceOf{places}, largest.data());
+  return check_items(launch, op, 1, detail::PlaceOutside{largest.data(), cells});
 }
 
+// A place outside is no cell's.
 template <class T>
 void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compute_t<T>* to,
                 const T* grads, const int64_t* places) {

@@ -23,7 +23,6 @@ DL_FN float tanh(float x) { return ::tanhf(x); }
 DL_FN float erf(float x) { return ::erff(x); }
 DL_FN float log1p_of_fraction(float u) { return ::log1pf(u); }
 DL_FN float pow(float x, float y) { return ::powf(x, y); }
-DL_FN float normal_cdf(float x) { return 0.5f * ::erfcf(x * -0x1.6a09e6p-1f); }
 
 }  // namespace math
 

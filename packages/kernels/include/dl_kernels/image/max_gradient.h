@@ -1,8 +1,7 @@
 // The gradient of max pooling: every output's gradient is added to the cell that its maximum came
 // from.
 //
-//   place_outside(launch, places, count, cells, &largest)
-//       whether places lie outside [0, cells), and the largest one, unsigned
+//   check_places(launch, op, places, count, cells)   they must lie in [0, cells)
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
 // `places` holds the index of that cell in its plane for every output; it lies in the window.

@@ -10,7 +10,7 @@
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/index/add_places.h"
-#include "dl_kernels/index/indexes.h"
+#include "dl_kernels/index/checked_positions.h"
 #include "dl_kernels/index/nonzero_positions.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
@@ -170,14 +170,18 @@ inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op
     const int64_t extent = tensor.sizes[each.dim], stride = tensor.strides[each.dim];
     const DenseInput<int64_t> dense(ctx, op, each.tensor);
     DL_TRY(dense.status());
-    const int64_t* from = dense.data();
-    const auto [low, high] = index_range(launch, from, each.tensor.numel);
-    if (numel_ != 0 && (low < -extent || high >= extent)) {
-      return fail(op, "index %lld is out of bounds for dimension %lld with size %lld",
-                  (long long)(high >= extent ? high : low), (long long)each.dim, (long long)extent);
+    Workspace<int64_t> room;
+    CheckedPositions checked;
+    if (numel_ == 0) {
+      checked.open_unchecked(dense.data(), each.tensor.numel);
+    } else {
+      DL_TRY(checked.open(launch, op, dense.data(), each.tensor.numel, each.dim, extent,
+                          found_ == 1 ? copy_ : room));
     }
+    const int64_t* from = checked.data();
     const bool whole = each.tensor.numel == places_count_;
-    if (found_ == 1 && whole && low >= 0 && from == each.tensor.as<const int64_t>()) {
+    const bool lasts = checked.lasts(each.tensor.as<const int64_t>());
+    if (found_ == 1 && whole && !checked.from_end() && lasts) {
       places_ = from;
       scale_ = stride;
       return diopiSuccess;

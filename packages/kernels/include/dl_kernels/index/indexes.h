@@ -5,46 +5,49 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/base/error.h"
-#include "dl_kernels/index/index_range.h"
-#include "dl_kernels/parallel/search.h"
+#include "dl_kernels/base/data_error.h"
+#include "dl_kernels/parallel/check.h"
+#include "dl_kernels/parallel/launch.h"
 
 DL_KERNELS_BEGIN
 
 namespace detail {
 
-inline diopiError_t bad_index(const char* op, int64_t index, int64_t position, int64_t low,
-                              int64_t high) {
-  return fail(op, "index %lld at position %lld is out of range [%lld, %lld)", (long long)index,
-              (long long)position, (long long)low, (long long)high);
-}
-
 struct OutOfRange {
   const int64_t* indexes;
   int64_t low, high;
+
   DL_FN bool operator()(int64_t i) const { return indexes[i] < low || indexes[i] >= high; }
+  DL_FN void describe(int64_t i, dl_device_error_t& error) const {
+    describe_as(error, DL_DEVICE_ERROR_INDEX,
+                "index {value} at position {position} is out of range [{low}, {high})");
+    error.value = indexes[i];
+    error.position = i;
+    error.low = low;
+    error.high = high;
+  }
 };
 
 }  // namespace detail
 
-// Every index must lie in [low, high). For indexes in the host's memory.
-inline diopiError_t check_indexes(const char* op, const int64_t* indexes, int64_t count,
-                                  int64_t low, int64_t high) {
+#if !DL_KERNELS_GPU
+// In a loop that vectorises.
+inline diopiError_t check_items(const Launch&, const char* op, int64_t count,
+                                const detail::OutOfRange& range) {
+  const int64_t* const indexes = range.indexes;
+  const int64_t low = range.low, high = range.high;
   bool good = true;
   for (int64_t i = 0; i < count; ++i) good &= indexes[i] >= low && indexes[i] < high;
   if (good) return diopiSuccess;
-  int64_t bad = 0;
-  while (indexes[bad] >= low && indexes[bad] < high) ++bad;
-  return detail::bad_index(op, indexes[bad], bad, low, high);
+  return detail::fail_at(op, range, detail::first_where(count, range));
 }
+#endif
 
-// The same for indexes where the operator runs.
+// Every index must lie in [low, high). `checked` has those to read with.
 inline diopiError_t check_indexes(const Launch& launch, const char* op, const int64_t* indexes,
-                                  int64_t count, int64_t low, int64_t high) {
-  if constexpr (!DL_KERNELS_GPU) return check_indexes(op, indexes, count, low, high);
-  const int64_t bad = first_where(launch, count, detail::OutOfRange{indexes, low, high});
-  if (bad >= count) return diopiSuccess;
-  return detail::bad_index(op, fetch(launch, indexes + bad), bad, low, high);
+                                  int64_t count, int64_t low, int64_t high,
+                                  CheckedIndexes& checked) {
+  return checked.open(launch, op, detail::OutOfRange{indexes, low, high}, count, low, low >= high);
 }
 
 DL_KERNELS_END

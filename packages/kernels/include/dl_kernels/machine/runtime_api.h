@@ -38,6 +38,8 @@ DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
 DL_DEVICE int warp_threads() { return warpSize; }
 DL_DEVICE void barrier() { __syncthreads(); }
+// What the thread wrote before is seen by whoever sees what it writes after.
+DL_DEVICE void fence() { __threadfence(); }
 
 // The word that was there before; `wanted` is there now if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {

@@ -1,7 +1,6 @@
 // Transcendental functions: those of float of the backend, those of double by the C library. For
 // both: magnitude (the absolute value), exp, expm1, log, log2, log10, log1p, log1p_of_fraction (for
-// [0, 1]), pow, tanh, sigmoid, erf and normal_cdf, the distribution function of the standard normal
-// distribution.
+// [0, 1]), pow, tanh, sigmoid and erf.
 #ifndef DL_KERNELS_MATH_VECTOR_MATH_H_
 #define DL_KERNELS_MATH_VECTOR_MATH_H_
 
@@ -33,7 +32,6 @@ DL_FN double log1p_of_fraction(double u) { return ::log1p(u); }
 DL_FN double tanh(double x) { return ::tanh(x); }
 DL_FN double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 DL_FN double erf(double x) { return ::erf(x); }
-DL_FN double normal_cdf(double x) { return 0.5 * (1.0 + ::erf(x * 0.70710678118654752440)); }
 
 }  // namespace math
 

@@ -91,10 +91,20 @@ DL_FN A row_extremum(const T* x, int64_t n, A start) {
     compare(n - kLanes);
     i = n;
   }
+  // Together again a register at a time.
+  constexpr int64_t kLast = 8;
+  for (int64_t k = kLast; k < kLanes; k += kLast) {
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < kLast; ++j) {
+      const A value = lanes[k + j];
+      lanes[j] = (Max ? value > lanes[j] : value < lanes[j]) ? value : lanes[j];
+      nans[j] |= nans[k + j];
+    }
+  }
   A best = start;
   sort_key_t<A> nan = 0;
-  for (int64_t j = 0; j < kLanes; ++j) {
-    best = Max ? max_nan(best, lanes[j]) : min_nan(best, lanes[j]);
+  for (int64_t j = 0; j < kLast; ++j) {
+    best = (Max ? lanes[j] > best : lanes[j] < best) ? lanes[j] : best;
     nan |= nans[j];
   }
   for (; i < n; ++i) best = Max ? max_nan(best, cast<A>(x[i])) : min_nan(best, cast<A>(x[i]));

@@ -1,11 +1,14 @@
 // Threads of the system change the same few elements: no change may get lost, and neighbours of
-// short elements stay as they are. The exit status says whether that holds.
+// short elements stay as they are; of the errors that they raise one stands, whole. The exit status
+// says whether that holds.
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "dl_kernels/gpu/atomic.h"
+#include "dl_kernels/gpu/check.h"
 
 using namespace dl::kernels;
 
@@ -81,6 +84,26 @@ bool bools_agree() {
   return good;
 }
 
+// What a thread raises says in all its parts which thread that was.
+bool errors_are_whole() {
+  std::vector<dl_device_error_t> words(kRounds);
+  in_threads([&](int t) {
+    dl_device_error_t error{};
+    error.value = error.position = error.low = error.high = t;
+    std::memset(error.operator_name, 'a' + t, sizeof(error.operator_name));
+    std::memset(error.text, 'a' + t, sizeof(error.text));
+    for (dl_device_error_t& word : words) gpu::raise(&word, error);
+  });
+  bool good = true;
+  for (const dl_device_error_t& word : words) {
+    good &= word.state == DL_DEVICE_ERROR_RAISED && word.value == word.position;
+    good &= word.value == word.low && word.value == word.high;
+    for (const char c : word.operator_name) good &= c == 'a' + word.value;
+    for (const char c : word.text) good &= c == 'a' + word.value;
+  }
+  return good;
+}
+
 }  // namespace
 
 int main() {
@@ -95,5 +118,6 @@ int main() {
   good &= agrees<double>("float64");
   good &= complex_agrees();
   good &= bools_agree();
+  good &= errors_are_whole();
   return good ? 0 : 1;
 }

@@ -1,0 +1,27 @@
+// What a reduction of losses leaves of them.
+#ifndef DL_KERNELS_BASE_LOSS_REDUCTION_H_
+#define DL_KERNELS_BASE_LOSS_REDUCTION_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+// A loss or its gradient: one element for each of the input's, or one for all of them.
+inline diopiError_t check_reduced(const char* op, const char* what, const TensorRef& tensor,
+                                  diopiReduction_t reduction, int64_t losses) {
+  const int64_t wanted = reduction == ReductionNone ? losses : 1;
+  if (tensor.numel == wanted) return diopiSuccess;
+  return fail(op, "%s has %lld elements; reduction \"%s\" of %lld losses needs %lld", what,
+              (long long)tensor.numel,
+              reduction == ReductionNone   ? "none"
+              : reduction == ReductionMean ? "mean"
+                                           : "sum",
+              (long long)losses, (long long)wanted);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_BASE_LOSS_REDUCTION_H_
