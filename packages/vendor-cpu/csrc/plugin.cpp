@@ -26,7 +26,7 @@ int32_t read_device_count(const dl_host_t* host) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end == '\0' && value >= 0 && value <= 64) return static_cast<int32_t>(value);
-  warn(host, "DL_CPU_DEVICES='%.60s' is no number from 0 to 64, so there is one device", text);
+  warn(host, "DL_CPU_DEVICES='%.60s' is not a number from 0 to 64, so there is one device", text);
   return 1;
 }
 

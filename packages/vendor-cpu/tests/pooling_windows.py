@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -143,8 +144,47 @@ def spread(grad: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Ar
     )
 
 
+# kernel, stride, padding, dilation, ceil_mode
+PLANE = (9, 8)
+PLANE_WINDOWS: list[tuple[Any, ...]] = [
+    ((2, 2), (2, 2), (0, 0), (1, 1), False),
+    ((3, 2), (2, 1), (1, 0), (1, 1), False),
+    ((3, 3), (2, 2), (1, 1), (1, 1), True),
+    ((2, 2), (1, 1), (0, 0), (2, 3), False),
+]
+VOLUME = (5, 6, 7)
+VOLUME_WINDOWS: list[tuple[Any, ...]] = [
+    ((2, 2, 2), (2, 2, 2), (0, 0, 0), (1, 1, 1), False),
+    ((1, 3, 2), (1, 2, 1), (0, 1, 1), (1, 1, 1), False),
+    # A last window that would begin in the padding, and one that reaches beyond it.
+    ((2, 3, 3), (2, 3, 2), (1, 1, 1), (1, 1, 1), True),
+    ((2, 2, 2), (1, 3, 2), (0, 1, 1), (2, 1, 3), True),
+    ((5, 6, 7), (1, 1, 1), (0, 0, 0), (1, 1, 1), False),
+]
+# input, output
+PLANE_CUTS = [(PLANE, (1, 1)), (PLANE, (3, 5)), (PLANE, (9, 8)), (PLANE, (12, 2))]
+VOLUME_CUTS = [
+    (VOLUME, (1, 1, 1)),
+    (VOLUME, (2, 3, 4)),
+    (VOLUME, (5, 6, 7)),
+    (VOLUME, (8, 4, 9)),
+]
+
+
+def sliding(window: tuple[Any, ...], sizes: tuple[int, ...]) -> list[Line]:
+    """The lines of one of the windows above."""
+    *lists, ceil = window
+    return [Line.sliding(*each, ceil) for each in zip(sizes, *lists, strict=True)]
+
+
+def adaptive(sizes: tuple[int, ...], outputs: tuple[int, ...]) -> list[Line]:
+    """The lines of one of the cuts above."""
+    return [Line.adaptive(*each) for each in zip(sizes, outputs, strict=True)]
+
+
 CHANNELS = "channels"
 """The layout with channels innermost, which the kernels take a way of their own for."""
+IMAGE_LAYOUTS = ("dense", "transposed", "sliced", CHANNELS)
 
 
 def place_image(vendor: Vendor, array: Array, dtype: str, layout: str) -> tuple[Tensor, Array]:

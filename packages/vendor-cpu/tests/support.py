@@ -20,6 +20,10 @@ INTS = ("int8", "uint8", "int16", "int32", "int64")
 NUMBERS = FLOATS + INTS
 REALS = (*NUMBERS, "bool")
 LAYOUTS = ("dense", "transposed", "sliced")
+ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
+"""What statistics of halves are held in."""
+DIMS: list[tuple[int, ...] | None] = [None, (0,), (1,), (-1,), (0, 2), (0, 1, 2), (1, 2)]
+"""What a tensor of three dimensions is reduced over."""
 
 Exact = np.longdouble
 """What references are computed in: wider than any dtype of the vendor."""
@@ -101,9 +105,19 @@ def numbers(
     return random.uniform(low, high, shape)
 
 
+def axes(dims: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The dimensions of :data:`DIMS` as numpy wants them."""
+    return (0, 1, 2) if dims is None else dims
+
+
 def units_of_last_place(want: Array) -> Array:
     """What the last place of the float32 next to each number is worth."""
     return np.ldexp(1.0, np.maximum(np.frexp(np.abs(want))[1] - 1, -126) - 23)
+
+
+def terms(length: int, magnitude: Any) -> dict[str, Any]:
+    """What the bound of a reduction depends on."""
+    return {"reduction_length": length, "magnitude": magnitude}
 
 
 def check(
@@ -121,3 +135,12 @@ def check(
     outcome = compare(result.numpy(), want, dtype=dtype, op_class=op_class, **terms)
     assert outcome.ok, outcome.report(f"{name}[{dtype}]")
     assert outcome.total == want.size
+
+
+def check_untouched(vendor: Vendor, got: Tensor, before: Array, op: str) -> None:
+    """Assert that a call which found an error in its data wrote nothing: it looked first.
+
+    Not of an asynchronous vendor, whose work has gone on when the error is raised.
+    """
+    if vendor.synchronous:
+        check(got, before, OpClass.EXACT, op)

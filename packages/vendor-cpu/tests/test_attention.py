@@ -10,9 +10,7 @@ import pytest
 
 from diopi_proto import OperatorError, Tensor, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, Array, Exact, check, exact, numbers, out_like, place
-
-ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
+from support import ACCUMULATE, FLOATS, Array, Exact, check, exact, numbers, out_like, place
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
+from support import LAYOUTS, NUMBERS, REALS, Array, check, check_untouched, numbers, out_like, place
 
 SHAPE = (3, 4, 5)
 
@@ -115,7 +115,7 @@ def test_index_out_of_range_is_named_and_nothing_written(vendor: Vendor, bad: in
     message = rf"\[diopiIndexFillInp\] index {bad} at position 1 is out of range \[-3, 3\)"
     with pytest.raises(OperatorError, match=message):
         vendor.op.IndexFillInp(a, 0, index, vendor.tensor(np.array(1, np.float32)))
-    check(a, x, OpClass.EXACT, "IndexFillInp")
+    check_untouched(vendor, a, x, "IndexFillInp")
 
 
 def test_what_does_not_fit_is_named(vendor: Vendor) -> None:
@@ -131,3 +131,27 @@ def test_what_does_not_fit_is_named(vendor: Vendor) -> None:
         vendor.op.IndexFill(out_like(vendor, (4, 3), "float32"), a, 0, index, one)
     with pytest.raises(OperatorError, match="diopiDtypeNotSupported"):
         vendor.op.IndexFillInp(a, 0, vendor.tensor(np.array([0.0])), one)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", REALS)
+def test_index_fill(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
+    a, x = place(vendor, numbers((3, 4, 5), dtype, 309), dtype, layout)
+    index = vendor.tensor(np.array([2, -1, 0]))
+    want = x.copy()
+    np.moveaxis(want, dim, 0)[[2, -1, 0]] = 1
+    out = out_like(vendor, (3, 4, 5), dtype, layout)
+    vendor.op.IndexFillScalar(out, a, dim, index, 1)
+    check(out, want, OpClass.EXACT, "IndexFillScalar")
+    one = vendor.tensor(np.array(1, np.float32))
+    vendor.op.IndexFill(out, a, dim, index, one)
+    check(out, want, OpClass.EXACT, "IndexFill")
+    vendor.op.IndexFillInp(a, dim, index, one)
+    check(a, want, OpClass.EXACT, "IndexFillInp")
+
+
+def test_index_fill_out_of_range_is_named(vendor: Vendor) -> None:
+    a = out_like(vendor, (3, 4), "float32")
+    with pytest.raises(OperatorError, match=r"index -4 at position 0 is out of range \[-3, 3\)"):
+        vendor.op.IndexFillInpScalar(a, 0, vendor.tensor(np.array([-4])), 1)

@@ -203,6 +203,8 @@ def test_warnings_are_kept_with_the_code(vendor: Vendor) -> None:
         *("-o/tmp/x", "-fplugin=/tmp/x.so", "-fdump-tree-all=/tmp/x", "-Wl,-rpath,/tmp", "@file"),
         *("-wrapper", "-B/tmp", "-specs=x", "-I.", "-include", "x.cpp", "", "-fprofile-generate"),
         *("-fmodule-mapper=|sh", "-Wp,-MD,/tmp/x", "-mllvm", "-save-temps", "-D", "-l", "-E"),
+        *("-fcompare-debug=-wrapper /tmp/x", "-fcompare-debug", "-fsyntax-only", "-ftree-x=/tmp/x"),
+        *("-fno-profile-generate", "-fsanitize-blacklist=x", "-Wa,-x", "-m", "-mllvm=x", "-std="),
     ],
 )
 def test_options_that_do_more_than_choose_code_are_refused(vendor: Vendor, option: str) -> None:
@@ -235,7 +237,7 @@ def test_headers_are_given_by_name(vendor: Vendor) -> None:
         vendor.kernels.load(code).function("constant")(out)
         assert out.numpy().tolist() == [value]
     for name in ("../value.h", "/etc/value.h", "a/../../b.h", "", "a b.h"):
-        with pytest.raises(VendorError, match="is no name of a header"):
+        with pytest.raises(VendorError, match="is not the name of a header"):
             vendor.kernels.compile(SCALE, headers={name: ""})
 
 
@@ -272,8 +274,7 @@ def test_functions_say_what_they_need(vendor: Vendor) -> None:
     module = vendor.kernels.load(vendor.kernels.compile(source))
     large, small = module.function("large").properties, module.function("small").properties
     assert large.local_bytes is not None and small.local_bytes is not None
-    # A little less than the array: what lies below the stack's end needs no room of its own.
-    assert 5000 > large.local_bytes >= 4500 > small.local_bytes
+    assert 5600 > large.local_bytes >= 4500 > small.local_bytes
     assert large.code_bytes is not None and small.code_bytes is not None
     assert large.code_bytes > small.code_bytes > 0
     assert large.registers is None and large.spill_bytes is None
@@ -289,7 +290,7 @@ def test_only_kernels_are_found(vendor: Vendor, name: str) -> None:
 def test_bytes_that_it_did_not_make_are_refused(vendor: Vendor) -> None:
     good = vendor.kernels.compile(SCALE).bytes
     for bad in (b"x", b"x" * 5000, good[:-1], good[:-40], b""):
-        with pytest.raises(VendorError, match="no code that this vendor has compiled"):
+        with pytest.raises(VendorError, match="not code that this vendor has compiled"):
             vendor.kernels.load(bad)
     architecture = vendor.kernels.properties().architecture.encode()
     assert good.count(architecture + b"\n") == 1
@@ -395,6 +396,20 @@ def test_a_damaged_or_swapped_entry_is_refused(
     assert vendor.kernels.compile(CONSTANT, options=["-DVALUE=1"]).cached, "it was replaced"
 
 
+def test_the_code_of_a_swapped_entry_does_not_run(vendor: Vendor, folder: Path) -> None:
+    """It would compute something else: nothing but the refusal stands between."""
+    assert run_constant(vendor, 1) == 1
+    (entry,) = entries(folder)
+    assert run_constant(vendor, 2) == 2
+    (other,) = set(entries(folder)) - {entry}
+    poison = vendor.kernels.compile(CONSTANT, options=["-DVALUE=2"])
+    other.replace(entry)
+    assert run_constant(vendor, 1) == 1
+    out = vendor.empty((1,), "int32")
+    vendor.kernels.load(poison).function("constant")(out)
+    assert out.numpy().tolist() == [2]
+
+
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_an_entry_that_others_can_write_is_refused(
     vendor: Vendor, folder: Path, mode: int, caplog: pytest.LogCaptureFixture
@@ -468,7 +483,7 @@ def test_the_cache_can_be_turned_off_and_has_its_place(tmp_path: Path) -> None:
     assert home.stdout.split() == ["False", "True"]
     assert len(entries(tmp_path / "dl" / "kernels")) == 1
     relative = compile_twice(DL_CPU_KERNEL_CACHE="here")
-    assert "it is no absolute path" in relative.stderr
+    assert "it is not an absolute path" in relative.stderr
 
 
 def test_the_cache_is_bounded_and_forgets_what_was_not_used(
@@ -545,7 +560,7 @@ def test_without_a_compiler_the_error_says_what_to_do(
     kept = vendor.kernels.compile(SCALE)
     for setting, value, reason in (
         ("DL_CPU_CXX", "off", "DL_CPU_CXX=off turns the compiler off"),
-        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is no program"),
+        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither a program"),
         ("PATH", str(tmp_path), r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
         ("PATH", ".:", r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
     ):
@@ -581,7 +596,7 @@ def test_a_language_or_name_that_means_nothing_is_refused(vendor: Vendor) -> Non
     with pytest.raises(VendorError, match="language 'cuda' is unknown"):
         vendor.kernels.compile(SCALE, language="cuda")
     for name in ("../x.cpp", "a/b.cpp", "", "x y"):
-        with pytest.raises(VendorError, match="is no name of a file"):
+        with pytest.raises(VendorError, match="is not the name of a file"):
             vendor.kernels.compile(SCALE, name=name)
-    with pytest.raises(ArgumentError, match="zero character"):
+    with pytest.raises(ArgumentError, match="NUL character"):
         vendor.kernels.compile("a\0b")

@@ -121,7 +121,7 @@ def test_nothing_is_loaded_from_the_current_folder(environment: Path) -> None:
 def test_a_pipe_is_not_waited_for(environment: Path) -> None:
     os.mkfifo(environment / "pipe.so")
     done = multiply(vendor_in(environment), DL_CPU_ONEDNN=str(environment / "pipe.so"))
-    assert "is no file that can be read" in done.stderr
+    assert "is not a file that can be read" in done.stderr
 
 
 def test_a_named_library_that_others_can_write_is_not_loaded(environment: Path) -> None:

@@ -9,63 +9,16 @@ import pytest
 
 from diopi_proto import Generator, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, Array, Exact, check, exact, numbers, out_like, place, stored
+from philox import below, philox, units, words
+from support import FLOATS, INTS, Exact, check, exact, numbers, out_like, place, stored
 
 WIDE = ("uint16", "uint32", "uint64")
-
-
-def philox(seed: int, step: int, attempt: int = 0) -> list[int]:
-    """The four words of a step, from the definition (Salmon et al., SC 2011) in plain integers."""
-    key = [seed & 0xFFFFFFFF, seed >> 32]
-    counter = [step & 0xFFFFFFFF, step >> 32, attempt & 0xFFFFFFFF, attempt >> 32]
-    for _ in range(10):
-        left, right = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [
-            (right >> 32) ^ counter[1] ^ key[0],
-            right & 0xFFFFFFFF,
-            (left >> 32) ^ counter[3] ^ key[1],
-            left & 0xFFFFFFFF,
-        ]
-        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return counter
-
-
-def words(seed: int, offset: int, count: int) -> Array:
-    found = [w for step in range(-(-count // 4)) for w in philox(seed, offset + step)]
-    return np.array(found[:count], np.uint64)
-
-
-def element_word(seed: int, offset: int, element: int, attempt: int, long: bool) -> int:
-    """The word of an element, or the two that make one of 64 bits."""
-    if not long:
-        return philox(seed, offset + element // 4, attempt)[element % 4]
-    low, high = philox(seed, offset + element // 2, attempt)[element % 2 * 2 :][:2]
-    return low | high << 32
-
-
-def below(seed: int, offset: int, element: int, count: int, long: bool) -> int:
-    """An integer in [0, count) by Lemire's method (TOMACS 2019), and docs/random.md's attempts."""
-    end = 1 << (64 if long else 32)
-    for attempt in range(128):
-        product = element_word(seed, offset, element, attempt, long) * count
-        if product % end >= end % count:
-            break
-    return product // end
 
 
 def integers(seed: int, offset: int, n: int, low: int, high: int) -> list[int]:
     """What diopiRandomInp draws from [low, high)."""
     long = high - low > 1 << 24
     return [low + below(seed, offset, i, high - low, long) for i in range(n)]
-
-
-def units(seed: int, offset: int, n: int, dtype: str) -> Array:
-    """The uniform numbers in [0, 1) behind those of the dtype."""
-    bits, long = (53, True) if dtype == "float64" else (24, False)
-    drawn = [
-        element_word(seed, offset, i, 0, long) >> (64 if long else 32) - bits for i in range(n)
-    ]
-    return np.array(drawn).astype(Exact) / Exact(2) ** bits
 
 
 def test_reference_matches_the_published_vectors() -> None:
@@ -205,85 +158,6 @@ def test_normal_moments(vendor: Vendor) -> None:
     assert abs((x**3).mean()) < 5 * np.sqrt(15 / x.size)
     assert abs((x**4).mean() - 3) < 5 * np.sqrt(96 / x.size)
     assert abs(np.mean(x[:-1] * x[1:])) < 5 / np.sqrt(x.size)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bool", "int64", "uint8"])
-def test_bernoulli_scalar(vendor: Vendor, dtype: str) -> None:
-    out = out_like(vendor, (1001,), dtype)
-    vendor.op.BernoulliScalar(out, 0.3, Generator(seed=41))
-    want = words(41, 0, 1001).astype(np.float64) / 2**32 < 0.3
-    check(out, want.astype(np.int64), OpClass.EXACT, "BernoulliScalar")
-    for p in (0.0, 1.0):
-        vendor.op.BernoulliScalar(out, p, Generator(seed=41))
-        assert (out.numpy() == p).all()
-
-
-def test_chances_are_compared_to_their_last_digit(vendor: Vendor) -> None:
-    # The first two words of an element are the digits of p: the third one decides.
-    first, second, third = (philox(48, 0, attempt)[2] for attempt in range(3))
-    digits = Exact(first) / 2**32 + Exact(second) / Exact(2) ** 64
-    out = out_like(vendor, (3,), "bool")
-    near = float(digits)
-    for p in (near, np.nextafter(near, 1), np.nextafter(near, 0)):
-        vendor.op.BernoulliScalar(out, p, Generator(seed=48))
-        assert out.numpy()[2] == (digits + Exact(third) / Exact(2) ** 96 < Exact(p))
-
-
-def test_bernoulli_of_probabilities(vendor: Vendor) -> None:
-    p = numbers((50, 9), "float32", 163, 0, 1).astype(np.float32)
-    out = out_like(vendor, (50, 9), "float32")
-    vendor.op.Bernoulli(out, vendor.tensor(p), Generator(seed=42))
-    want = words(42, 0, 450).reshape(50, 9).astype(np.float64) / 2**32 < p
-    assert np.array_equal(out.numpy(), want)
-    inout = vendor.tensor(p)
-    vendor.op.BernoulliInp(inout, Generator(seed=42))
-    assert np.array_equal(inout.numpy(), want)
-    with pytest.raises(OperatorError, match="probability"):
-        vendor.op.Bernoulli(out, vendor.tensor(p + 2), Generator())
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_dropout_scales_what_it_keeps(vendor: Vendor, dtype: str) -> None:
-    a, x = place(vendor, numbers((40, 9), dtype, 164), dtype, "transposed")
-    out, mask = out_like(vendor, (40, 9), dtype), out_like(vendor, (40, 9), "bool")
-    vendor.op.Dropout(out, mask, a, 0.25, True, Generator(seed=43))
-    want = words(43, 0, 360).reshape(40, 9).astype(np.float64) / 2**32 < 0.75
-    assert np.array_equal(mask.numpy(), want)
-    check(out, np.where(want, x / np.longdouble(0.75), 0), OpClass.ELEMENTARY, "Dropout")
-    vendor.op.DropoutInp(a, mask, 0.25, True, Generator(seed=43))
-    assert np.array_equal(a.numpy(), out.numpy())
-    generator, before = Generator(seed=1), mask.numpy()
-    vendor.op.Dropout(out, mask, a, 0.25, False, generator)
-    assert np.array_equal(a.numpy(), out.numpy())
-    assert np.array_equal(mask.numpy(), before)
-    assert generator.offset == 0
-    vendor.op.Dropout(out, mask, a, 1.0, True, generator)
-    assert not out.float32().any()
-
-
-@pytest.mark.parametrize("kind", ["bool", "uint8"])
-@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (1, 3, 1, 4), (4,), (1, 1, 1, 1), ()])
-def test_dropout_draws_once_for_each_slice(
-    vendor: Vendor, kind: str, shape: tuple[int, ...]
-) -> None:
-    a, x = place(vendor, numbers((2, 3, 4, 4), "float32", 165, 1, 2), "float32", "transposed")
-    out, mask = out_like(vendor, (2, 3, 4, 4), "float32"), out_like(vendor, shape, kind, "sliced")
-    generator = Generator(seed=49)
-    vendor.op.Dropout(out, mask, a, 0.5, True, generator)
-    count = int(np.prod(shape))
-    kept = words(49, 0, count).reshape(shape).astype(np.float64) / 2**32 < 0.5
-    assert np.array_equal(mask.numpy().astype(np.uint8), kept.astype(np.uint8))
-    check(out, np.where(kept, x * 2, 0), OpClass.ROUNDING, "Dropout")
-    assert generator.offset == -(-count // 4)
-    vendor.op.DropoutInp(a, mask, 0.5, True, Generator(seed=49))
-    assert np.array_equal(a.numpy(), out.numpy())
-
-
-@pytest.mark.parametrize("shape", [(3, 3, 4, 4), (3,), (1, 2, 3, 4, 4)])
-def test_dropout_refuses_masks_that_do_not_fit(vendor: Vendor, shape: tuple[int, ...]) -> None:
-    a = out_like(vendor, (2, 3, 4, 4), "float32")
-    with pytest.raises(OperatorError, match=r"the mask has .* cannot be broadcast"):
-        vendor.op.DropoutInp(a, out_like(vendor, shape, "bool"), 0.5, True, Generator())
 
 
 @pytest.mark.parametrize("dtype", [*INTS, *WIDE, "float32"])

@@ -1,21 +1,27 @@
-"""Reductions, positions of extrema and running sums."""
+"""Sums, means, products and extrema."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
+from converted_sums import CONVERSIONS, check_converted_sums
 from diopi_proto import OperatorError, Vendor
-from diopi_proto.tolerance import OpClass, Order
-from support import FLOATS, INTS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
-
-DIMS: list[tuple[int, ...] | None] = [None, (0,), (1,), (-1,), (0, 2), (0, 1, 2), (1, 2)]
-
-
-def axes(dims: tuple[int, ...] | None) -> tuple[int, ...]:
-    return (0, 1, 2) if dims is None else dims
+from diopi_proto.tolerance import OpClass
+from support import (
+    DIMS,
+    FLOATS,
+    INTS,
+    LAYOUTS,
+    NUMBERS,
+    REALS,
+    Array,
+    axes,
+    check,
+    numbers,
+    out_like,
+    place,
+)
 
 
 def length(x: Array, dims: tuple[int, ...] | None) -> int:
@@ -123,10 +129,6 @@ def test_extrema_find_nan_anywhere(vendor: Vendor, at: int) -> None:
     for name in ("MaxAll", "MinAll"):
         vendor.op[f"diopi{name}"](out, vendor.tensor(source))
         assert np.isnan(out.numpy())
-    where = out_like(vendor, (), "int64")
-    for name in ("Argmax", "Argmin"):
-        vendor.op[f"diopi{name}"](where, vendor.tensor(source), None, False)
-        assert where.numpy() == at
 
 
 def test_nothing_has_no_extremum(vendor: Vendor) -> None:
@@ -145,129 +147,8 @@ def test_prod(vendor: Vendor, dtype: str, dim: int | None) -> None:
     check(out, want, OpClass.REDUCTION, "Prod", reduction_length=32, magnitude=np.abs(want))
 
 
-@pytest.mark.parametrize("dim", [None, 0, 1, -1])
-@pytest.mark.parametrize("dtype", REALS)
-def test_any_and_all(vendor: Vendor, dtype: str, dim: int | None) -> None:
-    source = numbers((6, 70), dtype, 77, 0, 1)
-    source = np.round(source) if dtype in FLOATS else source
-    source[2] = 0
-    source[3] = 1
-    for name, reference in (("Any", np.any), ("All", np.all)):
-        a, x = place(vendor, source, dtype)
-        want = reference(x, axis=dim)
-        out = out_like(vendor, want.shape, "bool")
-        vendor.op[f"diopi{name}"](out, a, dim)
-        assert np.array_equal(out.numpy(), want)
-
-
-def test_nan_is_true(vendor: Vendor) -> None:
-    out = out_like(vendor, (), "bool")
-    vendor.op.Any(out, vendor.tensor(np.array([0.0, np.nan], np.float32)), None)
-    assert out.numpy()
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [None, 0, 1, -1])
-@pytest.mark.parametrize("dtype", NUMBERS)
-def test_positions_of_extrema(vendor: Vendor, dtype: str, dim: int | None, layout: str) -> None:
-    # Few distinct values: ties must go to the first.
-    a, x = place(vendor, np.round(numbers((6, 9, 30), dtype, 78, 0, 4)), dtype, layout)
-    for name, reference in (("Argmax", np.argmax), ("Argmin", np.argmin)):
-        want = reference(x, axis=dim)
-        out = out_like(vendor, np.shape(want), "int64")
-        vendor.op[f"diopi{name}"](out, a, dim, False)
-        assert np.array_equal(out.numpy(), want)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", NUMBERS)
-def test_extrema_with_positions(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
-    a, x = place(vendor, numbers((6, 9, 30), dtype, 79, -100, 100), dtype, layout)
-    for name, value, position in (("Max", np.max, np.argmax), ("Min", np.min, np.argmin)):
-        for keep in (False, True):
-            want = value(x, axis=dim, keepdims=keep)
-            out, where = out_like(vendor, want.shape, dtype), out_like(vendor, want.shape, "int64")
-            vendor.op[f"diopi{name}"](out, where, a, dim)
-            check(out, want, OpClass.EXACT, name)
-            assert np.array_equal(where.numpy(), position(x, axis=dim, keepdims=keep))
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", NUMBERS)
-def test_cumsum(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
-    a, x = place(vendor, numbers((6, 30), dtype, 80, 0, 3), dtype, layout)
-    kind = dtype if dtype in FLOATS else "int64"
-    out = out_like(vendor, (6, 30), kind, layout)
-    vendor.op.Cumsum(out, a, dim)
-    terms: dict[str, Any] = {}
-    if dtype in FLOATS:
-        steps = np.arange(1, x.shape[dim] + 1).reshape((-1, 1) if dim == 0 else (1, -1))
-        terms = {
-            "reduction_length": np.broadcast_to(steps, (6, 30)),
-            "magnitude": np.cumsum(np.abs(x), axis=dim),
-            "order": Order.ANY,
-        }
-    check(
-        out,
-        np.cumsum(x, axis=dim, dtype=x.dtype if dtype in FLOATS else np.int64),
-        OpClass.REDUCTION,
-        "Cumsum",
-        **terms,
-    )
-
-
-@pytest.mark.parametrize(
-    ("source", "result"),
-    [
-        ("float32", "float64"),
-        ("bfloat16", "float64"),
-        ("bfloat16", "float32"),
-        ("float32", "int64"),
-        ("int32", "float32"),
-        ("bool", "float64"),
-        ("int64", "int32"),
-    ],
-)
+@CONVERSIONS
 def test_sums_in_another_dtype_are_those_of_a_converted_copy(
     vendor: Vendor, source: str, result: str
 ) -> None:
-    a, x = place(vendor, numbers((6, 50), source, 81, 0, 9), source, "sliced")
-    converted = x.astype(result) if result not in ("float32", "float64") else x.astype(np.float64)
-    for name, reference in (("Sum", np.sum), ("Cumsum", None)):
-        if reference is None:
-            want = np.cumsum(converted, axis=1, dtype=converted.dtype)
-            out = out_like(vendor, want.shape, result)
-            vendor.op.Cumsum(out, a, 1)
-        else:
-            want = reference(converted, axis=1, dtype=converted.dtype)
-            out = out_like(vendor, want.shape, result)
-            vendor.op[f"diopi{name}"](out, a, (1,))
-        exact_result = result not in ("float32", "float64")
-        terms = {} if exact_result else {"reduction_length": 50, "magnitude": np.abs(want)}
-        check(out, want, OpClass.EXACT if exact_result else OpClass.REDUCTION, name, **terms)
-
-
-@pytest.mark.parametrize("columns", [7, 8, 63, 64, 200])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64"])
-def test_positions_of_extrema_across_rows(vendor: Vendor, dtype: str, columns: int) -> None:
-    # uint8 has more rows than its own width can count.
-    source = np.round(numbers((300, columns), dtype, 82, 0, 5))
-    if dtype == "float32":
-        source[7, 3] = source[9, 3] = np.nan
-    a, x = place(vendor, source, dtype)
-    for name, value, position in (("Max", np.max, np.argmax), ("Min", np.min, np.argmin)):
-        out, where = out_like(vendor, (columns,), dtype), out_like(vendor, (columns,), "int64")
-        vendor.op[f"diopi{name}"](out, where, a, 0)
-        check(out, value(x, axis=0), OpClass.EXACT, name)
-        assert np.array_equal(where.numpy(), position(x, axis=0))
-
-
-@pytest.mark.parametrize("at", [3, 65_535, 65_536, 199_999])
-def test_position_in_a_long_tensor(vendor: Vendor, at: int) -> None:
-    source = np.zeros(200_000, np.float32)
-    source[at] = source[-1] = 1
-    out = out_like(vendor, (), "int64")
-    vendor.op.Argmax(out, vendor.tensor(source), None, False)
-    assert out.numpy() == at
+    check_converted_sums(vendor, "Sum", (1,), np.sum, (source, result))

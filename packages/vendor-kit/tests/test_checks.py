@@ -33,7 +33,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         if not target.exists():
             sources = [HERE / "checks" / f"{name}.cpp"]
             if name == "runtime":
-                sources.append(CARD / "card.cpp")
+                sources += sorted(CARD.glob("*.cpp"))
             command = [
                 *COMPILER,
                 *FLAGS,

@@ -20,6 +20,7 @@ VENDOR = """
 struct Vendor : dl::kit::Instance {
   static constexpr const char* kName = "toy";
   static constexpr const char* kVersion = "1";
+  static constexpr uint64_t kCapabilities = CAPABILITIES;
   int32_t device_count() { return 1; }
   void* memory_allocate(int32_t, uint64_t) { return nullptr; }
   void memory_free(int32_t, void*) {}
@@ -28,6 +29,17 @@ struct Vendor : dl::kit::Instance {
 DL_KIT_VENDOR(Vendor)
 """
 COPY = "void memory_copy(int32_t, void*, const void*, uint64_t, int32_t, void*) {}"
+
+WAITS = """
+  void device_synchronize(int32_t) {}
+  bool stream_query(int32_t, void*) { return true; }
+  void* event_create(int32_t, uint64_t) { return nullptr; }
+  void event_destroy(int32_t, void*) {}
+  void event_record(int32_t, void*, void*) {}
+  void event_synchronize(int32_t, void*) {}
+  bool event_query(int32_t, void*) { return true; }
+  double event_elapsed(int32_t, void*, void*) { return 0; }
+"""
 
 
 def compiled(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -64,9 +76,23 @@ def test_changelog_begins_with_this_version() -> None:
 
 
 def test_what_a_vendor_lacks_is_named(tmp_path: Path) -> None:
-    assert compiled(VENDOR.replace("MORE", COPY), tmp_path).returncode == 0
-    done = compiled(VENDOR.replace("MORE", ""), tmp_path)
+    synchronous = VENDOR.replace("CAPABILITIES", "DL_CAP_SYNCHRONOUS")
+    assert compiled(synchronous.replace("MORE", COPY), tmp_path).returncode == 0
+    done = compiled(synchronous.replace("MORE", ""), tmp_path)
     assert "a vendor has device_count, memory_allocate, memory_free and memory_copy" in done.stderr
     both = f"{COPY} void make_current(int32_t) {{}} void device_set(int32_t) {{}}"
-    done = compiled(VENDOR.replace("MORE", both), tmp_path)
+    done = compiled(synchronous.replace("MORE", both), tmp_path)
     assert "by the kit (make_current) or the host (device_set)" in done.stderr
+    half = f"{COPY} void* stream_create(int32_t, int32_t) {{ return nullptr; }}"
+    done = compiled(synchronous.replace("MORE", half), tmp_path)
+    assert "stream_create comes with stream_destroy" in done.stderr
+
+
+def test_work_that_goes_on_needs_ways_to_wait_for_it(tmp_path: Path) -> None:
+    asynchronous = VENDOR.replace("CAPABILITIES", "0")
+    done = compiled(asynchronous.replace("MORE", COPY), tmp_path)
+    assert "device_synchronize, stream_query and all six methods of events" in done.stderr
+    assert compiled(asynchronous.replace("MORE", COPY + WAITS), tmp_path).returncode == 0
+    for missing in WAITS.strip().splitlines():
+        less = COPY + WAITS.replace(missing, "")
+        assert compiled(asynchronous.replace("MORE", less), tmp_path).returncode != 0, missing

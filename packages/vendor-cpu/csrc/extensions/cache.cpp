@@ -116,8 +116,8 @@ std::string usable_folder(const std::function<void(const std::string&)>& warn) {
          "; DL_CPU_KERNEL_CACHE names another folder, or says off");
     return std::string();
   };
-  if (folder[0] != '/') return refuse("is no absolute path");
-  if (!make_folders(folder)) return refuse("is no folder and cannot be made");
+  if (folder[0] != '/') return refuse("is not an absolute path");
+  if (!make_folders(folder)) return refuse("is not a folder, and none can be made there");
   struct stat status;
   if (stat(folder.c_str(), &status) != 0) return refuse("cannot be examined");
   const std::string why = why_not_ours(status);
@@ -143,7 +143,7 @@ std::optional<Kept> KernelCache::find(const std::string& key,
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return errno == ENOENT ? std::nullopt : refuse(std::strerror(errno));
   struct stat status;
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is no file");
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is not a file");
   const std::string why = why_not_ours(status);
   if (!why.empty()) return refuse(why);
   if (status.st_size > kLargest) return refuse("is too large");

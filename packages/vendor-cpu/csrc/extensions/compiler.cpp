@@ -53,27 +53,83 @@ bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
+// What -f, -m, -W and -std= may be made of: no folder, no list of further options.
+bool is_plain(std::string_view option) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+=-";
+  return option.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+// The -f options that say what code is made, each with all that begin like it. Among the others are
+// some that write files, load plugins, or hand options on, such as -fcompare-debug=.
+bool chooses_code(std::string_view name) {
+  constexpr std::string_view kAllowed[] = {"PIC",
+                                           "align-",
+                                           "associative-math",
+                                           "char8_t",
+                                           "constexpr-",
+                                           "cx-",
+                                           "excess-precision",
+                                           "exceptions",
+                                           "fast-math",
+                                           "finite-loops",
+                                           "finite-math",
+                                           "fp-",
+                                           "function-sections",
+                                           "gcse",
+                                           "inline",
+                                           "ivopts",
+                                           "jump-tables",
+                                           "loop-",
+                                           "math-errno",
+                                           "omit-frame-",
+                                           "openmp-simd",
+                                           "pack-struct",
+                                           "peel-loops",
+                                           "permissive",
+                                           "pic",
+                                           "prefetch-loop",
+                                           "reciprocal-math",
+                                           "rename-registers",
+                                           "rounding-math",
+                                           "rtti",
+                                           "sanitize=",
+                                           "schedule-",
+                                           "short-enums",
+                                           "signaling-nans",
+                                           "signed-",
+                                           "split-",
+                                           "stack-protector",
+                                           "strict-",
+                                           "template-depth",
+                                           "trapping-math",
+                                           "trapv",
+                                           "tree-",
+                                           "unroll-",
+                                           "unsafe-math",
+                                           "unsigned-char",
+                                           "vect-cost",
+                                           "vectorize",
+                                           "visibility",
+                                           "wrapv"};
+  if (starts_with(name, "no-")) name.remove_prefix(3);
+  return std::any_of(std::begin(kAllowed), std::end(kAllowed),
+                     [&](std::string_view start) { return starts_with(name, start); });
+}
+
 // Options that say what code is made, and nothing else: none that writes a file, runs a program,
 // loads a plugin or reads a file that others could have written.
 bool is_allowed(std::string_view option) {
   if (option.find('\n') != std::string_view::npos) return false;
   if (starts_with(option, "-I")) return option.size() > 2 && trusted(std::string(option.substr(2)));
-  if (starts_with(option, "-W"))
-    return !starts_with(option, "-Wl,") && !starts_with(option, "-Wa,") &&
-           !starts_with(option, "-Wp,");
-  if (starts_with(option, "-m")) return option != "-mllvm";
-  if (starts_with(option, "-f")) {
-    constexpr std::string_view kElsewhere[] = {"plugin", "dump",    "profile",  "save",  "info",
-                                               "mapper", "modules", "coverage", "cache", "file",
-                                               "dir",    "path",    "auto-"};
-    return std::none_of(std::begin(kElsewhere), std::end(kElsewhere), [&](std::string_view word) {
-      return option.find(word) != std::string_view::npos;
-    });
+  for (const std::string_view start : {"-D", "-U"}) {
+    if (starts_with(option, start)) return option.size() > start.size();
   }
-  for (const std::string_view start : {"-D", "-U", "-O", "-std="}) {
-    if (starts_with(option, start)) return option.size() > start.size() || start == "-O";
-  }
-  return option == "-g";
+  if (!is_plain(option)) return false;
+  if (starts_with(option, "-f")) return chooses_code(option.substr(2));
+  if (starts_with(option, "-m")) return option.size() > 2 && !starts_with(option, "-mllvm");
+  if (starts_with(option, "-std=")) return option.size() > 5;
+  return starts_with(option, "-W") || starts_with(option, "-O") || option == "-g";
 }
 
 // A path below a folder, with nothing that leads out of it.
@@ -88,6 +144,15 @@ bool is_header_name(const std::string& name) {
 std::string text_of(const char* text, const char* what) {
   if (text == nullptr) throw kit::Error(DL_INVALID_ARGUMENT, std::string(what) + " is NULL");
   return text;
+}
+
+void check_list(const void* list, uint64_t count, const char* what) {
+  constexpr uint64_t kMost = 4096;
+  if (count > kMost)
+    throw kit::Error(DL_INVALID_ARGUMENT, std::to_string(count) + " " + what + " are more than " +
+                                              std::to_string(kMost));
+  if (count > 0 && list == nullptr)
+    throw kit::Error(DL_INVALID_ARGUMENT, std::string("the list of ") + what + " is NULL");
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -195,7 +260,7 @@ Compiler find_compiler() {
     if (!path.empty() && is_program(path)) return judged(path);
     return {{},
             "DL_CPU_CXX=" + chosen.substr(0, 80) +
-                " is no program with an absolute path, and none of PATH; correct or unset it"};
+                " is neither a program with an absolute path nor one of PATH; correct or unset it"};
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
     const std::string path = in_path(name);
@@ -215,10 +280,12 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
                                               "c++");
   name = text_of(source->name, "the name");
   if (!is_header_name(name) || name.find('/') != std::string::npos)
-    throw kit::Error(DL_INVALID_ARGUMENT, "'" + name + "' is no name of a file without a folder");
+    throw kit::Error(DL_INVALID_ARGUMENT,
+                     "'" + name + "' is not the name of a file without a folder");
   if (name.find('.') == std::string::npos) name += ".cpp";
   text = text_of(source->text, "the text");
   if (DL_HAS_FIELD(source, dl_kernel_source_t, option_count)) {
+    check_list(source->options, source->option_count, "options");
     for (uint64_t i = 0; i < source->option_count; ++i) {
       options.push_back(text_of(source->options[i], "an option"));
       if (!is_allowed(options.back()))
@@ -230,19 +297,22 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
     }
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, header_count)) {
+    check_list(source->headers, source->header_count, "headers");
     for (uint64_t i = 0; i < source->header_count; ++i) {
       headers.emplace_back(text_of(source->headers[i].name, "a header's name"),
                            text_of(source->headers[i].text, "a header's text"));
       if (!is_header_name(headers.back().first))
         throw kit::Error(DL_INVALID_ARGUMENT,
                          "'" + headers.back().first +
-                             "' is no name of a header: it must be a path "
+                             "' is not the name of a header: it must be a path "
                              "below a folder, of letters, digits and _ . / + -");
     }
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, seconds)) {
     if (!(source->seconds >= 0 && source->seconds <= 86400))
-      throw kit::Error(DL_INVALID_ARGUMENT, "the seconds for the compiler are not from 0 to 86400");
+      throw kit::Error(
+          DL_INVALID_ARGUMENT,
+          std::to_string(source->seconds) + " seconds for the compiler are not from 0 to 86400");
     if (source->seconds > 0) seconds = source->seconds;
   }
 }

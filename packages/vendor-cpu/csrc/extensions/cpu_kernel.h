@@ -42,6 +42,8 @@ inline constexpr char kCpuKernelHeader[] = R"(// Kernels for the CPU vendor of d
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 struct dl_cpu_block {
   uint32_t index[3];  // of this block
@@ -53,9 +55,16 @@ struct dl_cpu_block {
   uint64_t argument_count;
 };
 
-// Argument `index` of the launch, which must have been passed as a T.
+[[noreturn]] __attribute__((noinline, cold)) inline void dl_cpu_no_argument(int index) {
+  throw std::out_of_range("reads argument " + std::to_string(index) +
+                          ", which the launch did not pass");
+}
+
+// Argument `index` of the launch, which must have been passed as a T. The launch fails where it has
+// no such argument.
 template <typename T>
 T dl_cpu_argument(const void* const* arguments, int index) {
+  if (arguments[index] == nullptr) dl_cpu_no_argument(index);
   T value;
   std::memcpy(&value, arguments[index], sizeof value);
   return value;

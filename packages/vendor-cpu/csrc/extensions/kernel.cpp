@@ -22,6 +22,9 @@ constexpr uint64_t kMostArguments = 256;
 // Copies what the caller's struct has room for.
 template <class T>
 void fill(T* to, T from) {
+  if (!DL_HAS_FIELD(to, T, struct_size))
+    throw kit::Error(DL_INVALID_ARGUMENT,
+                     "the properties' struct is NULL or too short; set its struct_size");
   const uint64_t size = to->struct_size;
   from.struct_size = size;
   std::memcpy(static_cast<void*>(to), &from, std::min<uint64_t>(size, sizeof from));
@@ -153,10 +156,16 @@ dl_status_t* find(dl_vendor_t* vendor, int32_t device, void* module, const char*
   });
 }
 
+const Function& function_at(void* function) {
+  if (function == nullptr)
+    throw kit::Error(DL_INVALID_ARGUMENT, "the function is NULL; pass what find returned");
+  return *static_cast<const Function*>(function);
+}
+
 dl_status_t* function_properties(dl_vendor_t* vendor, int32_t device, void* function,
                                  dl_kernel_function_properties_t* properties) noexcept {
   return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
-    const auto& found = *static_cast<const Function*>(function);
+    const Function& found = function_at(function);
     dl_kernel_function_properties_t all{};
     // A compiler does not tell the registers of a function, nor what it keeps of them in memory.
     all.registers = all.spill_bytes = all.constant_bytes = -1;
@@ -173,6 +182,8 @@ class Launch {
   Launch(const Function& function, const dl_kernel_launch_t* given) : function_(function) {
     if (!DL_HAS_FIELD(given, dl_kernel_launch_t, argument_count))
       throw kit::Error(DL_INVALID_ARGUMENT, "the launch's struct is too short");
+    if (DL_HAS_FIELD(given, dl_kernel_launch_t, flags) && given->flags != 0)
+      throw kit::Error(DL_INVALID_ARGUMENT, "flags of a launch are zero");
     uint64_t threads = 1;
     for (int d = 0; d < 3; ++d) {
       block_.grid[d] = given->grid[d];
@@ -193,7 +204,12 @@ class Launch {
     block_.argument_count = given->argument_count;
     if (given->argument_count > kMostArguments)
       throw kit::Error(DL_INVALID_ARGUMENT,
-                       "more than " + std::to_string(kMostArguments) + " arguments");
+                       std::to_string(given->argument_count) + " arguments are more than the " +
+                           std::to_string(kMostArguments) + " that a launch may have");
+    if (given->argument_count > 0 && (given->layout == nullptr || given->arguments == nullptr))
+      throw kit::Error(DL_INVALID_ARGUMENT,
+                       std::to_string(given->argument_count) +
+                           " arguments, but where they are, or their layout, is NULL");
     for (uint64_t i = 0; i < given->argument_count; ++i) {
       const dl_kernel_argument_t& argument = given->layout[i];
       if (argument.kind > DL_KERNEL_MEMORY || argument.offset > given->argument_bytes ||
@@ -258,7 +274,7 @@ class Launch {
   const Function& function_;
   CpuBlock block_{};
   int64_t blocks_ = 1;
-  const void* arguments_[kMostArguments];
+  const void* arguments_[kMostArguments + 1] = {};  // null from the last one on
   std::mutex mutex_;
   std::string failure_;
 };
@@ -266,7 +282,7 @@ class Launch {
 dl_status_t* launch(dl_vendor_t* vendor, int32_t device, void* function,
                     const dl_kernel_launch_t* given) noexcept {
   return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
-    Launch(*static_cast<const Function*>(function), given).run(kit::self<Vendor>(vendor).host);
+    Launch(function_at(function), given).run(kit::self<Vendor>(vendor).host);
   });
 }
 

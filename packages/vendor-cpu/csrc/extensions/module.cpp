@@ -58,7 +58,8 @@ std::string packed_code(std::string library, const std::string& stack_usage) {
 
 Module::Module(std::string_view bytes) {
   const auto refuse = [] {
-    return kit::Error(DL_INVALID_ARGUMENT, "these bytes are no code that this vendor has compiled");
+    return kit::Error(DL_INVALID_ARGUMENT,
+                      "these bytes are not code that this vendor has compiled");
   };
   const size_t end = kDigits + kMagic.size();
   if (bytes.size() < end || bytes.substr(bytes.size() - kMagic.size()) != kMagic) throw refuse();

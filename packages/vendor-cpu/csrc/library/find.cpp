@@ -69,11 +69,11 @@ std::vector<std::string> system_folders(const std::string& own) {
 
 const char* why_not_loaded(const char* path) {
   // A bare name would be searched for, a relative one is the current folder's.
-  if (path[0] != '/') return "is no absolute path";
+  if (path[0] != '/') return "is not an absolute path";
   struct stat found{};
   // Opening a pipe would wait for somebody to write to it.
   if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) || access(path, R_OK) != 0)
-    return "is no file that can be read";
+    return "is not a file that can be read";
   if (!Installation(parent(own_path())).trusts(path)) return "lies where others can write";
   return nullptr;
 }

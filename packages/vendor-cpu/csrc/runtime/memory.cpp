@@ -18,7 +18,8 @@ void* allocate(uint64_t bytes) {
   const bool large = bytes >= 2 * kHugePage;
   void* address = nullptr;
   if (posix_memalign(&address, large ? kHugePage : kAlignment, bytes) != 0)
-    throw kit::Error(DL_OUT_OF_MEMORY, "no " + std::to_string(bytes) + " bytes of host memory",
+    throw kit::Error(DL_OUT_OF_MEMORY,
+                     "out of host memory: " + std::to_string(bytes) + " bytes were asked for",
                      "posix_memalign");
   // Advice only: without huge pages the memory is as good.
   if (large) madvise(address, bytes, MADV_HUGEPAGE);
@@ -36,7 +37,7 @@ kit::MemoryInfo Vendor::memory_info(int32_t) {
   const long page = sysconf(_SC_PAGESIZE), available = sysconf(_SC_AVPHYS_PAGES),
              all = sysconf(_SC_PHYS_PAGES);
   if (page <= 0 || available < 0 || all <= 0)
-    throw kit::Error(DL_NOT_SUPPORTED, "the system does not tell its memory", "sysconf");
+    throw kit::Error(DL_NOT_SUPPORTED, "the system does not say how much memory it has", "sysconf");
   return {static_cast<uint64_t>(available) * static_cast<uint64_t>(page),
           static_cast<uint64_t>(all) * static_cast<uint64_t>(page)};
 }

@@ -12,6 +12,7 @@ namespace {
 struct Vendor : kit::Instance, kit::ForkGuard {
   static constexpr const char* kName = "toy";
   static constexpr const char* kVersion = "1";
+  static constexpr uint64_t kCapabilities = DL_CAP_SYNCHRONOUS;
   static int destroyed;
   ~Vendor() { ++destroyed; }
   int32_t device_count() { return 1; }

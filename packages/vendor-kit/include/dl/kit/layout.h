@@ -30,7 +30,7 @@ class Layout {
     if (diopiGetTensorDtype(tensor, &dtype) != diopiSuccess ||
         diopiGetTensorShape(tensor, &sizes) != diopiSuccess ||
         diopiGetTensorStride(tensor, &strides) != diopiSuccess)
-      throw Error(DL_INVALID_ARGUMENT, "a handle is no tensor");
+      throw Error(DL_INVALID_ARGUMENT, "a handle is not a tensor");
     append(dtype).append(format).append(sizes.len);
     values_.insert(values_.end(), sizes.data, sizes.data + sizes.len);
     values_.insert(values_.end(), strides.data, strides.data + strides.len);

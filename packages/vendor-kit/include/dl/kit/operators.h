@@ -18,7 +18,7 @@ template <class V>
 V& vendor_of(diopiContextHandle_t ctx) {
   dl_vendor_t* vendor = dl_context_vendor(ctx);
   if (vendor == nullptr)
-    throw Error(DL_INVALID_ARGUMENT, "the context is none, or names no vendor");
+    throw Error(DL_INVALID_ARGUMENT, "the context is NULL, or names no vendor");
   return self<V>(vendor);
 }
 

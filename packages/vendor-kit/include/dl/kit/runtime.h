@@ -144,7 +144,7 @@ class Runtime : public Instance, public ForkGuard {
     if (bytes == 0) return;
     if (kind < DL_COPY_HOST_TO_DEVICE || kind > DL_COPY_DEVICE_TO_DEVICE)
       throw Error(DL_INVALID_ARGUMENT,
-                  "copy kind " + std::to_string(kind) + " is none of dl_copy_kind_t");
+                  "copy kind " + std::to_string(kind) + " is not a dl_copy_kind_t");
     check(api_.copy(to, from, bytes, detail::CopyKind{kind + 1}, static_cast<Stream>(stream)),
           "copy");
     if (detail::Stages<Api>::value || kind == DL_COPY_DEVICE_TO_DEVICE) return;

@@ -3,6 +3,7 @@
 //   struct Vendor : dl::kit::Instance {
 //     static constexpr const char* kName = "toy";
 //     static constexpr const char* kVersion = "0.1.0";
+//     static constexpr uint64_t kCapabilities = DL_CAP_SYNCHRONOUS;
 //     int32_t device_count() { return 1; }
 //     void* memory_allocate(int32_t device, uint64_t bytes);
 //     void memory_free(int32_t device, void* memory);
@@ -16,7 +17,8 @@
 // what goes wrong. Slots without a method stay NULL: not supported. Before a method of a slot that
 // names a device runs, that device is there and is the thread's current one. Optional members:
 //
-//   uint64_t kCapabilities               DL_CAP_… bits; none by default
+//   uint64_t kCapabilities               DL_CAP_… bits; none by default, and then the vendor has
+//                                        device_synchronize, stream_query and events
 //   const char* kDevicesFrom             what decides how many devices there are, for messages
 //   static dl_extension_t* extensions()  the chain of extensions
 //   void enter()                         before every slot but present and operators; see fork.h
@@ -217,11 +219,31 @@ DL_KIT_SLOTS(DL_KIT_SLOT_MEMBER)
 #undef DL_KIT_MEMBER
 
 template <class V>
+constexpr bool is_synchronous() {
+  if constexpr (Has_kCapabilities<V>::value) return (V::kCapabilities & DL_CAP_SYNCHRONOUS) != 0;
+  return false;
+}
+
+// What hosts need of work that goes on when a call has returned.
+template <class V>
+inline constexpr bool kCanBeWaitedFor =
+    Has_device_synchronize<V>::value && Has_stream_query<V>::value && Has_event_create<V>::value &&
+    Has_event_destroy<V>::value && Has_event_record<V>::value && Has_event_synchronize<V>::value &&
+    Has_event_query<V>::value && Has_event_elapsed<V>::value;
+
+template <class V>
 dl_vendor_table_t make_table() {
   static_assert(std::is_base_of_v<Instance, V>, "a vendor derives from dl::kit::Instance");
   static_assert(Has_device_count<V>::value && Has_memory_allocate<V>::value &&
                     Has_memory_free<V>::value && Has_memory_copy<V>::value,
                 "a vendor has device_count, memory_allocate, memory_free and memory_copy");
+  static_assert(is_synchronous<V>() || kCanBeWaitedFor<V>,
+                "a vendor has device_synchronize, stream_query and all six methods of events, or "
+                "says that work is finished when a call returns: kCapabilities = "
+                "DL_CAP_SYNCHRONOUS");
+  static_assert(Has_stream_create<V>::value == Has_stream_destroy<V>::value &&
+                    Has_host_allocate<V>::value == Has_host_free<V>::value,
+                "stream_create comes with stream_destroy, and host_allocate with host_free");
   static_assert(!(Has_make_current<V>::value && Has_device_set<V>::value),
                 "a device is made current by the kit (make_current) or the host (device_set)");
   dl_vendor_table_t table{};

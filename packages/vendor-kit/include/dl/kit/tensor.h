@@ -17,7 +17,7 @@ DL_KIT_BEGIN
 // Throws Error for a handle that is no tensor.
 inline const dl_tensor_prefix_t& tensor_of(diopiConstTensorHandle_t handle) {
   const dl_tensor_prefix_t* tensor = diopirt_tensor(handle);
-  if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a handle is no tensor");
+  if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a handle is not a tensor");
   return *tensor;
 }
 

@@ -1,0 +1,21 @@
+"""What images are resized from and to."""
+
+from __future__ import annotations
+
+Sizes = tuple[tuple[int, ...], tuple[int, ...]]
+# input, output: larger, smaller, both, to and from one cell, as it is, by no whole factor
+SIZES: list[Sizes] = [
+    ((7,), (12,)),
+    ((9,), (4,)),
+    ((1,), (5,)),
+    ((6,), (1,)),
+    ((4, 5), (8, 15)),
+    ((7, 6), (3, 11)),
+    ((5, 4), (5, 9)),
+    ((6, 3), (6, 3)),
+    ((3, 4, 5), (6, 7, 3)),
+    ((4, 1, 3), (4, 3, 1)),
+    ((2, 5, 4), (5, 5, 7)),
+]
+# Enough cells for several threads and several pieces: more than lie between two passes at once.
+MANY: list[Sizes] = [((40, 60), (90, 130)), ((90, 130), (40, 60))]

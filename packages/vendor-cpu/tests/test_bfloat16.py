@@ -1,0 +1,37 @@
+"""Functions of one bfloat16, which two by two have a loop of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diopi_proto import Vendor
+from diopi_proto.tolerance import bfloat16_to_float32
+from support import out_like, stored
+
+UNARY: dict[str, Any] = {"Neg": np.negative, "Abs": np.abs, "Exp": np.exp, "Relu": None}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_all_values_of_bfloat16(vendor: Vendor, name: str) -> None:
+    """Among them every NaN, at an odd address and with a length that is no multiple of a group."""
+    bits = np.concatenate([np.arange(65536), np.arange(37)]).astype(np.uint16)
+    memory = np.concatenate([np.zeros(1, np.uint16), bits])
+    x = vendor.tensor(memory[1:], dtype="bfloat16")
+    out = out_like(vendor, bits.shape, "bfloat16")
+    getattr(vendor.op, name)(out, x)
+    with np.errstate(all="ignore"):
+        values = bfloat16_to_float32(bits).astype(np.float64)
+        wanted = UNARY[name](values) if UNARY[name] else np.where(values < 0, 0, values)
+        expected = stored(wanted, "bfloat16")
+    want = bfloat16_to_float32(expected)
+    got = bfloat16_to_float32(out.numpy())
+    assert np.array_equal(np.isnan(got), np.isnan(want))
+    numbers_ = ~np.isnan(want)
+    if name == "Exp":
+        steps = out.numpy().astype(np.int64) - expected.astype(np.int64)
+        assert np.abs(steps[numbers_]).max() <= 1
+    else:
+        assert np.array_equal(got[numbers_], want[numbers_])

@@ -1,0 +1,107 @@
+"""Quotients and remainders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diopi_proto import OperatorError, Vendor
+from diopi_proto.tolerance import OpClass
+from support import FLOATS, INTS, LAYOUTS, NUMBERS, check, numbers, out_like, place
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_division_modes_of_floats(vendor: Vendor, dtype: str) -> None:
+    left = numbers((4, 25), dtype, 15, -9, 9)
+    right = np.where(np.abs(numbers((4, 25), dtype, 16)) < 0.3, 0.7, numbers((4, 25), dtype, 16))
+    a, x = place(vendor, left, dtype)
+    b, y = place(vendor, right, dtype)
+    out = out_like(vendor, (4, 25), dtype)
+    vendor.op.Div(out, a, b, "none")
+    check(out, x / y, OpClass.ROUNDING, "Div")
+    vendor.op.Div(out, a, b, "floor")
+    check(out, np.floor(x / y), OpClass.EXACT, "Div floor")
+    vendor.op.Div(out, a, b, "trunc")
+    check(out, np.trunc(x / y), OpClass.EXACT, "Div trunc")
+    vendor.op.DivScalar(out, a, 2, "floor")
+    check(out, np.floor(x / 2), OpClass.EXACT, "DivScalar")
+    vendor.op.DivInpScalar(a, 2, "floor")
+    assert np.array_equal(a.numpy(), out.numpy())
+    vendor.op.DivInp(b, b, "none")
+    assert np.array_equal(b.float32(), np.ones((4, 25)))
+
+
+def test_float_division_by_zero_follows_ieee(vendor: Vendor) -> None:
+    a = vendor.tensor(np.array([1.0, -1.0, 0.0], np.float32))
+    zero = vendor.tensor(np.zeros(3, np.float32))
+    out = out_like(vendor, (3,), "float32")
+    for mode in ("none", "floor", "trunc"):
+        vendor.op.Div(out, a, zero, mode)
+        assert out.numpy()[:2].tolist() == [np.inf, -np.inf]
+        assert np.isnan(out.numpy()[2])
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_division_modes_of_integers(vendor: Vendor, dtype: str) -> None:
+    left = numbers((60,), dtype, 17, -9, 9)
+    right = numbers((60,), dtype, 18, -4, 4)
+    right[right == 0] = 3
+    a, x = place(vendor, left, dtype)
+    b, y = place(vendor, right, dtype)
+    out = out_like(vendor, (60,), dtype)
+    vendor.op.Div(out, a, b, "floor")
+    assert np.array_equal(out.numpy(), x // y)
+    vendor.op.Div(out, a, b, "trunc")
+    assert np.array_equal(out.numpy(), np.trunc(x / y).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_integer_division_by_zero_is_an_error(vendor: Vendor, dtype: str) -> None:
+    a = place(vendor, [1, 2], dtype)[0]
+    zero = place(vendor, [1, 0], dtype)[0]
+    with pytest.raises(OperatorError, match=r"\[diopiDiv\] integer division by zero"):
+        vendor.op.Div(out_like(vendor, (2,), dtype), a, zero, "floor")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_smallest_integer_divided_by_minus_one_wraps(vendor: Vendor, dtype: str) -> None:
+    low = np.iinfo(dtype).min
+    out = out_like(vendor, (1,), dtype)
+    vendor.op.Div(
+        out, vendor.tensor(np.array([low], dtype)), place(vendor, [-1], dtype)[0], "trunc"
+    )
+    assert out.numpy()[0] == low
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_remainder_has_the_sign_of_the_divisor(vendor: Vendor, dtype: str, layout: str) -> None:
+    left, right = numbers((4, 33), dtype, 31, -9, 9), numbers((4, 33), dtype, 32, -4, 4)
+    right = np.where(right == 0, 3, right)
+    a, x = place(vendor, left, dtype, layout)
+    b, y = place(vendor, right, dtype)
+    out = out_like(vendor, (4, 33), dtype, layout)
+    vendor.op.RemainderTensor(out, a, b)
+    check(out, np.remainder(x, y), OpClass.ROUNDING, "RemainderTensor")
+    vendor.op.RemainderScalar(out, a, 4)
+    check(out, np.remainder(x, 4), OpClass.ROUNDING, "RemainderScalar")
+    vendor.op.Remainder(out, 7, b)
+    check(out, np.remainder(7, y).astype(y.dtype), OpClass.ROUNDING, "Remainder")
+
+
+def test_remainder_by_zero(vendor: Vendor) -> None:
+    out = out_like(vendor, (2,), "float32")
+    a, zero = place(vendor, [1.0, -2.0], "float32")[0], place(vendor, [0.0, 0.0], "float32")[0]
+    vendor.op.RemainderTensor(out, a, zero)
+    assert np.isnan(out.numpy()).all()
+    whole = place(vendor, [1, 0], "int32")[0]
+    with pytest.raises(OperatorError, match=r"\[diopiRemainderTensor\] integer division by zero"):
+        vendor.op.RemainderTensor(out_like(vendor, (2,), "int32"), whole, whole)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_remainder_of_the_smallest_integer_by_minus_one(vendor: Vendor, dtype: str) -> None:
+    low = vendor.tensor(np.array([np.iinfo(dtype).min], dtype))
+    out = out_like(vendor, (1,), dtype)
+    vendor.op.RemainderScalar(out, low, -1)
+    assert out.numpy()[0] == 0

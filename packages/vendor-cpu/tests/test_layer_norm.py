@@ -1,0 +1,103 @@
+"""Layer normalisation and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diopi_proto import OperatorError, Tensor, Vendor
+from diopi_proto.tolerance import OpClass
+from normalization import norm_gradient, normalised
+from support import FLOATS, LAYOUTS, check, numbers, out_like, place, terms
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("trailing", [1, 2])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_layer_norm_and_its_gradient(
+    vendor: Vendor, dtype: str, trailing: int, affine: bool, layout: str
+) -> None:
+    shape = (6, 5, 90)
+    rows, width = shape[: 3 - trailing], shape[3 - trailing :]
+    axes = tuple(range(3 - trailing, 3))
+    count = int(np.prod(width))
+    a, x = place(vendor, numbers(shape, dtype, 85), dtype, layout)
+    g, grad = place(vendor, numbers(shape, dtype, 86), dtype, layout)
+    w, weight = place(vendor, numbers(width, dtype, 87, 0.5, 2), dtype)
+    b, bias = place(vendor, numbers(width, dtype, 88), dtype)
+    if not affine:
+        weight, bias = np.ones_like(weight), np.zeros_like(bias)
+    out = out_like(vendor, shape, dtype, layout)
+    statistics = "float64" if dtype == "float64" else "float32"
+    stats = (*rows, *(1,) * trailing)
+    mean, invstd = out_like(vendor, stats, statistics), out_like(vendor, stats, statistics)
+    hat, mu, scale = normalised(x, axes)
+    parts: tuple[Tensor | None, Tensor | None] = (w, b) if affine else (None, None)
+    vendor.op.LayerNorm(out, mean, invstd, a, *parts, width, 1e-5)
+    size = (np.abs(x) + np.abs(mu)) * scale * np.abs(weight) + np.abs(bias)
+    check(out, hat * weight + bias, OpClass.REDUCTION, "LayerNorm", **terms(count, size))
+    check(
+        mean,
+        mu,
+        OpClass.REDUCTION,
+        "mean",
+        **terms(count, np.abs(x).mean(axis=axes, keepdims=True)),
+    )
+    check(invstd, scale, OpClass.REDUCTION, "invstd", **terms(count, scale))
+
+    gi = out_like(vendor, shape, dtype)
+    gw, gb = (out_like(vendor, width, dtype) for _ in range(2)) if affine else (None, None)
+    vendor.op.LayerNormBackward(gi, gw, gb, g, a, *parts, mean, invstd, width)
+    scaled = grad * weight
+    size = scale * (
+        np.abs(scaled)
+        + np.abs(scaled).mean()
+        + np.abs(hat) * np.abs(scaled * hat).mean(axis=axes, keepdims=True)
+    )
+    check(
+        gi,
+        norm_gradient(scaled, hat, scale, axes),
+        OpClass.REDUCTION,
+        "grad_input",
+        **terms(4 * count, size),
+    )
+    if gw is not None and gb is not None:
+        outer = tuple(range(3 - trailing))
+        n = int(np.prod(rows))
+        check(
+            gw,
+            (grad * hat).sum(axis=outer),
+            OpClass.REDUCTION,
+            "grad_weight",
+            **terms(4 * n, np.abs(grad * (np.abs(hat) + np.abs(mu) * scale)).sum(axis=outer)),
+        )
+        check(
+            gb,
+            grad.sum(axis=outer),
+            OpClass.REDUCTION,
+            "grad_bias",
+            **terms(n, np.abs(grad).sum(axis=outer)),
+        )
+
+
+def test_layer_norm_gives_only_the_gradients_asked_for(vendor: Vendor) -> None:
+    x = place(vendor, numbers((4, 8), "float32", 89), "float32")[0]
+    stats = [vendor.tensor(np.ones((4, 1), np.float32)) for _ in range(2)]
+    full, alone = (out_like(vendor, (8,), "float32") for _ in range(2))
+    weight = vendor.tensor(np.ones(8, np.float32))
+    vendor.op.LayerNormBackward(None, full, None, x, x, weight, None, *stats, (8,))
+    vendor.op.LayerNormBackward(
+        out_like(vendor, (4, 8), "float32"), alone, None, x, x, weight, None, *stats, (8,)
+    )
+    assert np.array_equal(full.numpy(), alone.numpy())
+
+
+@pytest.mark.parametrize(("count", "width"), [(3, 8), (4, 7)])
+def test_layer_norm_refuses_statistics_and_weights_of_other_sizes(
+    vendor: Vendor, count: int, width: int
+) -> None:
+    x, stats = out_like(vendor, (4, 8), "float32"), out_like(vendor, (count, 1), "float32")
+    weight = out_like(vendor, (width,), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiLayerNorm\]"):
+        vendor.op.LayerNorm(x, stats, stats, x, weight, None, (8,), 1e-5)
