@@ -44,6 +44,7 @@ UNITS = (
     ("elementwise", ("aten/composed", "aten/composed/elementwise"), 2),
     ("indexing", ("aten/composed/indexing", "aten/composed/reduction"), 2),
     ("layers", tuple(f"aten/composed/{x}" for x in ("normalization", "products", "sequence")), 1),
+    ("distributed", ("distributed",), 1),
     ("samplers", tuple(f"aten/composed/{x}" for x in ("creation", "random", "vision")), 1),
 )
 
@@ -110,7 +111,12 @@ setup(
         CppExtension(
             "dl_core._C",
             sorted(str(path.relative_to(HERE)) for path in (HERE / "csrc").rglob("*.cpp")),
-            include_dirs=[str(HERE / "csrc"), str(diopi_proto.include_dir())],
+            include_dirs=[
+                str(HERE / "csrc"),
+                str(diopi_proto.include_dir()),
+                # torch's headers name those of its profiler without their folder.
+                str(Path(torch.__file__).parent / "include" / "kineto"),
+            ],
             extra_compile_args=[
                 "-O2",
                 "-g0",

@@ -32,8 +32,10 @@ def contract_operators() -> list[str]:
 def registered_by_hand() -> set[str]:
     """Operators that a file of csrc/aten registers itself."""
     sources = [path for path in ATEN.rglob("*.cpp") if ".gen." not in path.name]
-    pattern = r'(?:library\.impl|DL_KERNEL|DL_COMPOSED)\(\s*"([\w.]+)"'
-    return {name for path in sources for name in re.findall(pattern, path.read_text("utf-8"))}
+    names = r'((?:\s*"[\w.]+",)+)'
+    pattern = r"(?:library\.impl|DL_KERNEL|DL_COMPOSED|DL_COMPOSED_FORMS|DL_COMPOSED_OUT)\(" + names
+    calls = [call for path in sources for call in re.findall(pattern, path.read_text("utf-8"))]
+    return {name for call in calls for name in re.findall(r'"([\w.]+)"', call)}
 
 
 def explicit_fallback_names(entries: list[Entry]) -> list[str]:

@@ -9,6 +9,7 @@
 #include "memory/allocator.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
+#include "runtime/device_error.h"
 #include "runtime/host.h"
 #include "runtime/stream.h"
 
@@ -21,6 +22,7 @@ c10::Device make_device(int index) { return {kDeviceType, static_cast<c10::Devic
 struct Event {
   int device;
   void* handle = nullptr;
+  ErrorMark errors{};
   // Where core stands in for the vendor: when it was recorded, by the host's clock.
   std::chrono::steady_clock::time_point moment{};
 };
@@ -113,6 +115,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
       recorded->moment = std::chrono::steady_clock::now();
       return;
     }
+    recorded->errors = ErrorMark(stream);
     owner.vendor->call(&dl_vendor_table_t::event_record, "event_record", owner.local,
                        recorded->handle, native_stream(stream));
   }
@@ -149,6 +152,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     if (stands_in(owner)) return;
     owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
                        recorded->handle);
+    recorded->errors.raise();
   }
   void destroyEvent(void* event, const c10::DeviceIndex) const noexcept override {
     if (event == nullptr) return;

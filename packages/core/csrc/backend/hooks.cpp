@@ -7,6 +7,7 @@
 
 #include "memory/allocator.h"
 #include "memory/pinned.h"
+#include "memory/segments.h"
 #include "memory/sharing.h"
 #include "memory/transfer.h"
 #include "runtime/activate.h"
@@ -62,6 +63,8 @@ class Hooks final : public at::PrivateUse1HooksInterface {
 
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t bytes) const override {
     const int index = storage.device().index();
+    TORCH_CHECK(static_cast<int64_t>(bytes) >= 0, "[dl] a storage cannot be resized to ",
+                static_cast<int64_t>(bytes), " bytes: a size is not negative");
     at::DataPtr grown = device_allocator()->allocate_on(bytes, index);
     const size_t kept = std::min(bytes, storage.nbytes());
     if (kept > 0) copy_within_device(index, grown.get(), storage.data(), kept);

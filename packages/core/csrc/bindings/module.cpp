@@ -6,10 +6,12 @@
 
 #include "aten/fallback/fallback.h"
 #include "aten/kernel/composed.h"
+#include "bindings/distributed.h"
+#include "bindings/memory.h"
+#include "bindings/modes.h"
 #include "calls/call.h"
 #include "calls/call_counts.h"
 #include "contract/dtype.h"
-#include "memory/allocator.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
 #include "runtime/generator.h"
@@ -143,6 +145,7 @@ size_t disable_native(const std::vector<std::string>& overloads) {
 
 PYBIND11_MODULE(_C, m) {
   m.attr("TORCH_VERSION") = TORCH_VERSION;
+  bind_memory(m);
   m.def("activate", &activate,
         "Register the device type with torch. Done once, when a vendor was found.");
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
@@ -198,7 +201,16 @@ PYBIND11_MODULE(_C, m) {
   m.def("fallback_mode", &get_mode);
   m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");
   m.def("reset_native_stats", &reset_native_stats);
-  m.def("profile_operators", [](bool on) { profile_operators.store(on); }, py::arg("on"));
+  m.def(
+      "profile_operators",
+      [](bool on) {
+        if (on) {
+          noted.fetch_or(kNotedTimes);
+        } else {
+          noted.fetch_and(static_cast<uint8_t>(~kNotedTimes));
+        }
+      },
+      py::arg("on"));
   m.def("native_overloads", &native_overloads, py::arg("index"),
         "native_operators() with their in-place and out= forms.");
   m.def(
@@ -208,6 +220,10 @@ PYBIND11_MODULE(_C, m) {
         "Overloads for which the device's vendor binds a contract operator.");
   m.def("disable_native", &disable_native, py::arg("overloads"),
         "Run exactly these overloads through the fallback; returns how many are known.");
+  m.def(
+      "bind_distributed", [m]() mutable { bind_distributed(m); },
+      "Adds Dicl, for which torch.distributed must have been imported.");
+  bind_modes(m);
 }
 
 }  // namespace dl::core

@@ -39,8 +39,23 @@ struct Site {
 
 const std::vector<Site*>& sites();
 
-// Counting of native calls by operator is off by default: it costs two clock reads a call.
-extern std::atomic<bool> profile_operators;
+// What is noted of calls, as bits: nothing by default, for it costs two clock reads a call.
+enum Noted : uint8_t {
+  kNotedTimes = 1,  // counts and times by operator
+  kNotedTrace = 2,  // each native call, for the profiler
+};
+extern std::atomic<uint8_t> noted;
+inline bool is_timed() { return (noted.load(std::memory_order_relaxed) & kNotedTimes) != 0; }
+
+// Who is told of each native call while kNotedTrace is set.
+struct CallTrace {
+  void (*begin)(int device);
+  // `contract_name` and `site` live as long as the process; nanoseconds of now_ns().
+  void (*end)(int device, const char* contract_name, const Site& site, uint64_t start,
+              uint64_t end);
+};
+// Never freed. Told with the bit above off, calls that are going on may still come.
+void set_call_trace(const CallTrace* trace);
 
 inline uint64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -56,6 +71,13 @@ struct RequiredTensor {
   explicit RequiredTensor(at::Tensor made) : tensor(std::move(made)), handle(tensor) {}
 };
 
+// What the contract says of an output that the vendor allocates.
+struct ExpectedOutput {
+  const char* contract_name = "an operator";
+  c10::ScalarType type = c10::ScalarType::Undefined;  // any
+  int64_t dimensions = -1;                            // any
+};
+
 class CallContext {
  public:
   explicit CallContext(int index) : index_(index) {
@@ -66,7 +88,9 @@ class CallContext {
                host_table(),     owner.vendor->instance()};
   }
   ~CallContext() {
-    if (C10_UNLIKELY(!required_.empty())) release_required();
+    if (C10_UNLIKELY(left_over_)) finish();
+    // Whoever kept the handle finds no context there. Volatile: the compiler knows that it ends.
+    static_cast<volatile dl_context_prefix_t&>(prefix_).magic = 0;
   }
   CallContext(const CallContext&) = delete;
   CallContext& operator=(const CallContext&) = delete;
@@ -78,31 +102,37 @@ class CallContext {
   }
 
   diopiTensorHandle_t require(at::Tensor tensor);
-  // The tensor behind a handle that require() gave out.
-  at::Tensor take(diopiTensorHandle_t handle) const;
-  // What require() threw for want of memory: an operator can only say that it failed.
+  // Where the call leaves errors in its data; NULL: it has to fail at once.
+  dl_device_error_t* error_word();
+  // The tensor behind a handle that require() gave out. Throws VendorError if it is none, or not
+  // what is expected.
+  at::Tensor take(diopiTensorHandle_t handle, const ExpectedOutput& expected = {}) const;
+  // Why a tensor could not be had: an operator can only say that it failed.
   void remember(std::exception_ptr failure) { failure_ = std::move(failure); }
-  void rethrow_failure() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  void rethrow_failure(const char* contract_name) const;
 
  private:
-  void release_required();
+  void finish() noexcept;
   static const dl_host_t* host_table();
 
   dl_context_prefix_t prefix_;  // first: the handle points here
   int index_;
   std::vector<std::unique_ptr<RequiredTensor>> required_;
   std::exception_ptr failure_;
+  bool left_over_ = false;  // something is to be done when the call has returned
+  bool may_leave_error_ = false;
 };
 
 // Throws VendorError for an operator that failed; returns when the caller should fall back.
 void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
 
+// Throws VendorError for the exception being handled, which an operator let out.
+[[noreturn]] void operator_threw(const char* contract_name, int index);
+
 class NativeCall {
  public:
   NativeCall(Site& site, int index) : site_(site), context_(index) {
-    if (C10_UNLIKELY(profile_operators.load(std::memory_order_relaxed))) start_ = now_ns();
+    if (C10_UNLIKELY(noted.load(std::memory_order_relaxed) != 0)) begin_note();
   }
 
   CallContext& context() { return context_; }
@@ -112,23 +142,26 @@ class NativeCall {
   bool run(const char* contract_name, F function, Args... args) {
     const LegacyContextScope scope(context_.get());
     device_unchecked(context_.device_index()).make_current();
-    const diopiError_t code = function(context_.get(), args...);
+    diopiError_t code;
+    try {
+      code = function(context_.get(), args...);
+    } catch (...) {
+      operator_threw(contract_name, context_.device_index());
+    }
     if (C10_UNLIKELY(code != diopiSuccess)) {
-      context_.rethrow_failure();
+      context_.rethrow_failure(contract_name);
       check_outcome(code, contract_name, device_unchecked(context_.device_index()),
                     context_.device_index());
       return false;
     }
     count_call(&ThreadCounts::native);
-    if (C10_UNLIKELY(start_ != 0)) count();
+    if (C10_UNLIKELY(start_ != 0)) end_note(contract_name);
     return true;
   }
 
  private:
-  void count() {
-    site_.calls.fetch_add(1, std::memory_order_relaxed);
-    site_.nanoseconds.fetch_add(now_ns() - start_, std::memory_order_relaxed);
-  }
+  void begin_note();
+  void end_note(const char* contract_name);
 
   Site& site_;
   CallContext context_;

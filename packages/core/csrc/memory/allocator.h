@@ -5,10 +5,8 @@
 
 namespace dl::core {
 
-// Freed blocks go to a pool of their (device, stream) and are reused in that stream's order. A
-// block that record_stream tied to other streams makes its own stream wait for them first. Blocks
-// are never split: sizes are rounded to eight classes per power of two, which bounds the waste
-// at 12.5 %.
+// Freed blocks are kept for their stream and used again in its order (free_memory.h). One that
+// record_stream tied to other streams is kept back until these have passed (waiting.h).
 class DeviceAllocator : public c10::DeviceAllocator {
  public:
   // As allocate(), on a given device. Throws c10::OutOfMemoryError after one retry with the cache
@@ -20,8 +18,5 @@ class DeviceAllocator : public c10::DeviceAllocator {
 };
 
 DeviceAllocator* device_allocator();
-
-// The visible device whose memory `pointer` lies in, or -1.
-int device_of_pointer(const void* pointer);
 
 }  // namespace dl::core

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "dl/foreign.hpp"
 #include "dl/status.h"
 
 namespace dl::core {
@@ -26,17 +27,34 @@ void deallocate(const dl_host_t*, void* memory) { std::free(memory); }
 
 void log(const dl_host_t*, int32_t level, const char* message) {
   try {
-    if (level >= DL_LOG_WARNING) TORCH_WARN("[dl] ", message);
+    if (level >= DL_LOG_WARNING) TORCH_WARN("[dl] ", foreign::read_text(message));
   } catch (...) {
     // Warnings may be errors; a vendor's log call is no place to raise one.
   }
 }
 
+void complain(const char* what) noexcept { log(nullptr, DL_LOG_ERROR, what); }
+
 int32_t parallel_for(const dl_host_t*, int64_t begin, int64_t end, int64_t grain, dl_range_fn body,
                      void* arg) {
   if (C10_UNLIKELY(bad_fork.load(std::memory_order_relaxed))) return DL_UNAVAILABLE;
-  at::parallel_for(begin, end, grain, [&](int64_t first, int64_t last) { body(arg, first, last); });
-  return DL_OK;
+  if (begin >= end) return DL_OK;
+  if (C10_UNLIKELY(body == nullptr)) {
+    complain("a vendor called the host's parallel_for with a NULL body");
+    return DL_INVALID_ARGUMENT;
+  }
+  try {
+    at::parallel_for(begin, end, grain,
+                     [&](int64_t first, int64_t last) { body(arg, first, last); });
+    return DL_OK;
+  } catch (const std::exception& error) {
+    complain(("the body of a vendor's parallel_for threw an exception: " +
+              foreign::printable(error.what()))
+                 .c_str());
+  } catch (...) {
+    complain("the body of a vendor's parallel_for threw what is no std::exception");
+  }
+  return DL_ERROR;
 }
 
 int32_t num_threads(const dl_host_t*) {

@@ -28,6 +28,16 @@ void check_status(dl_status_t* status, const char* what, const std::string& vend
   TORCH_CHECK(false, failure.text);
 }
 
+bool check_supported(dl_status_t* status, const char* what, const std::string& vendor) {
+  if (C10_LIKELY(status == nullptr)) return true;
+  if (status->code == DL_NOT_SUPPORTED) {
+    status->release(status);
+    return false;
+  }
+  check_status(status, what, vendor);
+  return true;
+}
+
 void warn_status(dl_status_t* status, const char* what, const std::string& vendor) noexcept {
   if (status == nullptr) return;
   try {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/device_error.h"
 #include "runtime/host.h"
 
 namespace dl::core {
@@ -31,6 +32,14 @@ DeviceStreams& streams(int device) {
 }
 
 thread_local std::array<int64_t, kMaxDevices> current_ids{};
+
+// Whether a stream other than a default one was ever current, on any thread. Until then no call
+// looks for its thread's streams.
+std::atomic<bool> streams_change{false};
+
+int64_t current_id(int device) {
+  return C10_LIKELY(!streams_change.load(std::memory_order_relaxed)) ? 0 : current_ids[device];
+}
 
 c10::Stream make(int device, int64_t id) {
   return c10::Stream(c10::Stream::UNSAFE,
@@ -56,11 +65,13 @@ int64_t create_locked(DeviceStreams& state, int index, int priority) {
 
 c10::Stream default_stream(int device) { return make(device, 0); }
 
-c10::Stream current_stream(int device) { return make(device, current_ids[device]); }
+c10::Stream current_stream(int device) { return make(device, current_id(device)); }
 
 c10::Stream exchange_stream(c10::Stream stream) {
   const int index = stream.device_index();
   const c10::Stream previous = current_stream(index);
+  if (stream.id() == previous.id()) return previous;
+  streams_change.store(true, std::memory_order_relaxed);
   current_ids[index] = stream.id();
   return previous;
 }
@@ -96,7 +107,7 @@ void* native_stream(c10::Stream stream) {
 }
 
 void* current_native_stream(int device) {
-  const int64_t id = current_ids[device];
+  const int64_t id = current_id(device);
   return C10_LIKELY(id == 0) ? nullptr : streams(device).handles[id];
 }
 
@@ -104,13 +115,15 @@ void synchronize_stream(c10::Stream stream) {
   const Device& owner = device(stream.device_index());
   if (owner.synchronous) return;
   check_not_forked();
+  const ErrorMark mark(stream);
   if (owner.vendor->slots().stream_synchronize == nullptr) {
     // More than was asked for, but no less.
     owner.vendor->call(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
-    return;
+  } else {
+    owner.vendor->call(&dl_vendor_table_t::stream_synchronize, "stream_synchronize", owner.local,
+                       native_stream(stream));
   }
-  owner.vendor->call(&dl_vendor_table_t::stream_synchronize, "stream_synchronize", owner.local,
-                     native_stream(stream));
+  mark.raise();
 }
 
 bool query_stream(c10::Stream stream) {
@@ -126,7 +139,9 @@ void synchronize_device(int index) {
   const Device& owner = device(index);
   if (owner.synchronous) return;
   check_not_forked();
+  const ErrorMark mark(index);
   owner.vendor->call(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
+  mark.raise();
 }
 
 }  // namespace dl::core

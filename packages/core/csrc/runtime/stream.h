@@ -18,6 +18,7 @@ c10::Stream pooled_stream(int device, bool high_priority);
 void* native_stream(c10::Stream stream);
 void* current_native_stream(int device);
 
+// This and synchronize_device raise what the work has found wrong with its data (device_error.h).
 void synchronize_stream(c10::Stream stream);
 bool query_stream(c10::Stream stream);
 void synchronize_device(int device);

@@ -51,6 +51,11 @@ class Vendor {
   void call_extension(Slot slot, const char* what, Args... args) const {
     check_status(slot(checked_, args...), what, name_);
   }
+  // The same; false where the vendor answers that it does not support this call.
+  template <typename Slot, typename... Args>
+  bool try_extension(Slot slot, const char* what, Args... args) const {
+    return check_supported(slot(checked_, args...), what, name_);
+  }
 
   // Calls a slot, turning NULL slots and error objects into exceptions.
   template <typename Slot, typename... Args>

@@ -81,7 +81,7 @@ def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginMana
     if record.status == "disabled":
         return f"`dl {wanted}` comes with {wheel}, which DL_DISABLE leaves out."
     return (
-        f"`dl {wanted}` comes with {record.wheel}, whose plugin does not give it: "
+        f"`dl {wanted}` comes with {record.wheel}, whose plugin does not provide it: "
         f"{record.error or 'it is another release'}"
     )
 
@@ -101,7 +101,7 @@ def _of_plugins(manager: PluginManager) -> list[tuple[str, Command]]:
             if isinstance(command, Command) and _is_whole(command):
                 found.append((record.wheel, command))
             else:
-                _complain(f"{record.wheel} gave something else than a Command as a command.")
+                _complain(f"{record.wheel} gave something other than a Command as a command.")
     for problem in manager.problems:
         _complain(problem)
     return found

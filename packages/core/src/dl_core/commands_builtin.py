@@ -9,6 +9,7 @@ import sys
 from diopi_proto.text import printable
 from dl_core.commands import Command
 from dl_core.commands_coverage import COVERAGE
+from dl_core.commands_run import RUN
 from dl_core.doctor import Report, VendorReport, examine
 from dl_core.tables import show
 
@@ -69,6 +70,10 @@ def _show_report(report: Report) -> None:
         _say("", "Not installed")
         for text in report.missing:
             _say(f"- {text}")
+    if report.notes:
+        _say("", "Good to know")
+        for text in report.notes:
+            _say(f"- {text}")
     _say("", f"Problems: {len(report.problems) or 'none'}")
     for problem in report.problems:
         _say(f"- {problem}")
@@ -123,4 +128,5 @@ BUILTIN = (
     ),
     Command("devices", "list the devices that torch sees as dl:0, dl:1, …", _add_json, _devices),
     COVERAGE,
+    RUN,
 )

@@ -12,6 +12,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 FALLBACK_MODES = ("allow", "warn", "error")
+CARRIERS = ("auto", "gloo")
+ACTIONS = ("warn", "raise")
+EVERYTHING = ".*"
 ALL = "all"
 _LONGEST = 200
 """Characters of a value that a problem repeats."""
@@ -65,14 +68,18 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _mode_of_flag(text: str) -> str:
-    """DeepLink's flag says whether fallbacks are told about; here that is one of three modes."""
+def _flag(text: str) -> bool:
     value = text.strip().lower()
     if value in ("1", "true", "on", "yes"):
-        return "warn"
+        return True
     if value in ("0", "false", "off", "no"):
-        return "allow"
+        return False
     raise _InvalidError("neither true nor false")
+
+
+def _mode_of_flag(text: str) -> str:
+    """DeepLink's flag says whether fallbacks are told about; here that is one of three modes."""
+    return "warn" if _flag(text) else "allow"
 
 
 class Alias(NamedTuple):
@@ -91,9 +98,37 @@ class Variable(NamedTuple):
     allowed: str
     parse: Callable[[str], Any]
     alias: Alias | None = None
+    others: tuple[Alias, ...] = ()
+    """Further aliases, after the first."""
+
+
+def _watched(text: str) -> tuple[str, ...]:
+    try:
+        return (EVERYTHING,) if _flag(text) else ()
+    except _InvalidError:
+        return _patterns(text)
+
+
+def _choice_of(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.strip().lower() not in choices:
+            raise _InvalidError("no such choice")
+        return text.strip().lower()
+
+    return parse
+
+
+def _level_up_to(highest: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if text.strip() not in map(str, range(highest + 1)):
+            raise _InvalidError("no such level")
+        return int(text)
+
+    return parse
 
 
 _PATTERNS_ALLOWED = "simple regular expressions over operator names, separated by commas"
+_WATCHED_ALLOWED = f"0, 1, or {_PATTERNS_ALLOWED}"
 
 VARIABLES = (
     Variable("DL_VENDORS", "vendors", "vendor names, separated by commas", _names),
@@ -111,7 +146,36 @@ VARIABLES = (
         _PATTERNS_ALLOWED,
         _patterns,
         Alias("DIPU_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),
+        (Alias("DL_FORCE_FALLBACK_OPS_LIST", _PATTERNS_ALLOWED, _patterns),),
     ),
+    Variable("DL_DISTRIBUTED", "distributed", ", ".join(CARRIERS), _choice_of(CARRIERS)),
+    Variable(
+        "DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS",
+        "keep_default",
+        _PATTERNS_ALLOWED,
+        _patterns,
+        Alias("DIPU_KEEP_TORCHOP_DEFAULT_IMPL_OPS", _PATTERNS_ALLOWED, _patterns),
+    ),
+    Variable(
+        "DL_AUTOCOMPARE",
+        "autocompare",
+        _WATCHED_ALLOWED,
+        _watched,
+        Alias("DIPU_AUTOCOMPARE_OPS_LIST", _WATCHED_ALLOWED, _watched),
+    ),
+    Variable(
+        "DL_AUTOCOMPARE_ACTION", "autocompare_action", ", ".join(ACTIONS), _choice_of(ACTIONS)
+    ),
+    Variable(
+        "DL_DUMP_OP_ARGS",
+        "dump_op_args",
+        "0, 1, 2, 3",
+        _level_up_to(3),
+        Alias("DIPU_DUMP_OP_ARGS", "0, 1, 2, 3", _level_up_to(3)),
+    ),
+    Variable("DL_MEM_CHECK", "memory_check", "0, 1, 2", _level_up_to(2)),
+    Variable("DL_MOCK_CUDA", "mock_cuda", "0, 1", _flag),
+    Variable("DL_MEM_CHECK_ENABLE_BACKTRACE", "memory_check_stacks", "0, 1", _flag),
     Variable("DL_PROBE_TIMEOUT", "probe_timeout", "seconds, above 0 and up to 3600", _seconds),
 )
 
@@ -127,6 +191,22 @@ class Config(NamedTuple):
     """``DL_FALLBACK``: what running an operator on the CPU instead does."""
     force_fallback: tuple[str, ...] = ()
     """``DL_FORCE_FALLBACK``: operators that always run on the CPU."""
+    distributed: str = "auto"
+    """``DL_DISTRIBUTED``: what carries collectives; ``auto`` is the vendor's where it has any."""
+    mock_cuda: bool = False
+    """``DL_MOCK_CUDA``: programs that say ``cuda`` run on dl."""
+    memory_check: int = 0
+    """``DL_MEM_CHECK``: looks for wrong use of memory when it is freed (1), or always (2)."""
+    memory_check_stacks: bool = False
+    """``DL_MEM_CHECK_ENABLE_BACKTRACE``: with the stacks of allocations and frees."""
+    keep_default: tuple[str, ...] = ()
+    """``DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS``: operators left to torch's own decomposition."""
+    autocompare: tuple[str, ...] = ()
+    """``DL_AUTOCOMPARE``: operators whose results are compared with the CPU's."""
+    autocompare_action: str = "warn"
+    """``DL_AUTOCOMPARE_ACTION``: what a wrong result does."""
+    dump_op_args: int = 0
+    """``DL_DUMP_OP_ARGS``: what is written of each call of an operator."""
     probe_timeout: float = 30.0
     """``DL_PROBE_TIMEOUT``: seconds that ``dl doctor`` waits for one vendor library."""
     sources: Mapping[str, str] = MappingProxyType({})
@@ -143,9 +223,10 @@ def read(environ: Mapping[str, str]) -> Config:
     for variable in VARIABLES:
         name, allowed, parse = variable.name, variable.allowed, variable.parse
         text = environ.get(name, "")
-        if not text.strip() and variable.alias is not None:
-            name, allowed, parse = variable.alias.name, variable.alias.allowed, variable.alias.parse
-            text = environ.get(name, "")
+        for alias in (variable.alias, *variable.others):
+            if not text.strip() and alias is not None:
+                name, allowed, parse = alias
+                text = environ.get(name, "")
         if not text.strip():
             continue
         sources[name] = text

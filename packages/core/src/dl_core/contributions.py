@@ -29,11 +29,11 @@ def checked_contributions(hook: str, answer: object) -> list[Contribution]:
     :raises ValueError: it is something else; the message names the hook and what it returned.
     """
     if not isinstance(answer, Sequence) or isinstance(answer, str):
-        raise ValueError(f"{hook} returned {answer!r}, which is no sequence of Contribution")
+        raise ValueError(f"{hook} returned {answer!r}, which is not a sequence of Contribution")
     names: set[str] = set()
     for one in answer:
         if not isinstance(one, Contribution):
-            raise ValueError(f"{hook} returned {one!r}, which is no Contribution")
+            raise ValueError(f"{hook} returned {one!r}, which is not a Contribution")
         if not isinstance(one.name, str) or not _NAME.fullmatch(one.name):
             raise ValueError(f"{hook} returned the name {one.name!r}; choose one like 'my-name'")
         if one.name in names:

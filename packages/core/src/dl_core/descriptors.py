@@ -1,4 +1,4 @@
-"""Whether what a ``dl_vendor`` hook returned is a description that can be gone by."""
+"""Checks what a ``dl_vendor`` hook returned, before anything relies on it."""
 
 from __future__ import annotations
 

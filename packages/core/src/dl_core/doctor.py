@@ -15,7 +15,7 @@ from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.trial import TriedDevice, TriedKernels
-from dl_core import __version__, config, first_party, installed, selection, startup
+from dl_core import __version__, config, first_party, frameworks, installed, selection, startup
 from dl_core.environment import environment
 from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor
@@ -42,6 +42,7 @@ class VendorReport:
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
+    flaws: list[str]
     error: str
     cure: str
 
@@ -73,6 +74,8 @@ class Report:
     reasons: list[str]
     missing: list[str] = field(default_factory=list)
     """What is not installed, what it is for, and how to get it."""
+    notes: list[str] = field(default_factory=list)
+    """Which frameworks would use the CPU beside a dl device; none where no device is visible."""
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -115,9 +118,11 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
         ],
         reasons=[*ready.plan.reasons, *choice.reasons, *_autoload_off(environ, torch)],
         missing=_missing(torch, ready.vendors, ready.manager.records),
+        notes=frameworks.notes() if choice.devices else [],
         problems=[
             *ready.problems,
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
+            *(_flaw(v, flaw) for v in vendors for flaw in v.flaws),
             *choice.problems,
             *([obstacle] if obstacle else []),
             *_misspelt(environ),
@@ -146,10 +151,19 @@ def _vendor_report(
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,
+        flaws=probe.flaws,
         error=probe.error,
         cure=f"Install it again: `pip install --force-reinstall {record.distribution}`."
         if probe.error
         else "",
+    )
+
+
+def _flaw(vendor: VendorReport, flaw: str) -> str:
+    return (
+        f"vendor {vendor.name!r} of {vendor.wheel} does not keep the vendor interface: {flaw}. Ask "
+        "its maintainers for a release that does (docs/vendor.md of dl-diopi-proto says what it "
+        f"needs); DL_DISABLE={vendor.plugin} leaves it out."
     )
 
 
@@ -176,6 +190,7 @@ def _missing(
 
 def _misspelt(environ: Mapping[str, str]) -> list[str]:
     known = [variable.name for variable in config.VARIABLES]
+    known += [alias.name for variable in config.VARIABLES for alias in variable.others]
     found = []
     for name in sorted(environ):
         if name.startswith("DL_") and name not in known:

@@ -27,6 +27,10 @@ class UntrustedError(PluginError):
     """Something of a plugin lies where others could have put it. The message names the place."""
 
 
+class WrongResultError(DlError):
+    """An operator's result is not what the CPU computes; see ``torch.dl.autocompare``."""
+
+
 def said_by(error: BaseException) -> str:
     """The kind of a stranger's error and what it says, as the end of a sentence. Never raises, but
     for Ctrl-C: asking it for its text runs a stranger's code."""

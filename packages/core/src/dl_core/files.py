@@ -23,7 +23,7 @@ def check_free(paths: Iterable[Path], force: bool) -> None:
     """
     for path in paths:
         if not force and (path.exists() or path.is_symlink()):
-            raise OutputError(f"{path} is there; --force replaces it, or name another file")
+            raise OutputError(f"{path} exists; --force replaces it, or name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file")
         folder = _nearest(path.parent)

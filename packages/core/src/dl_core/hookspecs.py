@@ -54,6 +54,8 @@ def dl_graph_backends() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
     ``load`` returns the backend: ``(torch.fx.GraphModule, list[torch.Tensor]) -> callable``, the
     shape of ``torch.compile``'s backends.
+
+    Nothing of this release asks for them yet.
     """
 
 
@@ -65,6 +67,8 @@ def dl_kernel_toolchains() -> Sequence[Contribution]:  # type: ignore[empty-body
     that the kernel extension of the vendor loads. The name is that of the language, as in
     ``dl_kernel_properties_t.languages``. Source that does not compile is a ``ValueError`` with the
     compiler's log.
+
+    Nothing of this release asks for them yet.
     """
 
 
@@ -75,6 +79,8 @@ def dl_tuning_spaces() -> Sequence[Contribution]:  # type: ignore[empty-body]
     ``load`` returns ``(problem: Mapping[str, int | str]) -> Iterable[Mapping[str, int | str]]``:
     for a problem (sizes, dtypes, the architecture) all configurations worth trying, the one to use
     untuned first.
+
+    Nothing of this release asks for them yet.
     """
 
 
@@ -84,6 +90,8 @@ def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
     ``load`` returns the ``pathlib.Path`` of a file that comes with the plugin. It is only read.
     What the user has measured on this machine goes before all of them.
+
+    Nothing of this release asks for them yet.
     """
 
 
@@ -93,13 +101,16 @@ def dl_conformance_profiles() -> Sequence[Contribution]:  # type: ignore[empty-b
 
     ``load`` returns a mapping from the operator's name in the contract (``"diopiAdd"``) to the
     names of its dtypes (``"float32"``).
+
+    Nothing of this release asks for them yet.
     """
 
 
 @hookspec
 def dl_op_tools() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add tools that watch operators while they run, chosen by name where such tools are.
+    """Add tools that watch operators while they run: ``dl tool <name>`` of dl-optools runs them.
 
     ``load`` returns a factory without arguments; each call of it makes a
-    ``torch.utils._python_dispatch.TorchDispatchMode``, entered around what is watched.
+    ``torch.utils._python_dispatch.TorchDispatchMode``, entered when a program has imported
+    torch and left at the program's end. Names of dl-optools' own tools are taken.
     """

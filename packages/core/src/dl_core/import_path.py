@@ -1,4 +1,4 @@
-"""Which parts of Python's path dl-core goes by: not the current folder, none that others write to.
+"""Which folders of sys.path dl-core trusts: not the current one, none that others can write to.
 
 Python puts the current folder on its path for ``python -c`` and ``python -m``, and for an empty or
 relative part of ``PYTHONPATH``. What a program imports by name is its own affair; what dl-core

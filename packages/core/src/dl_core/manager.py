@@ -214,7 +214,7 @@ class PluginManager:
             record.mark(
                 "partial",
                 f"it implements {', '.join(unknown)}; this dl-core knows only {', '.join(known)}.",
-                "If that is no slip of the pen, it needs a later one: `pip install -U dl-core`.",
+                "Unless the name is misspelt, it needs a later dl-core: `pip install -U dl-core`.",
             )
 
     def _unknown_hooks(self, record: PluginRecord) -> Iterable[str]:

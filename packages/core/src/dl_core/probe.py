@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import diopi_proto
 from diopi_proto.descriptor import VendorDescriptor
-from diopi_proto.trial import TriedDevice, TriedKernels, try_library
+from diopi_proto.trial import Trial, TriedDevice, TriedKernels, try_library
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Probe:
     """What it offers beyond its table."""
     kernels: TriedKernels | None = None
     """What compiles its kernels; None: it compiles none."""
+    flaws: list[str] = field(default_factory=list)
+    """Where it does not keep the contract, though it can be loaded: clauses about it."""
     error: str = ""
     """Why it could not be examined; empty if it could."""
 
@@ -54,4 +56,12 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         devices=list(trial.devices),
         extensions=list(trial.extensions),
         kernels=trial.kernels,
+        flaws=[*trial.flaws, *_misnamed(descriptor, trial)],
     )
+
+
+def _misnamed(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
+    # A legacy library says who made it, which is not what its plugin calls it.
+    if trial.legacy or trial.name == descriptor.name:
+        return []
+    return [f"its library calls itself {trial.name!r}, its plugin {descriptor.name!r}"]

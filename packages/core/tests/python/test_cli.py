@@ -65,6 +65,7 @@ def only(monkeypatch: pytest.MonkeyPatch, wheels: Wheels, *names: str) -> None:
     monkeypatch.setattr(importlib.metadata, "distributions", distributions)
     monkeypatch.setattr(installed, "torch_build", lambda: None)
     monkeypatch.delenv("DL_DISABLE", raising=False)
+    monkeypatch.delenv("DL_VENDORS", raising=False)
 
 
 def test_doctor_tells_what_to_install(
@@ -290,6 +291,16 @@ def test_a_broken_plugin_does_not_stop_the_commands_of_others(wheels: Wheels) ->
     wheels.add("dl-greeter", COMMANDS, name="greeter")
     done = dl(wheels, "greet")
     assert done.returncode == 5 and "dl-broken 1.2" in done.stderr
+
+
+def test_a_plugin_whose_commands_fail_is_one_warning(wheels: Wheels) -> None:
+    broken = COMMANDS.replace("return [", "raise OSError('gone')\n        return [")
+    wheels.add("dl-broken", broken, name="broken")
+    wheels.add("dl-greeter", COMMANDS, name="greeter")
+    done = dl(wheels, "greet")
+    assert done.returncode == 5 and done.stdout.strip() == "hello"
+    (line,) = [x for x in done.stderr.splitlines() if "broken" in x]
+    assert "dl-broken 1.2" in line and "gone" in line and "DL_DISABLE=broken" in line
 
 
 def test_no_command_is_an_error_with_help(wheels: Wheels) -> None:

@@ -26,7 +26,7 @@ def test_what_is_there_stays_unless_it_is_asked_for(kind: str, tmp_path: Path) -
         other.rename(path)
     else:
         path.symlink_to(other)
-    with pytest.raises(OutputError, match=r"x\.json is there; --force replaces it"):
+    with pytest.raises(OutputError, match=r"x\.json exists; --force replaces it"):
         write_text(path, "new", force=False)
     assert not path.exists() or path.read_text() == "kept"
     write_text(path, "new", force=True)

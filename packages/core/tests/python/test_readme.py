@@ -9,12 +9,46 @@ import pytest
 from stub_wheels import Wheels
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-TRAINING, LOADING, PLUGIN = re.findall(r"```python\n(.*?)```", README, re.S)
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+def example(part: str) -> str:
+    """The one with these words."""
+    (found,) = (text for text in EXAMPLES if part in text)
+    return str(found)
+
+
+TRAINING, LOADING = example("optimizer.step"), example("safetensors")
+PLUGIN, MODES = example("VendorDescriptor"), example("autocompare")
+GROUP, PROFILE = example("init_process_group"), example("export_chrome_trace")
 
 
 @pytest.mark.usefixtures("dl_device")
 def test_the_training_example_runs() -> None:
     exec(compile(TRAINING, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.usefixtures("dl_device")
+def test_the_example_of_a_group_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(GROUP, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "dl:dicl\ntensor([1., 1., 1., 1.], device='dl:0')\n"
+
+
+@pytest.mark.usefixtures("dl_device")
+def test_the_modes_example_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    exec(compile(MODES, "README.md", "exec"), {"__name__": "readme"})
+    out, err = capfd.readouterr()
+    assert out == "[] 3\n" and "]:mul.Tensor" in err and "mul.Tensor: other:3" in err
+
+
+@pytest.mark.usefixtures("dl_device")
+def test_the_profiler_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(PROFILE, "README.md", "exec"), {"__name__": "readme"})
+    assert "diopiRelu" in capsys.readouterr().out
+    assert '"ac2g"' in (tmp_path / "trace.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("dl_device")

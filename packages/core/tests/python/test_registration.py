@@ -37,6 +37,7 @@ PRELUDE = """
     fake.set_legacy_runtime = lambda path: calls.append(["runtime"])
     fake.device_count = lambda: 1
     fake.native_operators = lambda index: ["add.Tensor", "add.out", "mul.Tensor"]
+    fake.operator_forms = lambda: {}
     fake.disable_native = lambda names: calls.append(["disable", names])
     sys.modules["dl_core._C"] = fake
     dl_core._C = fake

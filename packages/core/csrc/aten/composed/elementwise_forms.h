@@ -170,3 +170,16 @@ struct Binary<body, promotion, name, overload, out_overload,
 };
 
 }  // namespace dl::core::composed
+
+// The overloads of a form: functional and out=, and in place where torch has one. For a
+// TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
+#define DL_COMPOSED_OUT(name, out_name, Form) \
+  do {                                        \
+    DL_COMPOSED(name, Form::functional);      \
+    DL_COMPOSED(out_name, Form::out);         \
+  } while (false)
+#define DL_COMPOSED_FORMS(name, out_name, inplace_name, Form) \
+  do {                                                        \
+    DL_COMPOSED_OUT(name, out_name, Form);                    \
+    DL_COMPOSED(inplace_name, Form::inplace);                 \
+  } while (false)

@@ -164,7 +164,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const int index = common_device(info, op, *stack, begin, count);
   apply_mode(info, index, *stack, begin, count);
   info.calls.fetch_add(1, std::memory_order_relaxed);
-  const bool timed = profile_operators.load(std::memory_order_relaxed);
+  const bool timed = is_timed();
   const uint64_t start = timed ? now_ns() : 0;
 
   // CPU kernels call other operators; those must neither record gradients nor be autocast.

@@ -138,7 +138,7 @@ class Count {
  public:
   explicit Count(OperatorInfo& info) : info_(info) {
     info.calls.fetch_add(1, std::memory_order_relaxed);
-    if (C10_UNLIKELY(profile_operators.load(std::memory_order_relaxed))) start_ = now_ns();
+    if (C10_UNLIKELY(is_timed())) start_ = now_ns();
   }
   ~Count() {
     if (C10_UNLIKELY(start_ != 0))

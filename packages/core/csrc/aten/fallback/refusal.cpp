@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "aten/fallback/rehearsal.h"
+#include "runtime/device_error.h"
 
 namespace dl::core {
 namespace {
@@ -28,7 +29,9 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   std::exception_ptr said;
   try {
     said = rehearse(op, torch::jit::Stack(stack->end() - count, stack->end()), Twins::copy);
-  } catch (const c10::Error&) {
+  } catch (const c10::Error& error) {
+    // What an earlier call has left came first.
+    if (dynamic_cast<const LateError*>(&error) != nullptr) throw;
     // A device that does not even give its memory back has more to say than torch's CPU.
   }
   if (said == nullptr) throw;

@@ -2,6 +2,8 @@
 
 #include <ATen/native/Pool.h>
 
+#include <limits>
+
 #include "aten/plans/checks.h"
 
 namespace dl::core::plans {
@@ -30,13 +32,23 @@ c10::MemoryFormat format_of(const Tensor& self, int64_t spatial) {
   return spatial == 2 ? own_format(self, spatial) : c10::MemoryFormat::Contiguous;
 }
 
+// Torch's kernels count windows in 32 bits and refuse what has more.
+static bool in_32_bits(int64_t value) { return value <= std::numeric_limits<int32_t>::max(); }
+
 bool Windows::fit(const Tensor& self, int64_t spatial, bool ceil_mode) {
   if (kernel.empty() || stride.empty() || padding.empty() || dilation.empty()) return false;
   sizes.assign(self.sizes().begin(), self.sizes().end());
   for (int64_t i = 0; i < spatial; ++i) {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0) return false;
+    if (!in_32_bits(kernel[i]) || !in_32_bits(stride[i]) || !in_32_bits(dilation[i]) ||
+        !in_32_bits(padding[i]))
+      return false;
     if (padding[i] * 2 > (kernel[i] - 1) * dilation[i] + 1) return false;
     int64_t& size = sizes[self.dim() - spatial + i];
+    // Torch's function below rounds in 32 bits, and its kernels, too.
+    const int64_t span = (kernel[i] - 1) * dilation[i] + 1, padded = size + 2 * padding[i];
+    TORCH_CHECK(padded + std::numeric_limits<int32_t>::max() > span, "pooling: a window of ", span,
+                " cells is larger than the padded input of ", padded, " cells");
     size = at::native::pooling_output_shape<int64_t>(size, kernel[i], padding[i], stride[i],
                                                      dilation[i], ceil_mode);
     if (size < 1) return false;

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+
+#include "aten/layout/checked_sizes.h"
 
 namespace dl::core {
 namespace {
@@ -32,16 +35,32 @@ double filter(Resampling kind, double x) {
   return std::max(0.0, 1 - std::abs(x));
 }
 
+// Before a table is filled, which takes as long as it is large.
+void make_room(AxisTaps& taps, int64_t results, bool weighted) {
+  const int64_t entries = checked_product({taps.count, results}, "a table of resizing");
+  const auto room = static_cast<uint64_t>(entries);
+  try {
+    taps.cells.reserve(room);
+    taps.weights.reserve(weighted ? room : 0);
+  } catch (const std::exception&) {
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "[dl] out of memory: resizing to ", results,
+                     " cells needs a table of ", entries, " entries on the host");
+  }
+}
+
 // The filter is widened to the cells that a result stands for.
 AxisTaps antialiased(Resampling kind, const AxisScale& axis) {
   const double step = axis.step(), wide = std::max(step, 1.0);
   const double reach = kind == Resampling::aa_linear ? 1 : kind == Resampling::aa_cubic ? 2 : 3;
   const double support = reach * wide;
-  AxisTaps taps{static_cast<int64_t>(std::ceil(support)) * 2 + 1, {}, {}};
+  const auto inputs = static_cast<double>(axis.input);
+  // No window has more cells than there are.
+  AxisTaps taps{static_cast<int64_t>(std::min(std::ceil(support) * 2 + 1, inputs)), {}, {}};
+  make_room(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
     const double center = step * (static_cast<double>(o) + 0.5);
-    const int64_t begin = std::max(static_cast<int64_t>(center - support + 0.5), int64_t(0));
-    const int64_t end = std::min(static_cast<int64_t>(center + support + 0.5), axis.input);
+    const auto begin = static_cast<int64_t>(std::clamp(center - support + 0.5, 0.0, inputs));
+    const auto end = static_cast<int64_t>(std::clamp(center + support + 0.5, 0.0, inputs));
     double total = 0;
     for (int64_t k = 0; k < taps.count; ++k) {
       const bool inside = begin + k < end;
@@ -60,10 +79,12 @@ AxisTaps antialiased(Resampling kind, const AxisScale& axis) {
 AxisTaps interpolated(bool is_cubic, const AxisScale& axis) {
   const double step = axis.step();
   AxisTaps taps{is_cubic ? 4 : 2, {}, {}};
+  make_room(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
     double at = axis.align_corners ? step * static_cast<double>(o)
                                    : step * (static_cast<double>(o) + 0.5) - 0.5;
     if (at < 0 && !is_cubic) at = 0;
+    at = std::min(at, static_cast<double>(axis.input));
     const int64_t cell = std::min(static_cast<int64_t>(std::floor(at)), axis.input - 1);
     const double t = std::min(at - static_cast<double>(cell), 1.0);
     for (int64_t k = 0; k < taps.count; ++k) {
@@ -106,6 +127,9 @@ int64_t repeated_cell(const AxisScale& axis, bool exact, int64_t o) {
   const Real half = 0.5;
   // The exact form is the cell whose centre is nearest to that of the output.
   const Real at = exact ? std::max(step * (place + half) - half, Real(0)) + half : step * place;
+  if (!(at >= 1)) return 0;
+  // A step of the caller's own may lead further than 64 bits count.
+  if (at >= static_cast<Real>(1LL << 62)) return axis.input - 1;
   return std::min(static_cast<int64_t>(std::floor(at)), axis.input - 1);
 }
 
@@ -119,6 +143,7 @@ AxisTaps axis_taps(Resampling kind, const AxisScale& axis, bool in_double) {
   if (kind != Resampling::nearest && kind != Resampling::nearest_exact)
     return antialiased(kind, axis);
   AxisTaps taps{1, {}, {}};
+  make_room(taps, axis.output, false);
   for (int64_t o = 0; o < axis.output; ++o) {
     taps.cells.push_back(nearest_cell(axis, kind == Resampling::nearest_exact, in_double, o));
   }

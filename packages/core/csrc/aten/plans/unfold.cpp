@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "aten/layout/checked_sizes.h"
 #include "aten/plans/checks.h"
 
 namespace dl::core::plans {
@@ -12,9 +13,14 @@ namespace {
 std::optional<int64_t> windows(int64_t input, int64_t kernel, int64_t dilation, int64_t padding,
                                int64_t stride) {
   if (kernel < 1 || dilation < 1 || padding < 0 || stride < 1) return std::nullopt;
-  const int64_t span = dilation * (kernel - 1) + 1;
-  if (input < 1 || input + 2 * padding < span) return std::nullopt;
-  return (input + 2 * padding - span) / stride + 1;
+  // Beyond 62 bits neither the window nor the padded image is one; torch words the error.
+  int64_t reach, pads, padded;
+  if (__builtin_mul_overflow(dilation, kernel - 1, &reach) ||
+      __builtin_mul_overflow(padding, int64_t{2}, &pads) ||
+      __builtin_add_overflow(input, pads, &padded))
+    return std::nullopt;
+  if (input < 1 || padded <= reach) return std::nullopt;
+  return (padded - 1 - reach) / stride + 1;
 }
 
 std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRef kernel,
@@ -25,7 +31,15 @@ std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRe
   const auto rows = windows(image[0], kernel[0], dilation[0], padding[0], stride[0]);
   const auto columns = windows(image[1], kernel[1], dilation[1], padding[1], stride[1]);
   if (!rows || !columns) return std::nullopt;
+  checked_product({*rows, *columns}, "fold: the number of windows");
   return std::array<int64_t, 2>{*rows, *columns};
+}
+
+// Cells of a window, in all channels. Torch's own unfold would go on with what is left of a product
+// that overflowed.
+int64_t cells_of(at::IntArrayRef kernel, int64_t channels) {
+  if (kernel.size() != 2 || kernel[0] < 1 || kernel[1] < 1) return 0;
+  return checked_product({channels, kernel[0], kernel[1]}, "fold: the number of cells of a window");
 }
 
 }  // namespace
@@ -43,11 +57,12 @@ bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
 bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
                    at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
   if (!alike(self) || (self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0) return false;
+  const int64_t cells = cells_of(kernel, self.size(-3));
   const auto shape = grid(self.sizes().slice(self.dim() - 2), kernel, dilation, padding, stride);
   if (!shape) return false;
   DimVector sizes;
   if (self.dim() == 4) sizes.push_back(self.size(0));
-  sizes.push_back(self.size(-3) * kernel[0] * kernel[1]);
+  sizes.push_back(cells);
   sizes.push_back((*shape)[0] * (*shape)[1]);
   plan.start(self);
   plan.output(sizes, self.scalar_type());
@@ -58,9 +73,9 @@ bool column_image(OutputPlan& plan, const Tensor& self, at::IntArrayRef output_s
                   at::IntArrayRef kernel, at::IntArrayRef dilation, at::IntArrayRef padding,
                   at::IntArrayRef stride) {
   if (!alike(self) || (self.dim() != 2 && self.dim() != 3) || output_size.size() != 2) return false;
+  const int64_t taps = cells_of(kernel, 1);
   const auto shape = grid(output_size, kernel, dilation, padding, stride);
   if (!shape) return false;
-  const int64_t taps = kernel[0] * kernel[1];
   if (self.size(-2) == 0 || self.size(-2) % taps != 0 || self.size(-1) != (*shape)[0] * (*shape)[1])
     return false;
   DimVector sizes;

@@ -1,11 +1,14 @@
 #include "aten/plans/upsample.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "aten/layout/resize_output.h"
 #include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
+#include "memory/new_tensor.h"
 
 namespace dl::core {
 
@@ -42,6 +45,15 @@ AxisScale axis_of(at::IntArrayRef sizes, at::IntArrayRef output_size, bool align
   return {sizes[2 + i], output_size[i], align_corners, scales.begin()[i]};
 }
 
+// From here on the work before the call grows with a result, too.
+constexpr int64_t kLongAxis = 1 << 20;
+
+// Throws what making tensors of such axes would, before work that grows with them.
+void check_room(const Tensor& like, at::IntArrayRef sizes) {
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t n) { return n > kLongAxis; }))
+    empty_on(like.get_device(), sizes, like.scalar_type(), std::nullopt);
+}
+
 // The contract knows no factors and takes the cell at floor(o · input / output).
 bool contract_agrees(Resampling kind, const AxisScale& axis, bool in_double) {
   if (is_nearest(kind)) {
@@ -56,6 +68,7 @@ bool contract_agrees(Resampling kind, const AxisScale& axis, bool in_double) {
 }
 bool contract_agrees(Resampling kind, const Tensor& self, at::IntArrayRef sizes,
                      at::IntArrayRef output_size, bool align_corners, Scales scales) {
+  if (sizes[0] == 0) return true;
   for (int64_t i = 0; i < static_cast<int64_t>(scales.size()); ++i) {
     const AxisScale axis = axis_of(sizes, output_size, align_corners, scales, i);
     if (!contract_agrees(kind, axis, self.scalar_type() == at::kDouble)) return false;
@@ -74,6 +87,7 @@ DimVector resized(at::IntArrayRef sizes, at::IntArrayRef output_size) {
 bool upsample(OutputPlan& plan, Resampling kind, const Tensor& self, at::IntArrayRef output_size,
               bool align_corners, Scales scales) {
   if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return false;
+  check_room(self, resized(self.sizes(), output_size));
   if (!contract_agrees(kind, self, self.sizes(), output_size, align_corners, scales)) return false;
   plan.start(self);
   plan.output(resized(self.sizes(), output_size), self.scalar_type(), self.suggest_memory_format());
@@ -86,6 +100,8 @@ bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_out
   if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output))
     return false;
   if (grad_output.sizes() != resized(input_size, output_size)) return false;
+  check_room(grad_output, grad_output.sizes());
+  check_room(grad_output, input_size);
   if (!contract_agrees(kind, grad_output, input_size, output_size, align_corners, scales))
     return false;
   plan.start(grad_output);
@@ -96,6 +112,9 @@ bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_out
 Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size,
                 bool align_corners, Scales scales) {
   if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return {};
+  const DimVector sizes = resized(self.sizes(), output_size);
+  check_room(self, sizes);
+  if (sizes[0] == 0) return at::empty(sizes, self.options(), self.suggest_memory_format());
   const bool widen = !is_nearest(kind) && at::isReducedFloatingType(self.scalar_type());
   const bool in_double = self.scalar_type() == at::kDouble;
   Tensor result = widen ? self.to(at::kFloat) : self;
@@ -111,6 +130,8 @@ Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArra
   if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output)) return {};
   if (grad_output.sizes() != resized(input_size, output_size) || grad_output.numel() == 0)
     return {};
+  check_room(grad_output, grad_output.sizes());
+  check_room(grad_output, input_size);
   const bool widen = at::isReducedFloatingType(grad_output.scalar_type());
   const bool in_double = grad_output.scalar_type() == at::kDouble;
   Tensor result = widen ? grad_output.to(at::kFloat) : grad_output;

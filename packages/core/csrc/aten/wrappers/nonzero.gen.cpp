@@ -17,7 +17,7 @@ bool nonzero_native(OutputPlan& plan, const at::Tensor & self) {
   NativeCall call(nonzero_site, device_index);
   diopiTensorHandle_t required = nullptr;
   if (!call.run("diopiNonzero", function, &required, TensorHandle(self).get())) return false;
-  plan.set_output(call.context().take(required));
+  plan.set_output(call.context().take(required, {"diopiNonzero", at::kLong, 2}));
   return true;
 }
 
@@ -41,7 +41,7 @@ bool masked_select_native(OutputPlan& plan, const at::Tensor & self, const at::T
   NativeCall call(masked_select_site, device_index);
   diopiTensorHandle_t required = nullptr;
   if (!call.run("diopiMaskedSelect", function, &required, TensorHandle(self).get(), TensorHandle(mask).get())) return false;
-  plan.set_output(call.context().take(required));
+  plan.set_output(call.context().take(required, {"diopiMaskedSelect", self.scalar_type(), 1}));
   return true;
 }
 

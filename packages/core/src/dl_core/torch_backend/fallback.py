@@ -5,11 +5,11 @@ Operators are named by overload, as torch's dispatcher does: ``add.Tensor``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from dl_core import _C
-from dl_core.config import FALLBACK_MODES, listed
+from dl_core.config import FALLBACK_MODES
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 
 
@@ -107,28 +107,6 @@ def set_fallback_mode(mode: str) -> None:
             f"{', '.join(FALLBACK_MODES)}"
         )
     _C.set_fallback_mode(mode)
-
-
-def set_force_fallback(patterns: Sequence[str] | str) -> list[str]:
-    """Run operators on the CPU although the vendor has them; returns their names.
-
-    :param patterns: regular expressions without back references and looking around; one must match
-        a whole name. They replace those of an earlier call, so that an empty sequence ends it.
-        A text is read as ``DL_FORCE_FALLBACK`` is: patterns with commas between.
-    :raises ValueError: a pattern is no such expression, or matching takes too long.
-    """
-    from dl_core.patterns import PatternError, Patterns  # few need it, and all start with us
-
-    native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
-    if isinstance(patterns, str):
-        patterns = listed(patterns)
-    try:
-        found = Patterns(patterns)
-        forced = sorted(name for name in native if found.fullmatch(name))
-    except PatternError as error:
-        raise ValueError(f"[torch.dl.set_force_fallback] {error}") from None
-    _C.disable_native(forced)
-    return forced
 
 
 @contextmanager

@@ -1,34 +1,67 @@
-"""``torch.dl.FloatStorage`` and its like: the storage classes of old files and old code."""
+"""``torch.dl.FloatStorage``, ``torch.dl.FloatTensor`` and their like, of old files and old code."""
 
 from __future__ import annotations
 
 from functools import cache
 from types import new_class
+from typing import Any
 
 import torch
 
+from dl_core.torch_backend import DEVICE
+
 _DTYPES = {
-    "BFloat16Storage": torch.bfloat16,
-    "BoolStorage": torch.bool,
-    "ByteStorage": torch.uint8,
-    "CharStorage": torch.int8,
-    "ComplexDoubleStorage": torch.complex128,
-    "ComplexFloatStorage": torch.complex64,
-    "DoubleStorage": torch.float64,
-    "FloatStorage": torch.float32,
-    "HalfStorage": torch.float16,
-    "IntStorage": torch.int32,
-    "LongStorage": torch.int64,
-    "ShortStorage": torch.int16,
+    "BFloat16": torch.bfloat16,
+    "Bool": torch.bool,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "ComplexDouble": torch.complex128,
+    "ComplexFloat": torch.complex64,
+    "Double": torch.float64,
+    "Float": torch.float32,
+    "Half": torch.float16,
+    "Int": torch.int32,
+    "Long": torch.int64,
+    "Short": torch.int16,
 }
+# torch tells the device of such a class from the last part of its module's name.
+_MODULE = f"torch.{DEVICE}"
+
+STORAGES = tuple(f"{name}Storage" for name in _DTYPES)
+TENSORS = tuple(f"{name}Tensor" for name in _DTYPES if not name.startswith("Complex"))
 
 
 @cache
-def storage_class(name: str) -> type | None:
+def legacy_class(name: str) -> type | None:
     """The class ``torch.dl.<name>``, None if there is none of that name."""
-    dtype = _DTYPES.get(name)
-    if dtype is None:
-        return None
-    # torch tells the device of such a class from the last part of its module's name.
-    members = {"__module__": "torch.dl", "dtype": dtype, "_dtype": dtype}
-    return new_class(name, (torch.storage._LegacyStorage,), exec_body=lambda ns: ns.update(members))
+    if name in STORAGES:
+        dtype = _DTYPES[name.removesuffix("Storage")]
+        members = {"__module__": _MODULE, "dtype": dtype, "_dtype": dtype}
+        return new_class(
+            name, (torch.storage._LegacyStorage,), exec_body=lambda ns: ns.update(members)
+        )
+    if name in TENSORS:
+        dtype = _DTYPES[name.removesuffix("Tensor")]
+        # `Tensor.type(cls)` goes by the name alone, and wants the module in it.
+        return _TensorType(f"{_MODULE}.{name}", (), {"__module__": _MODULE, "dtype": dtype})
+    return None
+
+
+class _TensorType(type):
+    """A tensor type as before torch 0.4: makes tensors of one dtype, and knows them again."""
+
+    dtype: torch.dtype
+
+    def __call__(cls, *args: Any) -> torch.Tensor:
+        """Sizes make an empty tensor; values, one with these."""
+        if len(args) == 1 and not isinstance(args[0], int | torch.Size):
+            return torch.as_tensor(args[0], dtype=cls.dtype, device=DEVICE)
+        sizes = args[0] if args and isinstance(args[0], torch.Size) else args
+        return torch.empty(sizes or (0,), dtype=cls.dtype, device=DEVICE)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.device.type == DEVICE
+            and instance.dtype == cls.dtype
+        )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+import torch
 
 # torch calls what is imported `as` itself by these private names.
 from dl_core.torch_backend import _utils as _utils
+from dl_core.torch_backend import amp, memory, random, streams
 from dl_core.torch_backend.devices import (
     DeviceProperties,
     current_device,
@@ -39,9 +43,8 @@ from dl_core.torch_backend.fallback import (
     reset_fallback_stats,
     reset_native_stats,
     set_fallback_mode,
-    set_force_fallback,
 )
-from dl_core.torch_backend.legacy import storage_class
+from dl_core.torch_backend.legacy import STORAGES, TENSORS, legacy_class
 from dl_core.torch_backend.memory import (
     empty_cache,
     max_memory_allocated,
@@ -53,6 +56,39 @@ from dl_core.torch_backend.memory import (
     memory_summary,
     reset_accumulated_memory_stats,
     reset_peak_memory_stats,
+)
+from dl_core.torch_backend.memory_debug import (
+    _record_memory_history as _record_memory_history,
+)
+from dl_core.torch_backend.memory_debug import (
+    _snapshot as _snapshot,
+)
+from dl_core.torch_backend.memory_debug import (
+    caching_allocator_alloc,
+    caching_allocator_delete,
+    check_memory,
+    get_per_process_memory_fraction,
+    memory_snapshot,
+    set_per_process_memory_fraction,
+)
+from dl_core.torch_backend.memory_names import (
+    device_memory_used,
+    get_allocator_backend,
+    max_memory_cached,
+    memory_cached,
+    memory_stats_as_nested_dict,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+)
+from dl_core.torch_backend.modes import (
+    autocompare,
+    dump_op_args,
+    force_fallback,
+    keep_default,
+    set_autocompare,
+    set_dump_op_args,
+    set_force_fallback,
+    set_keep_default,
 )
 from dl_core.torch_backend.random import (
     _generators,
@@ -69,6 +105,18 @@ from dl_core.torch_backend.random import (
 from dl_core.torch_backend.random import (
     _get_generator as _get_generator,
 )
+from dl_core.torch_backend.state import (
+    can_device_access_peer,
+    get_arch_list,
+    get_gencode_flags,
+    get_sync_debug_mode,
+    has_half,
+    has_magma,
+    ipc_collect,
+    is_current_stream_capturing,
+    is_tf32_supported,
+    set_sync_debug_mode,
+)
 from dl_core.torch_backend.streams import (
     Event,
     Stream,
@@ -79,69 +127,125 @@ from dl_core.torch_backend.streams import (
     stream,
 )
 
+AcceleratorError = torch.AcceleratorError
+OutOfMemoryError = torch.OutOfMemoryError
+
 __all__ = [
+    "AcceleratorError",
     "DeviceProperties",
     "Event",
+    "OutOfMemoryError",
     "Stream",
     "StreamContext",
+    "amp",
+    "autocompare",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "can_device_access_peer",
+    "check_memory",
     "current_device",
     "current_stream",
     "default_stream",
     "device",
     "device_count",
+    "device_memory_used",
     "device_of",
+    "dump_op_args",
     "empty_cache",
     "fallback",
     "fallback_mode",
     "fallback_stats",
+    "force_fallback",
+    "get_allocator_backend",
     "get_amp_supported_dtype",
+    "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_gencode_flags",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
+    "get_sync_debug_mode",
+    "has_half",
+    "has_magma",
     "init",
     "initial_seed",
+    "ipc_collect",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
+    "is_tf32_supported",
+    "keep_default",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
+    "memory",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_stats_as_nested_dict",
     "memory_summary",
     "native_operators",
     "native_stats",
     "profile_operators",
+    "random",
     "reset_accumulated_memory_stats",
     "reset_fallback_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
     "reset_native_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
+    "set_autocompare",
     "set_device",
+    "set_dump_op_args",
     "set_fallback_mode",
     "set_force_fallback",
+    "set_keep_default",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
+    "set_sync_debug_mode",
     "stream",
+    "streams",
     "synchronize",
 ]
+
+
+_OF_INDUCTOR = ("CppWrapperCodegen", "PythonWrapperCodegen", "Scheduling", "WrapperFxCodegen")
 
 
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
         return _generators()
-    found = storage_class(name)
+    if name in _OF_INDUCTOR:
+        from dl_core.torch_backend import inductor  # imports what only Inductor has imported
+
+        return getattr(inductor, name)
+    found = legacy_class(name)
     if found is None:
-        raise AttributeError(f"module 'torch.dl' has no attribute {name!r}")
+        from dl_core.torch_backend.refused import refusal  # few ask for what is not there
+
+        raise AttributeError(refusal(name) or f"module 'torch.dl' has no attribute {name!r}")
     return found
 
+
+def __dir__() -> list[str]:
+    return [*__all__, "default_generators", *STORAGES, *TENSORS]
+
+
+# `from torch.dl.amp import GradScaler` looks for the module under this name.
+for _part in (amp, memory, random, streams):
+    sys.modules[f"torch.dl.{_part.__name__.rpartition('.')[2]}"] = _part
 
 # Activation checkpointing saves and restores the generators only of devices that say so.
 _initialized = True

@@ -1,11 +1,12 @@
-"""The one place where torch 2.13 has to be patched. Nothing else of torch is.
+"""The places where torch 2.13 has to be patched. Nothing else of torch is.
 
-The patch does something only for dl tensors and calls what it replaces for all others.
+A patch does something only for dl tensors and calls what it replaces for all others.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,15 @@ _MARK = "_dl_patch"
 def apply() -> None:
     """Install the patch. A second call does nothing."""
     _replace(torch.Tensor, "__dlpack_device__", _dlpack_device)
+
+
+def apply_distributed() -> None:
+    """Install the patches of ``torch.distributed``, once a group of dicl is made."""
+    from torch.distributed import ProcessGroup
+    from torch.nn.parallel import DistributedDataParallel
+
+    _replace(DistributedDataParallel, "_check_comm_hook", _check_comm_hook)
+    _replace(ProcessGroup, "_has_hooks", _has_hooks)
 
 
 def _replace(owner: type, name: str, wrap: Callable[[Any], Any]) -> None:
@@ -46,3 +56,37 @@ def _dlpack_device(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.T
         return DLDeviceType.kDLExtDev, self.device.index
 
     return dlpack_device
+
+
+def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
+    """DDP takes the hooks that send bfloat16 only beside NCCL and XCCL, by the build of torch.
+
+    dicl adds bfloat16 up; the check of the hook's signature is torch's own.
+    """
+
+    def check_comm_hook(self: Any, hook: Any) -> None:
+        if self.device_type != DEVICE or "bf16" not in getattr(hook, "__name__", ""):
+            return original(self, hook)
+
+        def other_name(state: Any, bucket: Any) -> Any: ...
+
+        other_name.__signature__ = inspect.signature(hook)  # type: ignore[attr-defined]
+        return original(self, other_name)
+
+    return check_comm_hook
+
+
+def _has_hooks(original: Callable[..., bool]) -> Callable[..., bool]:
+    """Torch looks for hooks in a group's default backend, which it takes no outside backend for.
+
+    Each group would warn of that when it is destroyed. dicl has no hooks.
+    """
+
+    def has_hooks(self: Any) -> bool:
+        if torch.device(DEVICE) in self._device_types:
+            backend = self._get_backend(torch.device(DEVICE))
+            if backend.name() == "dicl":
+                return False
+        return original(self)
+
+    return has_hooks

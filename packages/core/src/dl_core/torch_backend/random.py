@@ -46,7 +46,8 @@ def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
     generators, states = _generators(), list(new_states)
     if len(states) != len(generators):
         raise ValueError(
-            f"[torch.dl.set_rng_state_all] {len(states)} states for {len(generators)} devices"
+            f"[torch.dl.set_rng_state_all] {len(states)} states for "
+            f"{len(generators)} devices; give one for each"
         )
     for generator, state in zip(generators, states, strict=True):
         generator.set_state(state)

@@ -85,6 +85,10 @@ def register(
     choice = selection.settle(plan, counts)
     problems += choice.problems
     if choice.devices:
+        if config.memory_check:
+            from dl_core.torch_backend import memory_debug
+
+            memory_debug.start_check(config.memory_check, config.memory_check_stacks)
         _C.set_visible_devices([(indices[name], local) for name, local in choice.devices])
         _C.activate()
         problems += _attach(config)
@@ -121,7 +125,7 @@ def _let_autograd_finish() -> None:
 
 def _attach(config: Config) -> list[str]:
     """Give torch what it needs; returns what of the settings cannot be done."""
-    from dl_core.torch_backend import fallback, module, patches
+    from dl_core.torch_backend import distributed, fallback, modes, module, patches, supplied
 
     backend_registration.rename_privateuse1_backend(DEVICE)
     torch._register_device_module(DEVICE, module)
@@ -129,11 +133,16 @@ def _attach(config: Config) -> list[str]:
     # torch's own default here is float16, in which the CPU reference is slow.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
     patches.apply()
+    supplied.supply()
+    distributed.register(config.distributed)
     atexit.register(_let_autograd_finish)
     fallback.set_fallback_mode(config.fallback)
-    if config.force_fallback:
+    problems = modes.start(config)
+    if config.mock_cuda:
+        from dl_core.torch_backend import mock_cuda  # few want it
+
         try:
-            fallback.set_force_fallback(config.force_fallback)
-        except ValueError as error:
-            return [f"DL_FORCE_FALLBACK is ignored: {error}."]
-    return []
+            mock_cuda.start()
+        except RuntimeError as error:
+            problems.append(f"DL_MOCK_CUDA is ignored: {error}.")
+    return problems

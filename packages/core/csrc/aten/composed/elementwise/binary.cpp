@@ -1,7 +1,5 @@
-// Elementwise binary functions that the contract lacks: hypot, fmod, copysign and their kin.
+// Elementwise binary functions that the contract lacks: hypot, logaddexp, copysign and their kin.
 #include <ATen/ops/div.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/remainder.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/where.h>
 
@@ -46,35 +44,14 @@ Tensor fmin(const Tensor& a, const Tensor& b) {
   return at::where(a.ne(a), b, a).minimum(at::where(b.ne(b), a, b));
 }
 
-// The remainder of the sign of the dividend.
-Tensor fmod(const Tensor& a, const Tensor& b) {
-  if (a.is_floating_point()) return copysign_of(a.abs().remainder(b.abs()), a);
-  const Tensor floored = a.remainder(b);
-  const Tensor other_sign = floored.lt(0).ne(a.lt(0)).logical_and_(floored.ne(0));
-  return floored.sub(b.mul(other_sign));
-}
-
 Tensor xlogy(const Tensor& x, const Tensor& y) {
   return x.mul(y.log()).masked_fill_(x.eq(0).logical_and(y.eq(y)), 0);
 }
 Tensor heaviside(const Tensor& x, const Tensor& values) {
   return at::where(x.eq(0), values, x.gt(0).to(x.scalar_type()));
 }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return a.ne(0).ne(b.ne(0)); }
-
 Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return at::sub(other, self, alpha);
-}
-
-Tensor pow_of_number(const Scalar& self, const Tensor& exponent) {
-  // In the memory order that torch gives, whatever that of the exponents.
-  return at::pow(wrapped(self), exponent).contiguous();
-}
-Tensor& pow_of_number_out(const Scalar& self, const Tensor& exponent, Tensor& out) {
-  return at::pow_out(out, wrapped(self), exponent);
-}
-Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
-  return at::remainder(wrapped(self), other);
 }
 
 using Copysign = Binary<copysign_of, Promotion::floating, "copysign", "Tensor">;
@@ -83,10 +60,8 @@ using Logaddexp = Binary<logaddexp, Promotion::same, "logaddexp">;
 using Logaddexp2 = Binary<logaddexp2, Promotion::same, "logaddexp2">;
 using Fmax = Binary<fmax, Promotion::same, "fmax">;
 using Fmin = Binary<fmin, Promotion::same, "fmin">;
-using Fmod = Binary<fmod, Promotion::same, "fmod", "Tensor", "Tensor_out">;
 using Xlogy = Binary<xlogy, Promotion::floating, "xlogy", "Tensor", "OutTensor">;
 using Heaviside = Binary<heaviside, Promotion::same, "heaviside">;
-using LogicalXor = Binary<logical_xor, Promotion::comparison, "logical_xor">;
 
 // Torch promotes for all but this one.
 void check_heaviside(const Tensor& self, const Tensor& values) {
@@ -113,36 +88,17 @@ Tensor& heaviside_inplace(Tensor& self, const Tensor& values) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("copysign.Tensor", Copysign::functional);
-  DL_COMPOSED("copysign.out", Copysign::out);
-  DL_COMPOSED("copysign_.Tensor", Copysign::inplace);
-  DL_COMPOSED("hypot", Hypot::functional);
-  DL_COMPOSED("hypot.out", Hypot::out);
-  DL_COMPOSED("hypot_", Hypot::inplace);
-  DL_COMPOSED("logaddexp", Logaddexp::functional);
-  DL_COMPOSED("logaddexp.out", Logaddexp::out);
-  DL_COMPOSED("logaddexp2", Logaddexp2::functional);
-  DL_COMPOSED("logaddexp2.out", Logaddexp2::out);
-  DL_COMPOSED("fmax", Fmax::functional);
-  DL_COMPOSED("fmax.out", Fmax::out);
-  DL_COMPOSED("fmin", Fmin::functional);
-  DL_COMPOSED("fmin.out", Fmin::out);
-  DL_COMPOSED("fmod.Tensor", Fmod::functional);
-  DL_COMPOSED("fmod.Tensor_out", Fmod::out);
-  DL_COMPOSED("fmod_.Tensor", Fmod::inplace);
-  DL_COMPOSED("xlogy.Tensor", Xlogy::functional);
-  DL_COMPOSED("xlogy.OutTensor", Xlogy::out);
-  DL_COMPOSED("xlogy_.Tensor", Xlogy::inplace);
+  DL_COMPOSED_FORMS("copysign.Tensor", "copysign.out", "copysign_.Tensor", Copysign);
+  DL_COMPOSED_FORMS("hypot", "hypot.out", "hypot_", Hypot);
+  DL_COMPOSED_OUT("logaddexp", "logaddexp.out", Logaddexp);
+  DL_COMPOSED_OUT("logaddexp2", "logaddexp2.out", Logaddexp2);
+  DL_COMPOSED_OUT("fmax", "fmax.out", Fmax);
+  DL_COMPOSED_OUT("fmin", "fmin.out", Fmin);
+  DL_COMPOSED_FORMS("xlogy.Tensor", "xlogy.OutTensor", "xlogy_.Tensor", Xlogy);
   DL_COMPOSED("heaviside", heaviside_of);
   DL_COMPOSED("heaviside.out", heaviside_out);
   DL_COMPOSED("heaviside_", heaviside_inplace);
-  DL_COMPOSED("logical_xor", LogicalXor::functional);
-  DL_COMPOSED("logical_xor.out", LogicalXor::out);
-  DL_COMPOSED("logical_xor_", LogicalXor::inplace);
   DL_COMPOSED("rsub.Tensor", rsub);
-  DL_COMPOSED("pow.Scalar", pow_of_number);
-  DL_COMPOSED("pow.Scalar_out", pow_of_number_out);
-  DL_COMPOSED("remainder.Scalar_Tensor", remainder_of_number);
 }
 
 }  // namespace dl::core::composed

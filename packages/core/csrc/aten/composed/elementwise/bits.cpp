@@ -215,15 +215,12 @@ Tensor& shift_right_by(Tensor& self, const Scalar& other) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("bitwise_xor.Tensor", BitwiseXor::functional);
-  DL_COMPOSED("bitwise_xor.Tensor_out", BitwiseXor::out);
-  DL_COMPOSED("bitwise_xor_.Tensor", BitwiseXor::inplace);
-  DL_COMPOSED("bitwise_left_shift.Tensor", LeftShift::functional);
-  DL_COMPOSED("bitwise_left_shift.Tensor_out", LeftShift::out);
-  DL_COMPOSED("bitwise_left_shift_.Tensor", LeftShift::inplace);
-  DL_COMPOSED("bitwise_right_shift.Tensor", RightShift::functional);
-  DL_COMPOSED("bitwise_right_shift.Tensor_out", RightShift::out);
-  DL_COMPOSED("bitwise_right_shift_.Tensor", RightShift::inplace);
+  DL_COMPOSED_FORMS("bitwise_xor.Tensor", "bitwise_xor.Tensor_out", "bitwise_xor_.Tensor",
+                    BitwiseXor);
+  DL_COMPOSED_FORMS("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_out",
+                    "bitwise_left_shift_.Tensor", LeftShift);
+  DL_COMPOSED_FORMS("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_out",
+                    "bitwise_right_shift_.Tensor", RightShift);
   DL_COMPOSED("__lshift__.Tensor", shifted_left);
   DL_COMPOSED("__lshift__.Scalar", shifted_left_by);
   DL_COMPOSED("__ilshift__.Tensor", shift_left);
@@ -232,12 +229,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("__rshift__.Scalar", shifted_right_by);
   DL_COMPOSED("__irshift__.Tensor", shift_right);
   DL_COMPOSED("__irshift__.Scalar", shift_right_by);
-  DL_COMPOSED("gcd", Gcd::functional);
-  DL_COMPOSED("gcd.out", Gcd::out);
-  DL_COMPOSED("gcd_", Gcd::inplace);
-  DL_COMPOSED("lcm", Lcm::functional);
-  DL_COMPOSED("lcm.out", Lcm::out);
-  DL_COMPOSED("lcm_", Lcm::inplace);
+  DL_COMPOSED_FORMS("gcd", "gcd.out", "gcd_", Gcd);
+  DL_COMPOSED_FORMS("lcm", "lcm.out", "lcm_", Lcm);
   DL_COMPOSED("nextafter", nextafter);
   DL_COMPOSED("nextafter.out", nextafter_out);
   DL_COMPOSED("nextafter_", nextafter_inplace);

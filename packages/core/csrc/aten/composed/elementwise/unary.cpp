@@ -16,10 +16,8 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-Tensor logical_not(const Tensor& x) { return x.eq(0); }
 Tensor isposinf(const Tensor& x) { return x.eq(kInfinity); }
 Tensor isneginf(const Tensor& x) { return x.eq(-kInfinity); }
-Tensor isnan(const Tensor& self) { return self.ne(self); }
 Tensor signbit(const Tensor& x) {
   return x.is_floating_point() ? signbit_of(x) : x.scalar_type() == at::kBool ? x.ne(x) : x.lt(0);
 }
@@ -136,7 +134,6 @@ Tensor angle(const Tensor& self) {
 }
 Tensor& angle_out(const Tensor& self, Tensor& out) { return write_to(out, angle(self)); }
 
-using LogicalNot = Unary<logical_not, Promotion::comparison, "logical_not">;
 using IsPosInf = Unary<isposinf, Promotion::comparison, "isposinf">;
 using IsNegInf = Unary<isneginf, Promotion::comparison, "isneginf">;
 using Signbit = Unary<signbit, Promotion::comparison, "signbit">;
@@ -169,43 +166,21 @@ using Logit = Unary<logit, Promotion::floating, "logit">;
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("logical_not", LogicalNot::functional);
-  DL_COMPOSED("logical_not.out", LogicalNot::out);
-  DL_COMPOSED("logical_not_", LogicalNot::inplace);
   DL_COMPOSED("isposinf", IsPosInf::functional);
   DL_COMPOSED("isposinf.out", isposinf_out);
   DL_COMPOSED("isneginf", IsNegInf::functional);
   DL_COMPOSED("isneginf.out", isneginf_out);
-  DL_COMPOSED("isnan", isnan);
   DL_COMPOSED("signbit", Signbit::functional);
   DL_COMPOSED("signbit.out", signbit_out);
-  DL_COMPOSED("trunc", Trunc::functional);
-  DL_COMPOSED("trunc.out", Trunc::out);
-  DL_COMPOSED("trunc_", Trunc::inplace);
-  DL_COMPOSED("frac", Frac::functional);
-  DL_COMPOSED("frac.out", Frac::out);
-  DL_COMPOSED("frac_", Frac::inplace);
-  DL_COMPOSED("round", Round::functional);
-  DL_COMPOSED("round.out", Round::out);
-  DL_COMPOSED("round_", Round::inplace);
-  DL_COMPOSED("round.decimals", RoundDecimals::functional);
-  DL_COMPOSED("round.decimals_out", RoundDecimals::out);
-  DL_COMPOSED("round_.decimals", RoundDecimals::inplace);
-  DL_COMPOSED("exp2", Exp2::functional);
-  DL_COMPOSED("exp2.out", Exp2::out);
-  DL_COMPOSED("exp2_", Exp2::inplace);
-  DL_COMPOSED("sinc", Sinc::functional);
-  DL_COMPOSED("sinc.out", Sinc::out);
-  DL_COMPOSED("sinc_", Sinc::inplace);
-  DL_COMPOSED("erfc", Erfc::functional);
-  DL_COMPOSED("erfc.out", Erfc::out);
-  DL_COMPOSED("erfc_", Erfc::inplace);
-  DL_COMPOSED("logit", Logit::functional);
-  DL_COMPOSED("logit.out", Logit::out);
-  DL_COMPOSED("logit_", Logit::inplace);
-  DL_COMPOSED("nan_to_num", NanToNum::functional);
-  DL_COMPOSED("nan_to_num.out", NanToNum::out);
-  DL_COMPOSED("nan_to_num_", NanToNum::inplace);
+  DL_COMPOSED_FORMS("trunc", "trunc.out", "trunc_", Trunc);
+  DL_COMPOSED_FORMS("frac", "frac.out", "frac_", Frac);
+  DL_COMPOSED_FORMS("round", "round.out", "round_", Round);
+  DL_COMPOSED_FORMS("round.decimals", "round.decimals_out", "round_.decimals", RoundDecimals);
+  DL_COMPOSED_FORMS("exp2", "exp2.out", "exp2_", Exp2);
+  DL_COMPOSED_FORMS("sinc", "sinc.out", "sinc_", Sinc);
+  DL_COMPOSED_FORMS("erfc", "erfc.out", "erfc_", Erfc);
+  DL_COMPOSED_FORMS("logit", "logit.out", "logit_", Logit);
+  DL_COMPOSED_FORMS("nan_to_num", "nan_to_num.out", "nan_to_num_", NanToNum);
   DL_COMPOSED("angle", angle);
   DL_COMPOSED("angle.out", angle_out);
 }

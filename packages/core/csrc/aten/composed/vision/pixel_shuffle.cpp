@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten/kernel/composed.h"
+#include "aten/layout/checked_sizes.h"
 
 namespace dl::core::composed {
 namespace {
@@ -37,15 +38,19 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
   TORCH_CHECK(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but ",
               "got input with ", self.dim(), " dimension(s)");
   TORCH_CHECK(factor > 0, "pixel_shuffle expects a positive upscale_factor, but got ", factor);
+  int64_t square = 0;
+  TORCH_CHECK_VALUE(!__builtin_mul_overflow(factor, factor, &square), "upscale factor is too ",
+                    "large, (upscale_factor)^2 overflowed: upscale_factor=", factor);
   const int64_t channels = self.size(-3), height = self.size(-2), width = self.size(-1);
-  TORCH_CHECK(channels % (factor * factor) == 0, "pixel_shuffle expects its input's 'channel' ",
+  TORCH_CHECK(channels % square == 0, "pixel_shuffle expects its input's 'channel' ",
               "dimension to be divisible by the square of upscale_factor, but input.size(-3)=",
-              channels, " is not divisible by ", factor * factor);
-  const int64_t left = channels / (factor * factor);
+              channels, " is not divisible by ", square);
+  const int64_t left = channels / square;
   const at::Tensor split = self.reshape(leading(self, {left, factor, factor, height, width}));
   return permute_last(split, {0, 3, 1, 4, 2})
       .clone(at::MemoryFormat::Contiguous)
-      .view(leading(self, {left, height * factor, width * factor}))
+      .view(leading(self, {left, checked_product({height, factor}, "pixel_shuffle: the height"),
+                           checked_product({width, factor}, "pixel_shuffle: the width")}))
       .contiguous(self.suggest_memory_format());
 }
 
@@ -58,11 +63,13 @@ at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
               "downscale_factor, but input.size(-2)=", height, " is not divisible by ", factor);
   TORCH_CHECK(width % factor == 0, "pixel_unshuffle expects width to be divisible by ",
               "downscale_factor, but input.size(-1)=", width, " is not divisible by ", factor);
+  const int64_t parts =
+      checked_product({channels, factor, factor}, "pixel_unshuffle: the number of channels");
   const at::Tensor split =
       self.reshape(leading(self, {channels, height / factor, factor, width / factor, factor}));
   return permute_last(split, {0, 2, 4, 1, 3})
       .clone(at::MemoryFormat::Contiguous)
-      .view(leading(self, {channels * factor * factor, height / factor, width / factor}))
+      .view(leading(self, {parts, height / factor, width / factor}))
       .contiguous(self.suggest_memory_format());
 }
 

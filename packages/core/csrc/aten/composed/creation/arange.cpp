@@ -1,4 +1,4 @@
-// arange, range, linspace, logspace and eye.
+// arange and linspace, and range and logspace, which are built from them.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full_like.h>
@@ -6,6 +6,7 @@
 #include <ATen/ops/pow.h>
 
 #include <cmath>
+#include <limits>
 
 #include "aten/kernel/composed.h"
 #include "aten/kernel/wrapper.h"
@@ -40,9 +41,16 @@ std::optional<int64_t> arange_count(const Scalar& start, const Scalar& end, cons
       step.isIntegral(false)) {
     const int64_t n = step.toLong();
     const int64_t sign = n > 0 ? 1 : -1;
-    int64_t span;
-    if (__builtin_sub_overflow(end.toLong(), start.toLong(), &span)) return std::nullopt;
-    count = static_cast<double>((span + n - sign) / n);
+    int64_t span, up;
+    if (__builtin_sub_overflow(end.toLong(), start.toLong(), &span) ||
+        __builtin_add_overflow(span, n - sign, &up))
+      return std::nullopt;
+    // The least number has no opposite, which processors cannot divide for; torch's CPU does not
+    // ask.
+    TORCH_CHECK(n != -1 || up != std::numeric_limits<int64_t>::min(),
+                "invalid size, possible overflow? arange from ", start.toLong(), " to ",
+                end.toLong(), " in steps of ", n);
+    count = static_cast<double>(up / n);
   }
   // In whole numbers a step below one is none.
   if (c10::isIntegralType(type, false) && std::trunc(width) == 0) return std::nullopt;
@@ -121,19 +129,6 @@ Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, doub
   return out.copy_(at::pow(at::full_like(exponents, base), exponents).view(out.sizes()));
 }
 
-Tensor& eye_of(int64_t rows, int64_t columns, Tensor& out) {
-  TORCH_CHECK(rows >= 0, "n must be greater or equal to 0, got ", rows);
-  TORCH_CHECK(columns >= 0, "m must be greater or equal to 0, got ", columns);
-  at::native::resize_output(out, {rows, columns});
-  out.zero_();
-  out.diagonal().fill_(1);
-  return out;
-}
-
-Tensor& eye_out(int64_t n, Tensor& out) { return eye_of(n, n, out); }
-
-Tensor& eye_m_out(int64_t n, int64_t m, Tensor& out) { return eye_of(n, m, out); }
-
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
@@ -141,8 +136,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_KERNEL("linspace.out", linspace_out);
   DL_COMPOSED("range.out", range_out);
   DL_COMPOSED("logspace.out", logspace_out);
-  DL_COMPOSED("eye.out", eye_out);
-  DL_COMPOSED("eye.m_out", eye_m_out);
 }
 
 }  // namespace dl::core::composed

@@ -1,0 +1,47 @@
+// tril_indices and triu_indices: the places of the elements of a triangle.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
+
+#include <optional>
+
+#include "aten/kernel/composed.h"
+#include "aten/layout/aliases.h"
+
+namespace dl::core::composed {
+namespace {
+
+// Row and column numbers of the elements of a triangle, row by row.
+Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
+                        std::optional<at::ScalarType> dtype, std::optional<at::Device> device,
+                        bool upper) {
+  TORCH_CHECK(row >= 0, "row must be non-negative, got", row);
+  TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
+  const at::ScalarType type = dtype.value_or(at::kLong);
+  TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt, upper ? "\"triu" : "\"tril",
+                              "_indices\" not implemented for '", type, "'");
+  const auto options = at::TensorOptions().device(device).dtype(at::kBool);
+  const Tensor mask = at::ones({row, col}, options);
+  const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
+  return places.t().contiguous().to(type);
+}
+
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                    std::optional<at::Layout>, std::optional<at::Device> device,
+                    std::optional<bool>) {
+  return triangle_indices(row, col, offset, dtype, device, false);
+}
+
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
+                    std::optional<at::Layout>, std::optional<at::Device> device,
+                    std::optional<bool>) {
+  return triangle_indices(row, col, offset, dtype, device, true);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("tril_indices", tril_indices);
+  DL_COMPOSED("triu_indices", triu_indices);
+}
+
+}  // namespace dl::core::composed

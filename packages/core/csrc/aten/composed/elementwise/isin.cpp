@@ -1,0 +1,76 @@
+// isin: which elements are among those of another tensor.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "aten/kernel/composed.h"
+#include "aten/layout/aliases.h"
+#include "aten/layout/outputs.h"
+
+namespace dl::core::composed {
+namespace {
+
+// The comparison of all pairs, as many at a time as memory should hold.
+Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
+  constexpr int64_t kPairs = 1 << 22;
+  const Tensor column = elements.reshape({-1, 1}), row = tests.reshape({1, -1});
+  const int64_t at_once = std::max<int64_t>(1, kPairs / std::max<int64_t>(1, column.numel()));
+  Tensor found = at::zeros(elements.sizes(), elements.options().dtype(at::kBool));
+  for (int64_t at = 0; at < row.numel() && column.numel() > 0; at += at_once) {
+    const Tensor some = row.narrow(1, at, std::min(at_once, row.numel() - at));
+    found.logical_or_(column.eq(some).amax(1).view(elements.sizes()));
+  }
+  return invert ? found.eq(0) : found;
+}
+// As torch, which converts no bools here.
+Tensor& write_bools(Tensor& out, const Tensor& result) {
+  TORCH_CHECK(out.scalar_type() == at::kBool, "Expected out tensor to have dtype bool, but got ",
+              out.scalar_type(), " instead");
+  return write_to(out, result);
+}
+void check_isin(const Tensor& tensor) {
+  const auto type = tensor.scalar_type();
+  TORCH_CHECK(type != at::kBool && !tensor.is_complex(),
+              "Unsupported input type encountered for isin(): ", type);
+}
+Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert) {
+  check_isin(elements);
+  check_isin(tests);
+  return is_in(elements, tests, invert);
+}
+Tensor& isin_out(const Tensor& elements, const Tensor& tests, bool unique, bool invert,
+                 Tensor& out) {
+  return write_bools(out, isin(elements, tests, unique, invert));
+}
+Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert) {
+  check_isin(elements);
+  return (invert ? elements.ne(test) : elements.eq(test)).contiguous();
+}
+Tensor& isin_number_out(const Tensor& elements, const Scalar& test, bool unique, bool invert,
+                        Tensor& out) {
+  return write_bools(out, isin_number(elements, test, unique, invert));
+}
+Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert) {
+  check_isin(tests);
+  const Tensor equal = tests.numel() == 0 ? at::zeros({}, tests.options().dtype(at::kBool))
+                                          : tests.eq(element).amax();
+  return invert ? equal.eq(0) : equal;
+}
+Tensor& number_isin_out(const Scalar& element, const Tensor& tests, bool unique, bool invert,
+                        Tensor& out) {
+  return write_bools(out, number_isin(element, tests, unique, invert));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("isin.Tensor_Tensor", isin);
+  DL_COMPOSED("isin.Tensor_Tensor_out", isin_out);
+  DL_COMPOSED("isin.Tensor_Scalar", isin_number);
+  DL_COMPOSED("isin.Tensor_Scalar_out", isin_number_out);
+  DL_COMPOSED("isin.Scalar_Tensor", number_isin);
+  DL_COMPOSED("isin.Scalar_Tensor_out", number_isin_out);
+}
+
+}  // namespace dl::core::composed

@@ -1,0 +1,22 @@
+// Products of sizes that the caller gave, which may exceed 64 bits.
+#pragma once
+
+#include <c10/util/ArrayRef.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace dl::core {
+
+// The product of `factors`; throws where 64 bits do not hold it. `what` names it to the caller.
+inline int64_t checked_product(std::initializer_list<int64_t> factors, const char* what) {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    TORCH_CHECK(!__builtin_mul_overflow(product, factor, &product), what,
+                " overflowed, which is the product of ", c10::ArrayRef<int64_t>(factors));
+  }
+  return product;
+}
+
+}  // namespace dl::core

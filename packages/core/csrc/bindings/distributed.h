@@ -1,0 +1,11 @@
+// The backend of torch.distributed, for Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dl::core {
+
+// Adds `Dicl` to the module. torch.distributed must have been imported: it has the base class.
+void bind_distributed(pybind11::module_& module);
+
+}  // namespace dl::core

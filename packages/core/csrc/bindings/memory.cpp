@@ -1,0 +1,180 @@
+#include "bindings/memory.h"
+
+#include <c10/core/AllocatorConfig.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <string>
+#include <vector>
+
+#include "memory/growth.h"
+#include "memory/history.h"
+#include "memory/memory_checker.h"
+#include "memory/raw_memory.h"
+#include "memory/snapshot.h"
+#include "runtime/device.h"
+
+namespace py = pybind11;
+
+namespace torch {
+// Its own header needs nlohmann/json.hpp, which torch's wheel does not hold.
+std::vector<py::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
+}  // namespace torch
+
+namespace dl::core {
+namespace {
+
+// Stacks become Python's in one go: many share their frames.
+class Frames {
+ public:
+  // Fills in `entry["frames"]` when all is gathered.
+  void add(py::dict entry, const std::shared_ptr<torch::CapturedTraceback>& stack) {
+    if (stack == nullptr) {
+      entry["frames"] = py::list();
+      return;
+    }
+    kept_.push_back(stack);
+    stacks_.push_back(stack.get());
+    entries_.push_back(std::move(entry));
+  }
+  void fill_in() {
+    const std::vector<py::object> frames = torch::py_symbolize(stacks_);
+    for (size_t i = 0; i < entries_.size(); ++i) entries_[i]["frames"] = frames[i];
+  }
+
+ private:
+  std::vector<std::shared_ptr<torch::CapturedTraceback>> kept_;
+  std::vector<torch::CapturedTraceback*> stacks_;
+  std::vector<py::dict> entries_;
+};
+
+const char* state_name(BlockState state) {
+  switch (state) {
+    case BlockState::used:
+      return "active_allocated";
+    case BlockState::waiting:
+      return "active_pending_free";
+    default:
+      return "inactive";
+  }
+}
+
+const char* action_name(MemoryEvent event) {
+  switch (event) {
+    case MemoryEvent::allocated:
+      return "alloc";
+    case MemoryEvent::freed:
+      return "free_requested";
+    case MemoryEvent::reusable:
+      return "free_completed";
+    case MemoryEvent::segment_allocated:
+      return "segment_alloc";
+    case MemoryEvent::segment_freed:
+      return "segment_free";
+    default:
+      return "oom";
+  }
+}
+
+uintptr_t address(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
+
+py::dict segment_entry(int device, const SegmentView& segment, Frames& frames) {
+  size_t allocated = 0, active = 0, requested = 0;
+  py::list blocks;
+  for (const BlockView& block : segment.blocks) {
+    const bool used = block.state == BlockState::used;
+    if (used) allocated += block.bytes, requested += block.requested;
+    if (used || block.state == BlockState::waiting) active += block.bytes;
+    py::dict entry;
+    entry["address"] = address(block.memory);
+    entry["size"] = block.bytes;
+    entry["requested_size"] = block.requested;
+    entry["state"] = state_name(block.state);
+    frames.add(entry, used ? stack_of(block.memory) : nullptr);
+    blocks.append(entry);
+  }
+  py::dict entry;
+  entry["device"] = device;
+  entry["address"] = address(segment.memory);
+  entry["total_size"] = segment.bytes;
+  entry["stream"] = segment.stream;
+  entry["segment_type"] = segment.small ? "small" : "large";
+  entry["segment_pool_id"] = py::make_tuple(0, 0);
+  entry["is_expandable"] = false;
+  entry["allocated_size"] = allocated;
+  entry["active_size"] = active;
+  entry["requested_size"] = requested;
+  entry["blocks"] = blocks;
+  entry["frames"] = py::list();
+  return entry;
+}
+
+py::dict trace_entry(const HistoryEntry& recorded, Frames& frames) {
+  const MemoryNews& news = recorded.news;
+  py::dict entry;
+  entry["action"] = action_name(news.event);
+  entry[news.event == MemoryEvent::out_of_memory ? "device_free" : "addr"] = address(news.memory);
+  entry["size"] = news.bytes;
+  entry["stream"] = news.stream;
+  entry["time_us"] = recorded.microseconds;
+  frames.add(entry, recorded.stack);
+  return entry;
+}
+
+py::dict snapshot() {
+  Frames frames;
+  py::list segments, traces;
+  for (int device = 0; device < device_count(); ++device) {
+    for (const SegmentView& segment : segments_of(device))
+      segments.append(segment_entry(device, segment, frames));
+    py::list trace;
+    for (const HistoryEntry& entry : history_of(device)) trace.append(trace_entry(entry, frames));
+    traces.append(trace);
+  }
+  frames.fill_in();
+  using Config = c10::CachingAllocator::AcceleratorAllocatorConfig;
+  py::dict settings;
+  settings["PYTORCH_ALLOC_CONF"] = Config::last_allocator_settings();
+  settings["max_split_size"] = Config::max_split_size();
+  settings["garbage_collection_threshold"] = Config::garbage_collection_threshold();
+  settings["expandable_segments"] = false;
+  py::dict result;
+  result["segments"] = segments;
+  result["device_traces"] = traces;
+  result["allocator_settings"] = settings;
+  return result;
+}
+
+}  // namespace
+
+void bind_memory(py::module_& m) {
+  m.def("set_memory_fraction", &set_memory_fraction, py::arg("index"), py::arg("fraction"));
+  m.def("memory_fraction", &memory_fraction, py::arg("index"));
+  m.def(
+      "allocate_raw", [](size_t bytes, int index) { return address(allocate_raw(bytes, index)); },
+      py::arg("bytes"), py::arg("index"), "Address of a new block.");
+  m.def(
+      "free_raw", [](uintptr_t memory) { free_raw(reinterpret_cast<void*>(memory)); },
+      py::arg("address"));
+  m.def("memory_snapshot", &snapshot,
+        "Segments, their blocks, and the recorded history, as torch.cuda.memory._snapshot().");
+  m.def(
+      "record_memory_history",
+      [](size_t entries, const std::string& stacks) {
+        record_history({entries, stacks == "all"      ? Stacks::all
+                                 : stacks == "python" ? Stacks::python
+                                                      : Stacks::none});
+      },
+      py::arg("entries"), py::arg("stacks"));
+  m.def("stop_memory_history", &stop_recording);
+  m.def(
+      "start_memory_check",
+      [](bool stacks, bool every_operator) { start_memory_check({stacks, every_operator}); },
+      py::arg("stacks"), py::arg("every_operator"), "Before activate().");
+  m.def("checks_memory", &checks_memory);
+  m.def("check_memory", &check_memory,
+        "What was found wrong since the start, after a look at all.");
+  m.def("prepare_leak_report", &prepare_leak_report);
+}
+
+}  // namespace dl::core

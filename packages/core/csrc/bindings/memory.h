@@ -1,0 +1,10 @@
+// The allocator as Python sees it.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace dl::core {
+
+void bind_memory(pybind11::module_& module);
+
+}  // namespace dl::core

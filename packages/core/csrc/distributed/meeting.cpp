@@ -1,0 +1,108 @@
+#include "distributed/meeting.h"
+
+#include <cstring>
+
+#include "runtime/device.h"
+
+namespace dl::core::distributed {
+namespace {
+
+// What ranks have to have in common: one vendor, in one version, on all visible devices.
+std::string offer_of_devices() {
+  std::string offer;
+  for (int index = 0; index < device_count(); ++index) {
+    if (Communicator::slots_of(index) == nullptr) return "";
+    const Vendor& vendor = *device(index).vendor;
+    const std::string name = vendor.name() + " " + vendor.version();
+    if (index > 0 && name != offer) return "";
+    offer = name;
+  }
+  return offer;
+}
+
+constexpr char kMade[] = "made";
+
+}  // namespace
+
+Meeting::Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, bool offer)
+    : store_(std::move(store)),
+      rank_(rank),
+      ranks_(ranks),
+      offer_(offer ? offer_of_devices() : "") {
+  // Heard by ranks that have a communicator to offer; nobody waits here.
+  say(key("offer", rank_), offer_);
+}
+
+std::string Meeting::key(const char* what, int rank) const {
+  return std::string("dicl/") + what + "/" + std::to_string(rank);
+}
+
+void Meeting::say(const std::string& key, const std::string& value) {
+  store_->set(key, std::vector<uint8_t>(value.begin(), value.end()));
+}
+
+std::string Meeting::heard(const std::string& key, std::chrono::milliseconds timeout) {
+  store_->wait({key}, timeout);
+  const auto value = store_->get(key);
+  return std::string(value.begin(), value.end());
+}
+
+bool Meeting::all_offer_the_same(std::chrono::milliseconds timeout) {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (heard(key("offer", rank), timeout) != offer_) return false;
+  }
+  return true;
+}
+
+void Meeting::make(int index, std::chrono::milliseconds timeout) {
+  const Device& owner = device(index);
+  const auto& slots = *Communicator::slots_of(index);
+  dl_communicator_id_t id{};
+  void* handle = nullptr;
+  std::string outcome = kMade;
+  try {
+    if (rank_ == 0) {
+      owner.vendor->call_extension(slots.unique_id, "communicator.unique_id", &id);
+      say(key("id", 0), std::string(reinterpret_cast<const char*>(id.bytes), sizeof id.bytes));
+    } else {
+      const std::string bytes = heard(key("id", 0), timeout);
+      TORCH_CHECK(bytes.size() == sizeof id.bytes, "[dicl] rank 0 has no name for a communicator");
+      std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
+    }
+    owner.vendor->call_extension(slots.create, "communicator.create", owner.local,
+                                 static_cast<const dl_communicator_id_t*>(&id), ranks_, rank_,
+                                 static_cast<double>(timeout.count()) / 1000, &handle);
+  } catch (const c10::Error& error) {
+    outcome = error.what_without_backtrace();
+    outcome = outcome.substr(0, outcome.find('\n'));
+    // Nobody shall wait for a name that does not come.
+    if (rank_ == 0) say(key("id", 0), "");
+  }
+  if (handle != nullptr) made_ = std::make_shared<Communicator>(index, handle);
+  say(key("made", rank_), outcome);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::string other = heard(key("made", rank), timeout);
+    if (other == kMade) continue;
+    made_.reset();
+    TORCH_WARN("[dicl] vendor ", owner.vendor->name(),
+               " could not connect the devices of this group, which goes over gloo instead. Rank ",
+               rank, ": ", other, ". DL_DISTRIBUTED=gloo asks for that without a warning");
+    return;
+  }
+}
+
+std::shared_ptr<Communicator> Meeting::communicator(int index, std::chrono::milliseconds timeout) {
+  if (!may_agree()) return nullptr;
+  if (!met_) {
+    if (all_offer_the_same(timeout)) make(index, timeout);
+    met_ = true;
+  }
+  if (made_ == nullptr) return nullptr;
+  TORCH_CHECK(made_->device() == index, "[dicl] this group is connected on dl:", made_->device(),
+              ", and the tensor is on dl:", index,
+              "; call torch.dl.set_device() before the first collective and keep to one device "
+              "a rank, or set DL_DISTRIBUTED=gloo on all ranks");
+  return made_;
+}
+
+}  // namespace dl::core::distributed

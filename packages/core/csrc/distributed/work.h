@@ -1,0 +1,44 @@
+// What a caller holds of a call over gloo: torch's Work and its future.
+#pragma once
+
+#include <memory>
+
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include "distributed/failure.h"
+#include "distributed/job.h"
+
+namespace dl::core::distributed {
+
+// Its future holds the tensors of the caller, on their devices, and makes the stream that waits for
+// it wait for their copies. Work that gloo has no future for, messages, ends when it is waited for.
+class GlooWork final : public c10d::Work {
+ public:
+  GlooWork(c10d::OpType type, std::shared_ptr<const Job> job, GroupFacts group,
+           c10::intrusive_ptr<c10d::Work> given);
+  // To be called once, right after the constructor: a constructor cannot hand out references.
+  void follow();
+
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
+  int sourceRank() const override;
+  std::vector<at::Tensor> result() override { return job_->outputs; }
+  void synchronize() override;
+  bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
+  void abort() override { given_->abort(); }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  uint64_t getSequencenumber() const override { return group_.sequence; }
+
+ private:
+  bool is_message() const { return c10d::isP2POp(opType_); }
+  void complete(std::exception_ptr error);
+  void await_message(std::chrono::milliseconds timeout);
+
+  std::shared_ptr<const Job> job_;
+  GroupFacts group_;
+  c10::intrusive_ptr<c10d::Work> given_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+}  // namespace dl::core::distributed

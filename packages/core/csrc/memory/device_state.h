@@ -1,0 +1,70 @@
+// What the allocator keeps for each device: memory that is free, and counters.
+#pragma once
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "memory/block.h"
+#include "memory/free_memory.h"
+#include "memory/spin_lock.h"
+#include "memory/tally.h"
+#include "runtime/device.h"
+
+namespace dl::core {
+
+// Memory of the host that a device took over.
+struct Adopted {
+  at::DataPtr memory;
+  size_t bytes = 0;
+  int device = 0;
+};
+
+// A block that was freed while other streams may still use it: free when the events have passed.
+struct WaitingBlock {
+  Block* block;
+  std::vector<void*> events;
+};
+
+struct DeviceState {
+  explicit DeviceState(size_t total_bytes) : total(total_bytes) {}
+
+  SpinLock lock;
+  FreeMemory default_stream_memory;
+  std::unordered_map<int64_t, FreeMemory> other_memory;  // by stream
+  std::vector<WaitingBlock> waiting;
+  std::vector<Adopted*> unused_adopted;  // kept for the next ones
+  Tally allocated, reserved, requested, allocations, segments, waiting_blocks, waiting_bytes;
+  int64_t retries = 0, ooms = 0, vendor_allocations = 0, vendor_frees = 0;
+  int64_t synchronisations = 0;  // of the whole device, to free memory
+  double fraction = 1;           // of the device's memory that this process may take
+  const size_t total;            // bytes of the device; 0: unknown
+
+  FreeMemory& memory_of(int64_t stream) {
+    return stream == 0 ? default_stream_memory : other_memory[stream];
+  }
+
+  template <typename F>
+  void each_memory(F&& f) {
+    f(default_stream_memory);
+    for (auto& [stream, memory] : other_memory) f(memory);
+  }
+};
+
+// Made with a device's first allocation and kept for the process.
+extern std::array<std::atomic<DeviceState*>, kMaxDevices> device_states;
+DeviceState& make_device_state(int device);
+
+inline DeviceState& state_of(int device) {
+  DeviceState* const state = device_states[device].load(std::memory_order_acquire);
+  return C10_LIKELY(state != nullptr) ? *state : make_device_state(device);
+}
+
+// Counters and settings as torch asks for them.
+c10::CachingDeviceAllocator::DeviceStats stats_of(int device);
+
+}  // namespace dl::core

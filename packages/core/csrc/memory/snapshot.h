@@ -1,0 +1,30 @@
+// What the allocator holds, piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memory/block.h"
+
+namespace dl::core {
+
+struct BlockView {
+  const void* memory;
+  size_t bytes;
+  size_t requested;
+  BlockState state;
+};
+
+struct SegmentView {
+  const void* memory;
+  size_t bytes;
+  int64_t stream;
+  bool small;
+  std::vector<BlockView> blocks;  // without gaps, by address
+};
+
+// The segments of a device, by address.
+std::vector<SegmentView> segments_of(int device);
+
+}  // namespace dl::core

@@ -1,0 +1,94 @@
+"""``dl run``: a script or module as Python would run it, with the settings that put it on dl.
+
+The interpreter is started anew in this very process, so that arguments, ``__main__``, the exit
+code, signals and tracebacks are Python's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from diopi_proto.text import printable
+from dl_core import config, installed, startup
+from dl_core.commands import Command
+from dl_core.environment import environment
+
+FRAMEWORKS: Mapping[str, str] = {
+    # accelerate, and through it transformers' Trainer, looks for no device but those it knows.
+    "ACCELERATE_TORCH_DEVICE": "dl",
+}
+"""Variables of frameworks that would use the CPU without; one that is set already stays."""
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--vendors", metavar="NAMES", help="as DL_VENDORS: cuda,cpu")
+    parser.add_argument(
+        "--fallback", choices=config.FALLBACK_MODES, help="what running an operator on the CPU does"
+    )
+    parser.add_argument(
+        "--mock-cuda", action="store_true", help="what says cuda runs on dl (DL_MOCK_CUDA=1)"
+    )
+    program = parser.add_mutually_exclusive_group(required=True)
+    rest = argparse.REMAINDER
+    program.add_argument(
+        "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
+    )
+    program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
+    parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Returns only where nothing can be run."""
+    variables = _variables(arguments, environment())
+    # Whatever cannot be done is told before a program starts, which would only say that there is
+    # no device of the name.
+    problems = [*config.read(variables).problems, *_obstacles(variables)]
+    program = _program(arguments)
+    if not program:
+        problems.append("-m needs the name of a module.")
+    for problem in problems:
+        sys.stderr.write(printable(f"dl run: {problem}") + "\n")
+    if not problems:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        os.execve(sys.executable, [sys.executable, *flags, *program], variables)
+    return 2
+
+
+def _program(arguments: argparse.Namespace) -> list[str]:
+    if arguments.module is not None:
+        return ["-m", *arguments.module] if arguments.module else []
+    return [arguments.script, *arguments.arguments]
+
+
+def _variables(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
+    given = {
+        "DL_VENDORS": arguments.vendors,
+        "DL_FALLBACK": arguments.fallback,
+        "DL_MOCK_CUDA": "1" if arguments.mock_cuda else None,
+    }
+    asked = {name: value for name, value in given.items() if value is not None}
+    return {**FRAMEWORKS, **environ, **asked}
+
+
+def _obstacles(variables: Mapping[str, str]) -> list[str]:
+    """Why there will be no dl device in the program."""
+    torch = installed.torch_build()
+    if torch is None:
+        return ["the dl device needs torch: `pip install dl-core[torch]`."]
+    if variables.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") != "1":
+        return ["TORCH_DEVICE_BACKEND_AUTOLOAD turns the dl device off. Unset it."]
+    ready = startup.prepare(variables, torch)
+    if ready.plan.order:
+        return []
+    return [" ".join(["no dl device is visible.", *ready.plan.reasons, "`dl doctor` says more."])]
+
+
+RUN = Command(
+    "run", "run a script or a module on dl, with what frameworks need for it", _configure, _run
+)

@@ -1,0 +1,81 @@
+"""What frameworks do with dl, for ``dl doctor``: where they would silently use the CPU.
+
+They know devices by name. What can be done from outside of them is done by dl-integrations and
+``dl run``; these sentences say what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+
+_WHEEL = "dl-integrations"
+
+Sentence = Callable[[bool], str]
+"""Of whether dl-integrations is installed."""
+
+
+def _accelerate(told: bool) -> str:
+    device = (
+        "Accelerator() is on dl"
+        if told
+        else f"Accelerator() is on the CPU; `dl run`, ACCELERATE_TORCH_DEVICE=dl or "
+        f"`pip install {_WHEEL}` puts it on dl"
+    )
+    return (
+        f'{device}. mixed_precision="fp16" is refused there, and device_map="auto" sees no dl '
+        f"device: dl_integrations.accelerate has use_float16() and max_memory()."
+    )
+
+
+def _transformers(told: bool) -> str:
+    return (
+        'pipeline(device=0) is on the CPU: say device="dl". TrainingArguments(bf16=True) is '
+        "refused: dl_integrations.transformers has TrainingArguments and a Trainer that take it, "
+        "and fp16."
+    )
+
+
+def _lightning(told: bool) -> str:
+    needed = "" if told else f", which needs `pip install {_WHEEL}`"
+    return f'accelerator="auto" is on the CPU: say Trainer(strategy="dl"){needed}.'
+
+
+def _sentence_transformers(told: bool) -> str:
+    return 'SentenceTransformer(name) is on the CPU: say device="dl".'
+
+
+def _safetensors(told: bool) -> str:
+    return 'load_file(path, device="dl") is an error: say device=0.'
+
+
+FRAMEWORKS: Mapping[str, Sentence] = {
+    "accelerate": _accelerate,
+    "pytorch-lightning": _lightning,
+    "safetensors": _safetensors,
+    "sentence-transformers": _sentence_transformers,
+    "transformers": _transformers,
+}
+
+CUDA = (
+    'Programs that say cuda: torch.autocast("cuda") changes nothing on dl tensors and '
+    "device='cuda' is torch's own error. `dl run --mock-cuda` lets cuda mean dl, in frameworks too."
+)
+"""What torch itself does, whatever is installed."""
+
+
+def notes() -> list[str]:
+    """A sentence on each framework that is installed, and one on programs that say cuda."""
+    told = _installed(_WHEEL)
+    found = [
+        f"{name}: {sentence(told)}" for name, sentence in FRAMEWORKS.items() if _installed(name)
+    ]
+    return [*found, CUDA]
+
+
+def _installed(name: str) -> bool:
+    try:
+        distribution(name)
+    except (PackageNotFoundError, ValueError):
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""``dicl``: the backend of :mod:`torch.distributed` for dl tensors.
+
+torch has imported ``torch.distributed`` by the time it starts backends, so that naming one costs
+next to nothing; the compiled part is added when the first group is made.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import torch.distributed as dist
+
+from dl_core import _C
+from dl_core.torch_backend import DEVICE, patches
+
+BACKEND = "dicl"
+
+
+_settings = {"communicators": True}
+
+
+def register(over: str) -> None:
+    """Tell torch of the backend. It is the default for dl; a second call does nothing.
+
+    :param over: ``DL_DISTRIBUTED``.
+    """
+    _settings["communicators"] = over == "auto"
+    if not dist.is_available() or BACKEND in dist.Backend.backend_list:
+        return
+    # CPU tensors go to the gloo that carries the others: `init_process_group("dicl")` has both.
+    dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=[DEVICE, "cpu"])
+
+
+def _create(options: Any, _: Any) -> Any:
+    """What torch calls on every rank of a new group.
+
+    :raises torch.distributed.DistBackendError: not every rank came within the timeout.
+    """
+    _C.bind_distributed()
+    patches.apply_distributed()
+    timeout = options.timeout
+    if not isinstance(timeout, datetime.timedelta):
+        timeout = datetime.timedelta(seconds=timeout)
+    return _C.Dicl(
+        _make_gloo,
+        options.store,
+        options.group_rank,
+        options.group_size,
+        options.group_id,
+        timeout,
+        _settings["communicators"],
+    )
+
+
+def _make_gloo(store: Any, rank: int, size: int, group: Any, timeout: datetime.timedelta) -> Any:
+    """Gloo's part of a group, which carries what the vendor's communicator does not."""
+    try:
+        gloo = dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
+        gloo.options.group_name = group
+        gloo._set_sequence_number_for_group()
+    except RuntimeError as error:
+        raise dist.DistBackendError(
+            f"[dicl] rank {rank} cannot join group {group} of {size} ranks within "
+            f"{timeout.total_seconds():g} s: a rank has not come, or has ended. Start all ranks, "
+            f"or give init_process_group() a longer timeout. gloo says: "
+            f"{str(error).splitlines()[0]}"
+        ) from error
+    return gloo

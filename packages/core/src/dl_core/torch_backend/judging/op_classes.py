@@ -1,0 +1,286 @@
+"""Which rounding bound an overload's results obey: its class and the length of its sums.
+
+Schemas tell most of it. What they do not is listed here by name: who only moves and selects, and
+who sums products. All others are elementary functions where torch marks them as pointwise, else
+sums, as long as their arguments' shapes allow.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from diopi_proto.tolerance import OpClass
+from dl_core.torch_backend.judging.op_names import (
+    ATTENTION,
+    DEFINED_OUTPUTS,
+    EXACT,
+    LINEAR_SUMS,
+    PICKS,
+    POINTWISE,
+    POOLS,
+    PRODUCTS,
+    ROUNDED_ONCE,
+)
+from dl_core.torch_backend.judging.schema import Overload, signature
+from dl_core.torch_backend.judging.tensors import tensors_of
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How one result is judged.
+
+    :ivar terms: length of its sums.
+    :ivar roundings: how often intermediate values are rounded to the result's dtype.
+    :ivar linear: the operator applied to absolute values is the magnitude of its sums.
+    :ivar normwise: an element may be off by as much as the largest one may.
+    :ivar judged: False for results that have no one right value.
+    """
+
+    op_class: OpClass
+    terms: int = 1
+    roundings: int = 0
+    linear: bool = False
+    normwise: bool = False
+    judged: bool = True
+
+
+@functools.cache
+def base_name(overload: Overload[Any, Any]) -> str:
+    """``add`` of ``aten.add_.Tensor`` and of ``aten._foreach_add.List``."""
+    name: str = overload._schema.name.partition("::")[2]
+    name = name.removeprefix("_foreach_")
+    return name if name.startswith("__") else name.removesuffix("_")
+
+
+@functools.cache
+def is_uninitialised(overload: Overload[Any, Any]) -> bool:
+    """Whether it gives memory as it was found: the ``empty`` family, by its schema's name."""
+    return base_name(overload).removeprefix("_").removeprefix("new_").startswith("empty")
+
+
+_SWITCHES = {"dropout_p": 0, "dropout": 0, "p": 0, "train": False, "training": False}
+"""Arguments that say that a random operator draws nothing this time."""
+
+
+@functools.cache
+def may_compute(overload: Overload[Any, Any]) -> bool:
+    """False for overloads whose calls never have a reference: views, changes of metadata, memory
+    that nobody has initialised, and random numbers that no argument switches off."""
+    facts = signature(overload)
+    return not (
+        facts.view
+        or torch.Tag.inplace_view in overload.tags
+        or is_uninitialised(overload)
+        or (facts.random and not _SWITCHES.keys() & set(facts.names))
+    )
+
+
+def draws(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether this call draws random numbers."""
+    facts = signature(overload)
+    if not facts.random:
+        return False
+    defaults = {each.name: each.default_value for each in overload._schema.arguments}
+    bound = {**defaults, **facts.bind(args, kwargs)}
+    return not any(
+        name in bound and bound[name] is not None and bound[name] == off
+        for name, off in _SWITCHES.items()
+    )
+
+
+def rule_for(
+    overload: Overload[Any, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    result: Any,
+    position: int,
+) -> Rule:
+    """How to judge a result of a call.
+
+    :param result: the tensor, or another value, that the overload returned or wrote.
+    :param position: which of the overload's results it is; -1 for a written argument.
+    """
+    name, facts = base_name(overload), signature(overload)
+    own = DEFINED_OUTPUTS.get(name)
+    if own is not None and position not in own:
+        return Rule(OpClass.EXACT, judged=False)
+    bound = facts.bind(args, kwargs)
+    if not isinstance(result, torch.Tensor) or _is_exact(overload, name, bound):
+        return Rule(OpClass.EXACT)
+    if name in PRODUCTS:
+        terms = _product_length(name, bound, position)
+        return Rule(OpClass.MATMUL, terms, linear=True)
+    if name in ROUNDED_ONCE and bound.get("alpha", 1) == 1 and not bound.get("rounding_mode"):
+        return Rule(OpClass.ROUNDING)
+    if name.startswith("_fused_"):
+        # An optimizer's step: a few operations an element, however many elements there are.
+        return Rule(OpClass.REDUCTION, 8)
+    if torch.Tag.pointwise in overload.tags or name in POINTWISE or _is_list_form(overload):
+        return Rule(OpClass.ELEMENTARY)
+    terms = _sum_length(overload, bound, result)
+    if name.startswith(ATTENTION):
+        # The probabilities, and in backward what is multiplied with them, are rounded on the way.
+        terms += _size(bound.get("query"), -1)
+        return Rule(OpClass.REDUCTION, terms, roundings=4 if "backward" in name else 2)
+    return Rule(OpClass.REDUCTION, terms, linear=name in LINEAR_SUMS)
+
+
+def combined(rules: Iterable[Rule], casts: int = 0) -> Rule:
+    """The rule of a function made of several overloads: their errors add up.
+
+    :param casts: further roundings, as of autocast's conversions.
+    """
+    computing = [rule for rule in rules if rule.op_class is not OpClass.EXACT]
+    if not computing:
+        return Rule(OpClass.EXACT)
+    if len(computing) == 1 and not casts:
+        return computing[0]
+    terms = sum(rule.terms + 8 for rule in computing)
+    roundings = len(computing) - 1 + casts + sum(rule.roundings for rule in computing)
+    return Rule(OpClass.REDUCTION, terms, roundings=roundings)
+
+
+def picked(
+    overload: Overload[Any, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    values: torch.Tensor,
+    indices: torch.Tensor,
+) -> bool:
+    """Whether the indices that a call returned lead to the values that it returned.
+
+    False for operators that return no indices, and for those whose choice among equals is defined.
+    """
+    name = base_name(overload)
+    bound = signature(overload).bind(args, kwargs)
+    source = bound.get("self")
+    if not isinstance(source, torch.Tensor) or values.shape != indices.shape:
+        return False
+    if name in POOLS:
+        flat = source.flatten(-POOLS[name])
+        places = indices.flatten(-POOLS[name])
+        return _leads_to(flat, -1, places, values.flatten(-POOLS[name]))
+    if name not in PICKS or bound.get("stable") or source.dim() == 0:
+        return False
+    dim = bound.get("dim", -1)
+    if not isinstance(dim, int):
+        return False
+    if values.dim() < source.dim():
+        values, indices = values.unsqueeze(dim), indices.unsqueeze(dim)
+    if name in ("topk", "sort"):
+        ordered = indices.sort(dim).values
+        if ordered.size(dim) > 1 and bool((ordered.diff(dim=dim) == 0).any()):
+            return False
+    return _leads_to(source, dim, indices, values)
+
+
+def _leads_to(source: torch.Tensor, dim: int, places: torch.Tensor, values: torch.Tensor) -> bool:
+    size = source.size(dim)
+    if places.numel() and (int(places.min()) < 0 or int(places.max()) >= size):
+        return False
+    found = source.gather(dim, places)
+    return bool(((found == values) | ((found != found) & (values != values))).all())
+
+
+def _is_exact(overload: Overload[Any, Any], name: str, bound: Mapping[str, Any]) -> bool:
+    if name == "index_put" and bound.get("accumulate"):
+        return False
+    if name == "scatter" and bound.get("reduce"):
+        return False
+    if name in ("abs", "sgn") and bound["self"].is_complex():
+        return False
+    return (
+        name in EXACT
+        or torch.Tag.view_copy in overload.tags
+        or name.startswith(("bitwise_", "__and", "__or", "__xor"))
+    )
+
+
+def _is_list_form(overload: Overload[Any, Any]) -> bool:
+    """Of an elementwise operator."""
+    full = overload._schema.name
+    return full.startswith("aten::_foreach_") and "norm" not in full
+
+
+def _size(tensor: Any, dim: int) -> int:
+    return int(tensor.shape[dim]) if isinstance(tensor, torch.Tensor) and tensor.dim() else 1
+
+
+_FACTORS = {
+    "addbmm": "batch1",
+    "addmm": "mat1",
+    "addmv": "mat",
+    "baddbmm": "batch1",
+    "linear": "input",
+}
+"""Where the inner dimension is the last one of another argument than ``self``."""
+
+
+def _product_length(name: str, bound: Mapping[str, Any], position: int) -> int:
+    """Length of the inner products behind a result."""
+    if "conv" in name:
+        return _convolution_length(name, bound, position)
+    if name == "addr":
+        return 1
+    factor = bound.get(_FACTORS.get(name, "self"))
+    if factor is None:
+        return 1
+    length = _size(factor, -1)
+    return length * _size(factor, 0) if name == "addbmm" else length
+
+
+def _convolution_length(name: str, bound: Mapping[str, Any], position: int) -> int:
+    weight = bound.get("weight")
+    if not isinstance(weight, torch.Tensor) or weight.dim() < 2:
+        return _largest(bound.values())
+    groups = int(bound.get("groups", 1))
+    kernel = math.prod(weight.shape[2:])
+    transposed = bool(bound.get("transposed", "transpose" in name))
+    # The weight of a transposed convolution is that of the one it transposes.
+    per_output = weight.shape[0] // groups if transposed else weight.shape[1]
+    per_input = weight.shape[1] if transposed else weight.shape[0] // groups
+    if "backward" not in name:
+        return int(per_output * kernel)
+    if position == 0:
+        return int(per_input * kernel)
+    gradient, source = bound.get("grad_output"), bound.get("input", bound.get("self"))
+    positions = [math.prod(x.shape[2:]) for x in (gradient, source) if x is not None]
+    return _size(gradient, 0) * max(positions, default=1)
+
+
+def _largest(values: Iterable[Any]) -> int:
+    return max((x.numel() for x in tensors_of(list(values))), default=1)
+
+
+def _sum_length(
+    overload: Overload[Any, Any], bound: Mapping[str, Any], result: torch.Tensor
+) -> int:
+    """How many elements of the arguments meet in one of the result, at most."""
+    name = base_name(overload)
+    given = [x for x in tensors_of(*bound.values()) if x.is_floating_point() or x.is_complex()]
+    largest = max(given, key=lambda x: x.numel(), default=None)
+    if largest is None:
+        return _largest(bound.values())
+    count = largest.numel()
+    if 0 < result.numel() < count:
+        # Where elements are collected by an index, all of them may meet in one.
+        evenly = torch.Tag.reduction in overload.tags or "norm" in name
+        return -(-count // result.numel()) if evenly else count
+    if "normalized_shape" in bound:
+        return math.prod(bound["normalized_shape"])
+    if "group_norm" in name and "group" in bound:
+        return -(-count // max(_size(largest, 0) * int(bound["group"]), 1))
+    if "batch_norm" in name and largest.dim() > 1:
+        return -(-count // _size(largest, 1))
+    dims = bound.get("dim")
+    if isinstance(dims, int):
+        dims = [dims]
+    if isinstance(dims, (list, tuple)) and dims and largest.dim():
+        return math.prod(int(largest.shape[dim]) for dim in dims if isinstance(dim, int))
+    return count

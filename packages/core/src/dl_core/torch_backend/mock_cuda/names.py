@@ -1,0 +1,58 @@
+"""Which words of a program mean a CUDA device, and what they become."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from dl_core.torch_backend import DEVICE
+
+_Device = torch.device
+"""The class itself, whatever ``torch.device`` is for the moment."""
+
+_DEVICE_TEXT = re.compile(r"cuda(?::\d+)?")
+_TYPE_TEXT = re.compile(r"torch\.cuda\.\w+")
+
+
+def to_dl(value: Any) -> Any:
+    """``value`` with ``dl`` in it where it names a CUDA device or a tensor type; else itself."""
+    if isinstance(value, str):
+        if _DEVICE_TEXT.fullmatch(value) or _TYPE_TEXT.fullmatch(value):
+            return value.replace("cuda", DEVICE, 1)
+    elif isinstance(value, _Device) and value.type == "cuda":
+        return _Device(DEVICE) if value.index is None else _Device(DEVICE, value.index)
+    return value
+
+
+def location_to_dl(value: Any) -> Any:
+    """The same for ``map_location``, which may be a table."""
+    if isinstance(value, dict):
+        return {to_dl(key): to_dl(place) for key, place in value.items()}
+    return to_dl(value)
+
+
+def activities_to_dl(value: Any) -> Any:
+    """The same for what a profiler watches: ``ProfilerActivity.CUDA`` among others."""
+    activity = torch.profiler.ProfilerActivity
+    if isinstance(value, (list, tuple, set)) and activity.CUDA in value:
+        return [activity.PrivateUse1 if each == activity.CUDA else each for each in value]
+    return to_dl(value)
+
+
+def backend_to_dl(value: Any) -> Any:
+    """The same for a backend of ``torch.distributed``: ``nccl``, or ``cpu:gloo,cuda:nccl``."""
+    if not isinstance(value, str) or "nccl" not in value.lower():
+        return to_dl(value)
+    parts = []
+    for part in value.lower().split(","):
+        device, colon, backend = part.strip().rpartition(":")
+        parts.append(f"{to_dl(device)}{colon}{_backend() if backend == 'nccl' else backend}")
+    return ",".join(parts)
+
+
+def _backend() -> str:
+    """What stands for NCCL: dl's own communication where it is registered, else gloo."""
+    registered: list[str] = torch.distributed.Backend.backend_list
+    return "dicl" if "dicl" in registered else "gloo"

@@ -1,0 +1,83 @@
+"""Attributes that are replaced for a while, and put back as they were: absent ones too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+_ABSENT = object()
+
+
+class Replacements:
+    """A list of attributes with their new values: all are replaced, or none."""
+
+    def __init__(self, rows: Iterable[tuple[Any, str, Any]]) -> None:
+        self._rows = list(rows)
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def apply(self) -> None:
+        for owner, name, value in self._rows:
+            # An inherited attribute comes back by taking ours away.
+            self._before.append((owner, name, vars(owner).get(name, _ABSENT)))
+            setattr(owner, name, value)
+
+    def undo(self) -> None:
+        while self._before:
+            owner, name, value = self._before.pop()
+            if value is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+def owner_of(path: str) -> Any:
+    """The module or class at a dotted path.
+
+    :raises RuntimeError: this torch has none there.
+    """
+    module, _, rest = path, "", ""
+    while True:
+        try:
+            found: Any = import_module(module)
+            break
+        except ImportError:
+            module, _, last = module.rpartition(".")
+            rest = f"{last}.{rest}".rstrip(".")
+            if not module:
+                raise RuntimeError(f"[mock_cuda] there is no {path} in this torch") from None
+    for part in filter(None, rest.split(".")):
+        found = getattr(found, part)
+    return found
+
+
+def translated(function: Any, translate: Callable[[Any], Any], keep: int = 0) -> Any:
+    """``function``, called with its arguments translated, and its defaults too.
+
+    :param keep: so many positional arguments at the beginning are left as they are.
+    """
+    defaults = _defaults(function, translate)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        named = {name: translate(value) for name, value in kwargs.items()}
+        for position, name, value in defaults:
+            if position >= len(args):
+                named.setdefault(name, value)
+        return function(*args[:keep], *map(translate, args[keep:]), **named)
+
+    return call
+
+
+def _defaults(function: Any, translate: Callable[[Any], Any]) -> list[tuple[int, str, Any]]:
+    """Position, name and translated value of the defaults that name a CUDA device."""
+    if not inspect.isfunction(function):
+        return []
+    found = []
+    for position, parameter in enumerate(inspect.signature(function).parameters.values()):
+        default = parameter.default
+        if isinstance(default, str) and translate(default) != default:
+            found.append((position, parameter.name, translate(default)))
+    return found

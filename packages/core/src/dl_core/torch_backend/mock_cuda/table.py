@@ -1,0 +1,127 @@
+"""What is replaced while ``cuda`` means ``dl``. Another name of torch is another line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from dl_core.torch_backend.mock_cuda import names, tensors
+from dl_core.torch_backend.mock_cuda.cuda_module import cuda_module
+from dl_core.torch_backend.mock_cuda.replacing import Replacements, owner_of, translated
+from dl_core.torch_backend.mock_cuda.stand_ins import stand_in
+
+Row = tuple[Any, str, Any]
+
+FACTORIES = """
+    arange as_tensor asarray bartlett_window blackman_window empty empty_permuted empty_quantized
+    empty_strided eye full hamming_window hann_window kaiser_window linspace logspace ones rand
+    randint randn randperm range scalar_tensor sparse_bsc_tensor sparse_bsr_tensor
+    sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor
+    tril_indices triu_indices zeros
+    empty_like full_like ones_like rand_like randint_like randn_like zeros_like
+    frombuffer from_file normal
+"""
+
+TRANSLATED: dict[str, str] = {
+    "torch": f"""{FACTORIES}
+        set_default_device set_default_tensor_type get_device_module
+        get_autocast_dtype set_autocast_dtype is_autocast_enabled set_autocast_enabled
+    """,
+    "torch.fft": "fftfreq rfftfreq",
+    "torch.nested": "nested_tensor as_nested_tensor",
+    "torch.Tensor": """
+        to type new_empty new_empty_strided new_full new_ones new_tensor new_zeros
+        pin_memory is_pinned
+    """,
+    "torch._C._nn": "_parse_to",
+    "torch._utils": "_get_device_index",
+    "torch.amp": "custom_fwd custom_bwd is_autocast_available",
+    "torch.amp.autocast_mode": "custom_fwd custom_bwd is_autocast_available",
+    "torch.amp.autocast_mode.autocast": "__init__",
+    "torch.amp.grad_scaler.GradScaler": "__init__",
+    "torch.autograd.graph.save_on_cpu": "__init__",
+    "torch.random": "fork_rng",
+    "torch.serialization": "default_restore_location",
+    "torch.storage.UntypedStorage": "pin_memory is_pinned",
+    "torch.storage.TypedStorage": "pin_memory is_pinned",
+    "torch.utils.checkpoint.DefaultDeviceType": "set_device_type",
+    "torch.utils.data.dataloader.DataLoader": "__init__",
+    "torch.distributed.device_mesh": "init_device_mesh",
+    "torch.distributed.device_mesh.DeviceMesh": "__init__",
+    "torch.distributed": "init_device_mesh",
+}
+"""Functions by their owner: arguments and defaults that name a CUDA device are translated."""
+
+TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
+    # The first argument of these is a file.
+    ("torch", "load", names.location_to_dl, 1),
+    ("torch.serialization", "load", names.location_to_dl, 1),
+    ("torch.jit", "load", names.location_to_dl, 1),
+    ("torch.profiler.profiler._KinetoProfile", "__init__", names.activities_to_dl, 1),
+    ("torch.profiler.profiler.profile", "__init__", names.activities_to_dl, 1),
+    ("torch.autograd.profiler.profile", "__init__", names.to_dl, 1),
+    ("torch.distributed", "init_process_group", names.backend_to_dl, 0),
+    ("torch.distributed.distributed_c10d", "init_process_group", names.backend_to_dl, 0),
+    ("torch.distributed", "new_group", names.backend_to_dl, 0),
+    ("torch.distributed.distributed_c10d", "new_group", names.backend_to_dl, 0),
+)
+"""The same with another translation: owner, name, translation, arguments to leave."""
+
+STAND_INS = ("device", "Generator", "Stream", "Event")
+"""Classes of torch that are told a device."""
+
+GIVEN: tuple[tuple[str, str, Any], ...] = (
+    ("torch.Tensor", "cuda", tensors.tensor_to_dl),
+    ("torch.Tensor", "is_cuda", tensors.is_on_dl),
+    ("torch.storage.UntypedStorage", "cuda", tensors.storage_to_dl),
+    ("torch.storage.UntypedStorage", "is_cuda", tensors.is_on_dl),
+    ("torch.storage.TypedStorage", "cuda", tensors.storage_to_dl),
+    ("torch.storage.TypedStorage", "is_cuda", tensors.is_on_dl),
+    ("torch.nn.utils.rnn.PackedSequence", "is_cuda", property(lambda self: self.data.is_cuda)),
+    ("torch.distributed", "is_nccl_available", lambda: True),
+)
+"""Attributes that become something of ours. What torch asks to learn if its C++ half knows CUDA
+stays as it is: ``torch.backends.cuda.is_built``, ``is_nccl_available`` of distributed_c10d."""
+
+
+def replacements() -> Replacements:
+    """All of it for this torch.
+
+    :raises RuntimeError: a name is not there.
+    """
+    _warm()
+    return Replacements([*_rows(), *cuda_module()])
+
+
+def _rows() -> Iterator[Row]:
+    for path, listed in TRANSLATED.items():
+        owner = owner_of(path)
+        for name in listed.split():
+            yield owner, name, translated(_existing(owner, name, path), names.to_dl)
+    for path, name, translate, keep in TRANSLATED_OTHERWISE:
+        owner = owner_of(path)
+        yield owner, name, translated(_existing(owner, name, path), translate, keep)
+    for name in STAND_INS:
+        yield torch, name, stand_in(getattr(torch, name), names.to_dl)
+    for path, name, value in GIVEN:
+        owner = owner_of(path)
+        _existing(owner, name, path)
+        yield owner, name, value
+
+
+def _existing(owner: Any, name: str, path: str) -> Any:
+    found = getattr(owner, name, None)
+    if found is None:
+        raise RuntimeError(f"[mock_cuda] {path} of this torch has no {name}")
+    return found
+
+
+def _warm() -> None:
+    """Let torch make those lists of its own functions and classes that it keeps, while they are."""
+    from torch import _weights_only_unpickler
+    from torch.utils import _device
+
+    _device._device_constructors()
+    _weights_only_unpickler._get_allowed_globals()

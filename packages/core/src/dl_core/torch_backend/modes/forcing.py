@@ -1,0 +1,85 @@
+"""Operators that run on the CPU although the vendor has them, and those left to torch itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dl_core import _C
+from dl_core.torch_backend.modes.layers import Layers
+from dl_core.torch_backend.modes.names import matching, texts
+
+Names = tuple[str, ...]
+
+forced: frozenset[str] = frozenset()
+"""Every overload, in all its forms, that is kept from the vendor just now."""
+
+
+def _apply_forced(settings: list[Names]) -> None:
+    global forced
+    names = sorted({name for setting in settings for name in setting})
+    _C.disable_native(names)
+    forms = _C.operator_forms()
+    forced = frozenset(form for name in names for form in (name, *forms.get(name, ())))
+
+
+def _apply_decomposed(settings: list[Names]) -> None:
+    _C.decompose(sorted({name for setting in settings for name in setting}))
+
+
+_forced: Layers[Names] = Layers((), _apply_forced)
+_decomposed: Layers[Names] = Layers((), _apply_decomposed)
+
+
+def _native(api: str, patterns: Sequence[str] | str) -> list[str]:
+    native = {name for index in range(_C.device_count()) for name in _C.native_operators(index)}
+    forms = _C.operator_forms()
+    return matching(
+        api, texts(api, patterns), {name: (name, *forms.get(name, ())) for name in native}
+    )
+
+
+def set_forced(patterns: Sequence[str] | str) -> list[str]:
+    """See :func:`dl_core.torch_backend.modes.set_force_fallback`."""
+    found = _native("set_force_fallback", patterns)
+    _forced.set(tuple(found))
+    return found
+
+
+@contextmanager
+def forced_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
+    """See :func:`dl_core.torch_backend.modes.force_fallback`."""
+    found = _native("force_fallback", patterns)
+    with _forced.block(tuple(found)):
+        yield found
+
+
+def _kept(api: str, patterns: Sequence[str] | str) -> list[str]:
+    wanted = texts(api, patterns)
+    possible = _C.decomposable_operators()
+    found = matching(api, wanted, {name: (name,) for name in possible})
+    # A plain name that stands for nothing is a mistake, or a wish that nobody can fulfil.
+    own = {name for index in range(_C.device_count()) for name in _C.native_overloads(index)}
+    for name in wanted:
+        if name in own and name not in found:
+            raise ValueError(
+                f"[torch.dl.{api}] torch has no implementation of {name} that is made of other "
+                f"operators, only kernels of devices. torch.dl.force_fallback({name!r}) runs it on "
+                f"the CPU"
+            )
+    return found
+
+
+def set_kept(patterns: Sequence[str] | str) -> list[str]:
+    """See :func:`dl_core.torch_backend.modes.set_keep_default`."""
+    found = _kept("set_keep_default", patterns)
+    _decomposed.set(tuple(found))
+    return found
+
+
+@contextmanager
+def kept_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
+    """See :func:`dl_core.torch_backend.modes.keep_default`."""
+    found = _kept("keep_default", patterns)
+    with _decomposed.block(tuple(found)):
+        yield found

@@ -1,0 +1,45 @@
+"""What a mode is set to: by the process, and by the context managers that are open just now."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+Setting = TypeVar("Setting")
+
+
+class Layers(Generic[Setting]):
+    """Settings on top of one another, in all threads. Each is taken away by itself, so that blocks
+    of two threads may end in any order.
+
+    :param apply: is called with all settings, the process's own first, whenever they change. If it
+        raises, they are what they were.
+    """
+
+    def __init__(self, none: Setting, apply: Callable[[list[Setting]], None]) -> None:
+        self._settings: list[list[Setting]] = [[none]]
+        self._apply = apply
+        self._lock = threading.RLock()
+
+    def set(self, setting: Setting) -> None:
+        """Change what holds outside of all blocks."""
+        with self._lock:
+            self._change([[setting], *self._settings[1:]])
+
+    @contextmanager
+    def block(self, setting: Setting) -> Iterator[None]:
+        """Add a setting for a while."""
+        own = [setting]
+        with self._lock:
+            self._change([*self._settings, own])
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._change([each for each in self._settings if each is not own])
+
+    def _change(self, settings: list[list[Setting]]) -> None:
+        self._apply([setting for (setting,) in settings])
+        self._settings = settings

@@ -1,0 +1,56 @@
+"""Operators by patterns over their names, as the variables and functions of modes take them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from dl_core.config import listed
+
+_PARTS = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), ("convolution", "convolution_backward")),
+    "conv_transpose1d": ("convolution", "convolution_backward"),
+    "conv_transpose2d.input": ("convolution", "convolution_backward"),
+    "conv_transpose3d.input": ("convolution", "convolution_backward"),
+    "dropout": ("native_dropout", "native_dropout_backward"),
+    "dropout_": ("native_dropout", "native_dropout_backward"),
+    "linear": ("linear", "linear_backward", "addmm", "mm"),
+    "cross_entropy_loss": ("_log_softmax", "nll_loss_forward", "nll_loss2d_forward"),
+}
+"""What torch makes of operators that it takes apart before any device sees them."""
+
+
+def texts(api: str, patterns: Sequence[str] | str) -> tuple[str, ...]:
+    """Patterns as a tuple: a text is read as the variables are.
+
+    :raises TypeError: it is neither a text nor a sequence of texts.
+    """
+    if isinstance(patterns, str):
+        return listed(patterns)
+    if isinstance(patterns, Collection) and all(isinstance(text, str) for text in patterns):
+        return tuple(patterns)
+    raise TypeError(
+        f"[torch.dl.{api}] expected patterns as a sequence of texts, or one text with commas "
+        f"between, got {patterns!r}"
+    )
+
+
+def matching(
+    api: str, patterns: Iterable[str], operators: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Those of ``operators`` of whose names one matches as a whole, sorted.
+
+    :param operators: for each operator the names it goes by, its own included.
+    :raises ValueError: a pattern is no regular expression here, or matching takes too long.
+    """
+    from dl_core.patterns import PatternError, Patterns  # few need it, and all start with us
+
+    try:
+        found = Patterns(patterns)
+        parts = {part for whole, own in _PARTS.items() if found.fullmatch(whole) for part in own}
+        return sorted(
+            name
+            for name, names in operators.items()
+            if any(each in parts or found.fullmatch(each) for each in names)
+        )
+    except PatternError as error:
+        raise ValueError(f"[torch.dl.{api}] {error}") from None

@@ -1,0 +1,18 @@
+"""Overloads by their names."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from dl_core.torch_backend.judging.schema import Overload
+
+
+@functools.cache
+def overload_of(name: str) -> Overload[Any, Any]:
+    """``torch.ops.aten.add.Tensor`` of ``"add.Tensor"``."""
+    packet, _, overload = name.partition(".")
+    found: Overload[Any, Any] = getattr(getattr(torch.ops.aten, packet), overload or "default")
+    return found

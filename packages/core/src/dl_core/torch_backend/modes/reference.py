@@ -1,0 +1,160 @@
+"""What the CPU makes of a call: the same operator run on copies of the arguments made before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+from dl_core.torch_backend.judging.comparison import to_host
+from dl_core.torch_backend.judging.schema import Overload, Signature, signature
+
+WIDE = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+SAME: Mapping[torch.dtype, torch.dtype] = {}
+
+Answers = list[tuple[str, Any]]
+"""Results, and written arguments that are none of them, by what reports call them."""
+
+
+@dataclass
+class Copied:
+    """The arguments of a call as they were before it.
+
+    :ivar arguments: ``(args, kwargs)`` on the CPU; nothing writes to these tensors.
+    :ivar read: for each tensor of the device that the call only reads: what it is called, the
+        tensor, and its copy.
+    """
+
+    overload: Overload[Any, Any]
+    facts: Signature
+    arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    read: list[tuple[str, torch.Tensor, torch.Tensor]]
+
+    def run(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> Answers:
+        """The CPU's answers with the arguments converted.
+
+        :raises Exception: whatever the CPU refuses.
+        """
+        args, kwargs = cloned(self.arguments, dtypes)
+        return answers(self.facts, args, kwargs, self.overload(*args, **kwargs))
+
+
+def copy_of(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Copied:
+    """Copy a call's arguments to the CPU; a tensor that is there twice stays one."""
+    facts = signature(overload)
+    copies: dict[tuple[Any, ...], torch.Tensor] = {}
+    read: list[tuple[str, torch.Tensor, torch.Tensor]] = []
+
+    def copied(value: Any) -> Any:
+        if isinstance(value, torch.device):
+            return torch.device("cpu")
+        if not isinstance(value, torch.Tensor):
+            return value
+        key = _identity(value)
+        if key not in copies:
+            host = _on_cpu(value)
+            copies[key] = host.clone() if host is value else host
+        return copies[key]
+
+    bound = {**dict(zip(facts.names, args, strict=False)), **kwargs}
+    changed = {
+        _identity(leaf)
+        for name in facts.written
+        for leaf in _pytree.tree_leaves(bound.get(name))
+        if isinstance(leaf, torch.Tensor)
+    }
+    arguments = _pytree.tree_map(copied, (_with_tensors(overload, args), kwargs))
+    for name, value in bound.items():
+        for leaf in _pytree.tree_leaves(value):
+            if not isinstance(leaf, torch.Tensor) or leaf.device.type == "cpu":
+                continue
+            if _identity(leaf) not in changed:
+                read.append((name, leaf, copies[_identity(leaf)]))
+    return Copied(overload, facts, arguments, read)
+
+
+def answers(
+    facts: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any], returned: Any
+) -> Answers:
+    """What a call returned and wrote: ``output 0``, or an argument by its name."""
+    results = returned if len(facts.returned) != 1 else (returned,)
+    found: Answers = []
+    for at, (value, own) in enumerate(zip(results or (), facts.returned, strict=False)):
+        found += _leaves(f"output {at}" if own is None else own, value)
+    bound = facts.bind(tuple(args), kwargs)
+    for name in facts.names:
+        if name in facts.written and name not in facts.returned and name in bound:
+            found += _leaves(name, bound[name])
+    return found
+
+
+def cloned(tree: Any, dtypes: Mapping[torch.dtype, torch.dtype]) -> Any:
+    """The same arguments in other memory and dtypes."""
+    memo: dict[int, torch.Tensor] = {}
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, torch.dtype):
+            return dtypes.get(value, value)
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in memo:
+            memo[id(value)] = value.to(dtypes.get(value.dtype, value.dtype), copy=True)
+        return memo[id(value)]
+
+    return _pytree.tree_map(convert, tree)
+
+
+def on_host(values: Answers) -> Answers:
+    """The same with tensors on the CPU, conjugation carried out."""
+    return [
+        (label, to_host(value) if isinstance(value, torch.Tensor) else value)
+        for label, value in values
+    ]
+
+
+def _with_tensors(overload: Overload[Any, Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers that stand for tensors, which most operators do not take from Python, as tensors."""
+    base = overload._schema.name.partition("::")[2]
+    tensors = [value for value in args if isinstance(value, torch.Tensor)]
+    if not tensors or torch._C._should_allow_numbers_as_tensors(base):
+        return args
+    return tuple(
+        torch.tensor(value, dtype=torch.result_type(tensors[0], value))
+        if type(value) in (bool, int, float, complex) and str(argument.type) == "Tensor"
+        else value
+        for argument, value in zip(overload._schema.arguments, args, strict=False)
+    )
+
+
+def _leaves(label: str, value: Any) -> Answers:
+    if isinstance(value, (list, tuple)):
+        return [(f"{label}[{at}]", each) for at, each in enumerate(value)]
+    return [(label, value)]
+
+
+def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
+    if tensor.layout != torch.strided or tensor.numel() == 0:
+        return (id(tensor),)
+    return (
+        tensor.device,
+        tensor.data_ptr(),
+        tensor.dtype,
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        tensor.is_conj(),
+        tensor.is_neg(),
+    )
+
+
+def _on_cpu(tensor: torch.Tensor) -> torch.Tensor:
+    # Not resolved: an operator may care whether its argument is conjugated lazily.
+    return tensor.detach().cpu()

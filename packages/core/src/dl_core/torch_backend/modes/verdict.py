@@ -1,0 +1,157 @@
+"""Whether a call's results are right: by the CPU's in the same dtype, then by the rounding bound.
+
+The bound is that of :mod:`diopi_proto.tolerance`; nobody chooses a tolerance.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from diopi_proto.tolerance import OpClass
+from dl_core.torch_backend.judging.comparison import (
+    OutputComparison,
+    compare_tensors,
+    compare_values,
+    dtype_name,
+    same_values,
+    to_host,
+)
+from dl_core.torch_backend.judging.conditioning import Slopes, linear_magnitudes, magnitudes
+from dl_core.torch_backend.judging.op_classes import Rule, picked, rule_for
+from dl_core.torch_backend.judging.tensors import tensors_of
+from dl_core.torch_backend.modes.reference import SAME, WIDE, Answers, Copied, cloned
+
+SHORT = 0.99
+"""Of a magnitude that was computed in float32: never more than it is."""
+
+
+class NotComparableError(Exception):
+    """The CPU has nothing to compare with; the message says why."""
+
+
+class Verdict:
+    """The comparison of one call; what it needs of the CPU is computed when it is first needed.
+
+    :param got: what the device returned and wrote, on the host.
+    """
+
+    def __init__(self, copied: Copied, got: Answers) -> None:
+        self._copied = copied
+        self._got = got
+
+    def wrong(self) -> list[OutputComparison]:
+        """What differs.
+
+        :raises NotComparableError: the CPU does not compute this.
+        """
+        if self._peer is None and self._wide is None:
+            raise NotComparableError(self._refusal)
+        parts = [self._part(at) for at in range(len(self._got))]
+        return [part for part in parts if part is not None and not part.ok]
+
+    def _part(self, at: int) -> OutputComparison | None:
+        label, got = self._got[at]
+        peer, wide = self._answer(self._peer, at), self._answer(self._wide, at)
+        want = peer if wide is None else wide
+        if not isinstance(got, torch.Tensor) or not isinstance(want, torch.Tensor):
+            return compare_values(label, got, peer if peer is not None else want)
+        position = int(label.split()[1]) if label.startswith("output ") and "[" not in label else -1
+        args, kwargs = self._copied.arguments
+        rule = rule_for(self._copied.overload, args, kwargs, got, position)
+        if not rule.judged:
+            return None
+        return self._tensor(at, label, got, want, peer, rule)
+
+    def _tensor(
+        self,
+        at: int,
+        label: str,
+        got: torch.Tensor,
+        want: torch.Tensor,
+        peer: torch.Tensor | None,
+        rule: Rule,
+    ) -> OutputComparison | None:
+        if peer is not None:
+            if same_values(got, peer):
+                return None
+            if peer.dtype != got.dtype and at == 0:
+                said = f"dtype is {dtype_name(got.dtype)}, want {dtype_name(peer.dtype)}"
+                return OutputComparison(label, False, detail=f"{label}: {said}")
+            if peer.dtype != got.dtype or peer.shape != got.shape:
+                peer = None
+        found = compare_tensors(label, got, want, rule, None, peer)
+        if found.ok or self._leads_there(at, got):
+            return None
+        if rule.op_class is OpClass.EXACT or want.dtype == got.dtype:
+            return found
+        sizes = self._linear if rule.linear else self._perturbed
+        size = sizes[at] if at < len(sizes) else None
+        if size is None or size.shape != got.shape:
+            return found
+        return compare_tensors(label, got, want, rule, size, peer)
+
+    def _leads_there(self, at: int, got: torch.Tensor) -> bool:
+        """Whether these are indices of equal values, of which any may be told."""
+        if at == 0 or got.dtype != torch.int64:
+            return False
+        values = self._got[at - 1][1]
+        args, kwargs = self._copied.arguments
+        return isinstance(values, torch.Tensor) and picked(
+            self._copied.overload, args, kwargs, values, got
+        )
+
+    def _answer(self, answers: Answers | None, at: int) -> Any:
+        if answers is None or at >= len(answers):
+            return None
+        value = answers[at][1]
+        return to_host(value) if isinstance(value, torch.Tensor) else value
+
+    # What the CPU says
+
+    _refusal = ""
+
+    def _answers(self, dtypes: Any) -> Answers | None:
+        try:
+            return self._copied.run(dtypes)
+        except Exception as error:  # noqa: BLE001 - whatever the CPU refuses is no reference
+            text = str(error).splitlines()[0] if str(error) else ""
+            self._refusal = f"{type(error).__name__}: {text}"[:200]
+            return None
+
+    @functools.cached_property
+    def _peer(self) -> Answers | None:
+        return self._answers(SAME)
+
+    @functools.cached_property
+    def _wide(self) -> Answers | None:
+        return self._answers(WIDE)
+
+    def _run(self, tree: Any) -> list[Any]:
+        args, kwargs = cloned(tree, SAME)
+        returned = self._copied.overload(*args, **kwargs)
+        from dl_core.torch_backend.modes.reference import answers
+
+        return [value for _, value in answers(self._copied.facts, args, kwargs, returned)]
+
+    @functools.cached_property
+    def _linear(self) -> Slopes:
+        try:
+            found = linear_magnitudes(self._run, self._copied.arguments)
+        except Exception:  # noqa: BLE001 - then the reference's modulus has to do
+            return []
+        return [None if x is None else x.double().mul_(SHORT) for x in found]
+
+    @functools.cached_property
+    def _perturbed(self) -> Slopes:
+        def copy() -> tuple[Any, list[torch.Tensor]]:
+            tree = cloned(self._copied.arguments, WIDE)
+            unique = {id(x): x for x in tensors_of(*tree)}
+            return tree, list(unique.values())
+
+        try:
+            return magnitudes(self._run, copy, self._run(copy()[0]))
+        except Exception:  # noqa: BLE001 - as above
+            return []
