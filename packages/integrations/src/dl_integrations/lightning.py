@@ -1,0 +1,12 @@
+"""dl for Lightning's Trainer, of the package ``lightning``.
+
+``Trainer(accelerator="dl", strategy="dl")`` finds both by name; these are the classes behind.
+"""
+
+from __future__ import annotations
+
+from dl_integrations import lightning_names
+
+Accelerator, Strategy = lightning_names.classes("lightning.pytorch")
+
+__all__ = ["Accelerator", "Strategy"]
