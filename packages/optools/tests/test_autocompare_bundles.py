@@ -202,7 +202,7 @@ def test_functions_that_no_bundle_names_have_none(
     assert isinstance(applied.tool, OpAutoCompare)
     results = applied.tool.results
     assert results.guilty == ["odd_package.odd"] and not results.bundles
-    assert "is no operator of level 'api'" in results.no_bundle["odd_package.odd"]
+    assert "is not an operator of level 'api'" in results.no_bundle["odd_package.odd"]
 
 
 PROGRAM = """

@@ -11,9 +11,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autocompare_models import MODELS, trained
 from diopi_proto.tolerance import OpClass
+from dl_core.torch_backend.judging.op_classes import draws, is_uninitialised, rule_for
+from dl_core.torch_backend.judging.schema import signature
 from dl_optools.compare.autocompare import OpAutoCompare
-from dl_optools.compare.op_classes import draws, is_uninitialised, rule_for
-from dl_optools.schema import signature
 from dl_optools.tensors import tensors_of
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

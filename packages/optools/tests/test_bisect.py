@@ -176,11 +176,11 @@ def test_what_is_wrong(criteria: Criteria, output: str, complaint: str) -> None:
 
 
 def test_criteria_that_do_not_fit() -> None:
-    with pytest.raises(CriterionError, match="no regular expression"):
+    with pytest.raises(CriterionError, match="not a regular expression"):
         Criteria(expect="(")
     with pytest.raises(CriterionError, match="one group"):
         Criteria(metric="(a)(b)")
-    with pytest.raises(CriterionError, match="no number"):
+    with pytest.raises(CriterionError, match="not a number"):
         Criteria(metric="is (.*)").number("is it")
 
 

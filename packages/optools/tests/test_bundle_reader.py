@@ -58,7 +58,7 @@ def test_a_payload_that_is_a_folder_or_a_pipe_is_refused(directory: Path, bundle
         for path in stored:
             path.rmdir() if path.is_dir() else path.unlink()
             make(path)
-        with pytest.raises(BundleError, match="is no plain file"):
+        with pytest.raises(BundleError, match="is not a plain file"):
             read(bundle)
 
 
@@ -104,7 +104,7 @@ def test_a_pipe_in_the_store_is_refused_without_waiting(directory: Path, bundle:
     for path in files(directory / "store"):
         path.unlink()
         os.mkfifo(path)
-    with pytest.raises(BundleError, match="no plain file"):
+    with pytest.raises(BundleError, match="not a plain file"):
         read(bundle)
 
 
@@ -140,17 +140,17 @@ def test_a_pickle_is_refused_and_not_loaded(directory: Path, bundle: Path, tmp_p
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON"),
+        ("", "not JSON"),
         ("[]", "not an object"),
         ("{}", "no 'format'"),
-        ('{"format": "other"}', "no bundle"),
+        ('{"format": "other"}', "not a bundle"),
         ('{"format": "dl-op-bundle", "version": 2}', "version 2"),
         ('{"format": "dl-op-bundle", "format": 1}', "twice"),
         ('{"format": NaN}', "NaN"),
-        ('{"format": 1' + "0" * 10000 + "}", "no JSON"),
+        ('{"format": 1' + "0" * 10000 + "}", "not JSON"),
         ("[" * 200_000, "deep"),
         ('{"a":' * 200_000, "deep"),
-        ("\x00\xff", "no text"),
+        ("\x00\xff", "not text"),
     ],
     ids=range(11),
 )
@@ -187,19 +187,19 @@ def piece_is(**fields: Any) -> Callable[[Document], None]:
 
 
 HOSTILE: dict[str, tuple[Callable[[Document], None], str]] = {
-    "os.system": (operator_is("os.system", "api"), "no operator"),
-    "eval": (operator_is("builtins.eval", "api"), "no operator"),
-    "torch.load": (operator_is("torch.load", "api"), "no operator"),
-    "apply_": (operator_is("torch.Tensor.apply_", "api"), "no operator"),
-    "setstate": (operator_is("torch.Tensor.__setstate__", "api"), "no operator"),
-    "unknown overload": (operator_is("aten.no_such.default", "dispatch"), "no operator"),
-    "from_file": (operator_is("aten.from_file.default", "dispatch"), "no operator"),
-    "TorchScript save": (operator_is("aten.save.default", "dispatch"), "no operator"),
-    "level": (operator_is("torch.add", "kernel"), "no level"),
+    "os.system": (operator_is("os.system", "api"), "not an operator"),
+    "eval": (operator_is("builtins.eval", "api"), "not an operator"),
+    "torch.load": (operator_is("torch.load", "api"), "not an operator"),
+    "apply_": (operator_is("torch.Tensor.apply_", "api"), "not an operator"),
+    "setstate": (operator_is("torch.Tensor.__setstate__", "api"), "not an operator"),
+    "unknown overload": (operator_is("aten.no_such.default", "dispatch"), "not an operator"),
+    "from_file": (operator_is("aten.from_file.default", "dispatch"), "not an operator"),
+    "TorchScript save": (operator_is("aten.save.default", "dispatch"), "not an operator"),
+    "level": (operator_is("torch.add", "kernel"), "not a level"),
     "unknown field": (lambda d: d.update(exec="x"), "unknown field"),
     "missing field": (lambda d: d.pop("kwargs"), "has no 'kwargs'"),
-    "path for a hash": (piece_is(hash="../../../../etc/passwd"), "no SHA-256"),
-    "upper case hash": (piece_is(hash="A" * 64), "no SHA-256"),
+    "path for a hash": (piece_is(hash="../../../../etc/passwd"), "not a SHA-256"),
+    "upper case hash": (piece_is(hash="A" * 64), "not a SHA-256"),
     "negative offset": (tensor_is(offset=-4), "not a number from 0"),
     "large offset": (tensor_is(offset=1), "reaches"),
     "negative stride": (tensor_is(stride=[3, -1]), "not a number from 0"),
@@ -228,11 +228,11 @@ HOSTILE: dict[str, tuple[Callable[[Document], None], str]] = {
         "damaged",
     ),
     "no such tensor": (lambda d: d.update(args={"tuple": [{"tensor": 99}]}), "there are"),
-    "arguments": (lambda d: d.update(args=[1]), "no tuple"),
-    "argument's name": (lambda d: d.update(kwargs={"dict": [[1, 2]]}), "not a text"),
+    "arguments": (lambda d: d.update(args=[1]), "not a tuple"),
+    "argument's name": (lambda d: d.update(kwargs={"dict": [[1, 2]]}), "not text"),
     "input": (lambda d: d.update(inputs=[99]), "there are"),
     "result": (lambda d: d["results"][0].update(tensor=99), "there are"),
-    "written": (lambda d: d.update(returned=0), "no input"),
+    "written": (lambda d: d.update(returned=0), "not an input"),
     "gradients": (lambda d: d["gradients"].update(inputs=[]), "one gradient for each"),
     "context": (lambda d: d["context"].update(default_dtype="system"), "no dtype"),
     "autocast": (lambda d: d["context"].update(autocast={"cpu": "load"}), "no dtype"),
@@ -264,7 +264,7 @@ def test_sparse_parts_must_be_dense(bundle: Path) -> None:
         }
 
     forge(bundle, change)
-    with pytest.raises(BundleError, match="no dense tensor"):
+    with pytest.raises(BundleError, match="not a dense tensor"):
         read(bundle)
 
 

@@ -9,9 +9,9 @@ import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 from torch.utils.checkpoint import checkpoint
 
 import autocompare_models as models
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools import OpFallback, apply_feature, fallback
 from dl_optools.names import Level
-from dl_optools.schema import Overload, signature
 from watching import leaf
 
 LEVELS = pytest.mark.parametrize("level", ["api", "dispatch"])

@@ -86,7 +86,7 @@ def test_commands_import_no_torch(tmp_path: Path) -> None:
     [
         ("capture", ("--list", "("), r"OP_CAPTURE_LIST.*'\(' is not a regular expression"),
         ("observe,time", ("--budget", "much"), "OP_OBSERVE_BUDGET='much' does not fit. Allowed"),
-        ("fallback", ("--device", "npu"), r"\[OpFallback\] device='npu' is no type of device"),
+        ("fallback", ("--device", "npu"), r"\[OpFallback\] device='npu' is not a type of device"),
     ],
 )
 def test_options_that_do_not_fit_stop_the_program_at_once(
@@ -170,7 +170,7 @@ if __name__ == "__main__":
     ("arguments", "status", "text"),
     [
         (["capture"], 2, "which program?"),
-        (["nonsense", "--", "true"], 2, "'nonsense' is no tool; there are capture, compare"),
+        (["nonsense", "--", "true"], 2, "'nonsense' is not a tool; the tools are capture, compare"),
         (["fallback", "--disk", "1G", "--", "true"], 2, "--disk is for capture"),
         (["capture", "--set", "X", "--", "true"], 2, "write NAME=VALUE"),
         (["capture", "--", "no-such-program"], 127, "no-such-program: No such file"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_optools.compare.op_classes import (
+from dl_core.torch_backend.judging.op_classes import (
     Rule,
     combined,
     draws,

@@ -42,7 +42,7 @@ def test_functions_and_overloads_are_found_by_name() -> None:
     ],
 )
 def test_what_is_no_operator_of_the_api_is_refused(name: str) -> None:
-    with pytest.raises(UnknownOperatorError, match="no operator"):
+    with pytest.raises(UnknownOperatorError, match="not an operator"):
         operator(name, Level.API)
 
 

@@ -431,7 +431,7 @@ def test_a_packed_bundle_needs_no_other_directory(capture_directory: Path, tmp_p
     bundle = only(capture_directory, "torch.nn.functional.linear")
     pack(bundle, tmp_path / "deep" / "packed")
     assert check(read(tmp_path / "deep" / "packed")).ok
-    with pytest.raises(OutputError, match=r"bundle\.json is there; --force replaces it"):
+    with pytest.raises(OutputError, match=r"bundle\.json exists; --force replaces it"):
         pack(bundle, tmp_path / "deep" / "packed")
     pack(bundle, tmp_path / "deep" / "packed", force=True)
 
@@ -476,7 +476,7 @@ def test_dl_replay_refuses_a_device_that_is_not_there(
 ) -> None:
     assert command(REPLAY, str(capture_directory), "--device", device) == 2
     said = capsys.readouterr()
-    assert f"device={device!r} is no type of device of this machine" in said.err and not said.out
+    assert f"device={device!r} is not a type of device of this machine" in said.err and not said.out
 
 
 def test_dl_replay_tells_calls_of_several_runs_apart(
@@ -523,7 +523,7 @@ def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
     script = str(tmp_path / "model.py")
     for what in ("to-repro", "to-bench"):
         assert command(BUNDLE, what, path, script) == 2
-        assert f"{tmp_path / taken} is there; --force replaces it" in capsys.readouterr().err
+        assert f"{tmp_path / taken} exists; --force replaces it" in capsys.readouterr().err
         assert [x.read_text() for x in tmp_path.iterdir()] == ["weights of a month"]
     assert command(BUNDLE, "to-repro", path, script, "--force") == 0
     assert "same as recorded" in without_packages(Path(script))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.computing import computes, only_describes
-from dl_optools.schema import Overload, signature
 
 aten = torch.ops.aten
 

@@ -61,7 +61,7 @@ def test_the_device_is_the_accelerator_or_else_the_cpu() -> None:
 
 
 def test_unknown_levels_are_refused() -> None:
-    with pytest.raises(ValueError, match="'kernel' is no level; there are api, dispatch"):
+    with pytest.raises(ValueError, match="'kernel' is not a level; the levels are api, dispatch"):
         Seen(level="kernel")
 
 
@@ -69,7 +69,7 @@ def test_unknown_levels_are_refused() -> None:
 def test_devices_that_are_not_here_are_refused(kind: str) -> None:
     tool = Seen(device=kind)
     with pytest.raises(
-        ValueError, match=rf"\[Seen\] device='{kind}' is no type .* there are .*cpu"
+        ValueError, match=rf"\[Seen\] device='{kind}' is not a type .* there are .*cpu"
     ):
         tool.start()
     assert not tool.running

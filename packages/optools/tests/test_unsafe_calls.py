@@ -45,8 +45,8 @@ def refusal(name: str, *args: Any, **kwargs: Any) -> str:
         ("aten._sparse_coo_tensor_unsafe.default", (), {}, "does without torch's checks"),
         ("aten._sparse_compressed_tensor_unsafe.default", (), {}, "does without torch's checks"),
         ("mkldnn.data_ptr.default", (), {}, "does without torch's checks"),
-        ("aten.set_.source_Storage_storage_offset", (), {}, "type Storage, which is no data"),
-        ("aten.record_stream.default", (), {}, "type Stream, which is no data"),
+        ("aten.set_.source_Storage_storage_offset", (), {}, "type Storage, which is not data"),
+        ("aten.record_stream.default", (), {}, "type Stream, which is not data"),
         ("aten._test_string_default.default", (), {}, "a text 'a', which may name a file or code"),
     ],
 )

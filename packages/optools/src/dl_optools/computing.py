@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.call import OUR_MODES
 from dl_optools.mode_stack import WithMode
-from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 # All conversions of Python's interface (`to`, `half`, `type_as` ...) end in these.

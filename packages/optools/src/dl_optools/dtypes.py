@@ -24,7 +24,7 @@ def dtype(name: str) -> torch.dtype:
     """
     found = getattr(torch, name.strip().removeprefix("torch."), None)
     if not isinstance(found, torch.dtype):
-        raise ValueError(f"{name!r} is no dtype of torch")
+        raise ValueError(f"{name!r} is not a dtype of torch")
     return found
 
 
@@ -37,9 +37,9 @@ def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
     for part in split_list(text):
         source, arrow, target = part.partition("->")
         if not arrow:
-            raise ValueError(f"{part!r} is no pair of dtypes")
+            raise ValueError(f"{part!r} is not a pair of dtypes")
         if dtype(source) in pairs:
-            raise ValueError(f"{source!r} stands there twice")
+            raise ValueError(f"{source!r} is given twice")
         pairs[dtype(source)] = dtype(target)
     return pairs
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import torch
 
+from dl_core.torch_backend.judging.schema import Overload
 from dl_optools import levels
 from dl_optools.backward_graph import (
     next_sequence_number,
@@ -18,7 +19,6 @@ from dl_optools.call import OUR_MODES, OpCall, own_work
 from dl_optools.mode_stack import WithMode
 from dl_optools.names import Level
 from dl_optools.on_host import run_on_host
-from dl_optools.schema import Overload
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 

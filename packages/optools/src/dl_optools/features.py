@@ -18,7 +18,8 @@ def tool_class(feature: str) -> type[Tool]:
     :raises ValueError: there is none.
     """
     if feature not in TOOLS:
-        raise ValueError(f"{feature!r} is no feature of dl-optools; there are {', '.join(TOOLS)}")
+        known = ", ".join(TOOLS)
+        raise ValueError(f"{feature!r} is not a feature of dl-optools, which has {known}")
     module, _, name = TOOLS[feature].partition(":")
     found: type[Tool] = getattr(importlib.import_module(module), name)
     return found

@@ -1,4 +1,4 @@
-"""Torch's stacks of modes: one is taken off from anywhere, and all are kept from seeing our work.
+"""Torch's stacks of modes: takes one out from anywhere in them, and hides our own work from all.
 
 Modes are met from the top of a stack. Torch takes them off from there only.
 """

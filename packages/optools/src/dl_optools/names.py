@@ -21,7 +21,8 @@ class Level(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Level:
-        raise ValueError(f"{value!r} is no level; there are {', '.join(x.value for x in cls)}")
+        known = ", ".join(level.value for level in cls)
+        raise ValueError(f"{value!r} is not a level; the levels are {known}")
 
 
 _ALIASES = {"torch.spmm": "torch.mm"}

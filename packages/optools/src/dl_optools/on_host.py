@@ -1,4 +1,4 @@
-"""Running one overload on the CPU for a device, so that the program cannot tell but by the numbers.
+"""Running one overload on the CPU for a device, so that only the numbers tell the program.
 
 What the overload writes is written on the device, what it returns of its arguments is the same
 object, views stay views, and random operators draw a stream that the device's seed decides.
@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
+from dl_core.torch_backend.judging.op_classes import base_name
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
-from dl_optools.compare.op_classes import base_name
 from dl_optools.relocation import Relocation
-from dl_optools.schema import Overload, signature
 from dl_optools.tensors import map_leaves, tensors_of
 
 _HOST_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")

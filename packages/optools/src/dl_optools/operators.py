@@ -117,7 +117,9 @@ def operator(name: str, level: Level) -> Callable[..., Any]:
             if level is Level.API
             else "an overload that computes with tensors (is its package imported?)"
         )
-        raise UnknownOperatorError(f"{name!r} is no operator of level {level.value!r}: not {where}")
+        raise UnknownOperatorError(
+            f"{name!r} is not an operator of level {level.value!r}: not {where}"
+        )
     return found
 
 

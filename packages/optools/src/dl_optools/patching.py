@@ -109,7 +109,7 @@ def _places(name: str) -> list[tuple[Any, str]]:
         owner = getattr(owner, part, None)
     if not callable(getattr(owner, rest[-1], None)):
         raise ValueError(
-            f"[apply_feature] {name!r} is nothing that can be called; names look like "
+            f"[apply_feature] {name!r} cannot be called; names look like "
             "'torch.nn.functional.linear' or 'torch.Tensor.add'"
         )
     return [(owner, rest[-1])]

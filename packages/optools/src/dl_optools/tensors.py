@@ -9,29 +9,9 @@ import torch
 from torch.autograd.graph import Node
 from torch.utils import _pytree
 
-_PLAIN = frozenset({int, float, bool, str, complex, type(None), torch.dtype, torch.device})
+from dl_core.torch_backend.judging.tensors import tensors_of as tensors_of
+
 _SETS = (set, frozenset)
-
-
-def tensors_of(*trees: Any) -> list[torch.Tensor]:
-    """Every tensor in nested tuples, lists, dictionaries, sets and named tuples, in order."""
-    found: list[torch.Tensor] = []
-    _collect(trees, found)
-    return found
-
-
-def _collect(values: Iterable[Any], found: list[torch.Tensor]) -> None:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif type(value) in _PLAIN:
-            continue
-        elif isinstance(value, (tuple, list, *_SETS)):
-            _collect(value, found)
-        elif isinstance(value, Mapping):
-            _collect(value.values(), found)
-        elif type(value) in _pytree.SUPPORTED_NODES:
-            _collect(_pytree.tree_leaves(value), found)
 
 
 def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Text of files and of other processes on a terminal."""
+"""Makes text of files and of other processes safe to show on a terminal."""
 
 from __future__ import annotations
 

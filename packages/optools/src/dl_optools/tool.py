@@ -48,7 +48,7 @@ def check_device(kind: str, who: str) -> None:
     if not known:
         here = dict.fromkeys([device_under_test(), "cpu"])
         raise ValueError(
-            f"[{who}] device={kind!r} is no type of device of this machine; "
+            f"[{who}] device={kind!r} is not a type of device of this machine; "
             f"there are {', '.join(here)}"
         )
 

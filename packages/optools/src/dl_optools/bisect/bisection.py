@@ -173,7 +173,7 @@ class Bisection:
             )
         self._reference = none.metric
         if not self._wrong(as_it_is):
-            raise BisectError("the program as it is is not wrong: there is nothing to search for")
+            raise BisectError("the unchanged program is not wrong: there is nothing to search for")
         places = {name: at for at, name in enumerate(state.operators)}
         everything = frozenset(state.operators)
 

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from dl_core.torch_backend.judging.schema import signature
 from dl_optools.bisect.name_list import FOLDER_VARIABLE
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.on_host import has_host_kernel
-from dl_optools.schema import signature
 from dl_optools.tool import Tool
 
 

@@ -77,11 +77,11 @@ class State:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise StateError(f"{path} is no state of a bisection: {error}") from None
+            raise StateError(f"{path} is not the state of a bisection: {error}") from None
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise StateError(f"{path} is no state of a bisection of format {FORMAT}")
+            raise StateError(f"{path} is not the state of a bisection of format {FORMAT}")
         try:
             fields = {name: value for name, value in document.items() if name != "format"}
             return cls(**{**fields, "runs": [Run(**run) for run in fields["runs"]]})
         except (KeyError, TypeError) as error:
-            raise StateError(f"{path} is no whole state of a bisection: {error}") from None
+            raise StateError(f"{path} is not the whole state of a bisection: {error}") from None

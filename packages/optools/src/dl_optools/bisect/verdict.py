@@ -39,7 +39,7 @@ class Criteria:
             try:
                 groups = re.compile(pattern).groups
             except re.error as error:
-                raise CriterionError(f"{pattern!r} is no regular expression: {error}") from None
+                raise CriterionError(f"{pattern!r} is not a regular expression: {error}") from None
             if pattern == self.metric and groups > 1:
                 raise CriterionError(f"--metric {pattern!r}: write one group, around the number")
         if not self.tolerance >= 0:
@@ -65,7 +65,7 @@ class Criteria:
                 found = float(match[1])
             except (TypeError, ValueError):
                 raise CriterionError(
-                    f"--metric {self.metric!r} found {match[1]!r}, which is no number"
+                    f"--metric {self.metric!r} found {match[1]!r}, which is not a number"
                 ) from None
         return found
 

@@ -130,7 +130,7 @@ def read_document(text: str) -> Document:
     """
     fields = Fields(parse(text), "the bundle")
     if fields.anything("format") != FORMAT:
-        raise BundleError(f"it is no bundle: its format is not {FORMAT!r}")
+        raise BundleError(f"it is not a bundle: its format is not {FORMAT!r}")
     version = fields.take("version", int)
     if version != VERSION:
         raise BundleError(f"it has version {version} of the format, this reads {VERSION}")
@@ -138,7 +138,7 @@ def read_document(text: str) -> Document:
     _check_hash(text, digest)
     level = fields.take("level", str)
     if level not in (known.value for known in Level):
-        raise BundleError(f"{level!r} is no level")
+        raise BundleError(f"{level!r} is not a level")
     raw_tensors = fields.items("tensors", TensorRecord.read)
     storages = fields.items("storages", StorageRecord.read)
     total = len(raw_tensors)
@@ -171,11 +171,11 @@ def read_document(text: str) -> Document:
     )
     fields.done()
     if not isinstance(document.args, tuple) or not isinstance(document.kwargs, dict):
-        raise BundleError("its arguments are no tuple and dictionary")
+        raise BundleError("its arguments are not a tuple and a dictionary")
     if any(not isinstance(name, str) for name in document.kwargs):
-        raise BundleError("an argument's name is not a text")
+        raise BundleError("an argument's name is not text")
     if any(result.same is None for result in results[document.returned :]):
-        raise BundleError("a tensor that was written to is no input")
+        raise BundleError("a tensor that was written to is not an input")
     return document
 
 
@@ -192,7 +192,7 @@ def _check_tensors(tensors: tuple[TensorRecord, ...], storages: tuple[StorageRec
         if tensor.stride is None:
             indices = [below(len(tensors))(index, where) for index in tensor.parts.values()]
             if any(tensors[index].stride is None for index in indices):
-                raise BundleError(f"{where}: a part of it is no dense tensor")
+                raise BundleError(f"{where}: a part of it is not a dense tensor")
             continue
         storage = storages[below(len(storages))(tensor.storage, where)]
         if len(tensor.stride) != len(tensor.shape):
@@ -202,7 +202,7 @@ def _check_tensors(tensors: tuple[TensorRecord, ...], storages: tuple[StorageRec
         ).itemsize
         if reach > storage.nbytes:
             raise BundleError(
-                f"{where} reaches {reach} bytes far into its storage of {storage.nbytes}"
+                f"{where} reaches {reach} bytes into its storage, which has only {storage.nbytes}"
             )
 
 
@@ -227,7 +227,7 @@ def _gradients(value: Any, tensors: int, results: int, inputs: int) -> Gradients
     )
     fields.done()
     if len(found.outputs) != results or len(found.inputs) != inputs:
-        raise BundleError("it has not one gradient for each result and input")
+        raise BundleError("it does not have one gradient for each result and input")
     return found
 
 

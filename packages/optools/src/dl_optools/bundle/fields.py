@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise BundleError(f"it holds {text}, which is no JSON")
+    raise BundleError(f"it holds {text}, which is not JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def parse(text: str) -> Any:
     except BundleError:
         raise
     except ValueError as error:
-        raise BundleError(f"it is no JSON: {error}") from None
+        raise BundleError(f"it is not JSON: {error}") from None
 
 
 class Fields:

@@ -79,7 +79,7 @@ def read(bundle: Path, digest: str, nbytes: int) -> bytearray:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
-            raise BundleError(f"the payload {path} is no plain file")
+            raise BundleError(f"the payload {path} is not a plain file")
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
             if status.st_size != len(start) + nbytes or file.read(len(start)) != start:
                 raise BundleError(f"the payload {path} is damaged: {nbytes} bytes belong there")

@@ -106,6 +106,6 @@ class Placement:
         record = self.bundle.document.tensors[index]
         if record.dtype != "uint8" or record.stride is None or len(record.shape) != 1:
             raise BundleError(
-                f"[bundle] {self.bundle.path}: tensor {index} is no generator's state"
+                f"[bundle] {self.bundle.path}: tensor {index} is not a generator's state"
             )
         return self._plain(record).cpu()

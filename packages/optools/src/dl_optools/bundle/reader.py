@@ -67,7 +67,7 @@ def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
     try:
         text = file.read_bytes().decode("ascii")
     except UnicodeDecodeError:
-        raise BundleError(f"its {FILE} is no text") from None
+        raise BundleError(f"its {FILE} is not text") from None
     except OSError as error:
         raise BundleError(f"its {FILE} cannot be read: {error.strerror}") from None
     document = read_document(text)

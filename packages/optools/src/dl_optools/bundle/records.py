@@ -24,7 +24,7 @@ _PARTS = {
 
 def sizes(value: Any, where: str) -> tuple[int, ...]:
     if type(value) is not list or len(value) > DIMENSIONS:
-        raise BundleError(f"{where} is no list of at most {DIMENSIONS} sizes")
+        raise BundleError(f"{where} is not a list of at most {DIMENSIONS} sizes")
     return tuple(count(x, where) for x in value)
 
 
@@ -80,7 +80,7 @@ class Piece:
 
 def hash_of(text: str, where: str) -> str:
     if not _HASH.fullmatch(text):
-        raise BundleError(f"{where}: {text[:80]!r} is no SHA-256")
+        raise BundleError(f"{where}: {text[:80]!r} is not a SHA-256")
     return text
 
 

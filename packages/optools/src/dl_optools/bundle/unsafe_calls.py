@@ -64,7 +64,7 @@ def why_unsafe(
         for argument in schema.arguments:
             kind = str(argument.type)
             if not _DATA.issuperset(_WORD.findall(kind)):
-                return f"{name} takes {argument.name!r} of type {kind}, which is no data"
+                return f"{name} takes {argument.name!r} of type {kind}, which is not data"
             if "str" in kind and argument.name not in CHOICES:
                 return f"{name} takes a text {argument.name!r}, which may name a file or code"
         given = {**dict(zip((x.name for x in schema.arguments), args, strict=False)), **kwargs}

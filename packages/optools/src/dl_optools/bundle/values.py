@@ -191,7 +191,7 @@ def decode(value: Any, tensors: int, where: str, depth: int = 0) -> Any:
     if type(value) is list:
         return [decode(x, tensors, where, depth + 1) for x in value]
     if type(value) is not dict or len(value) != 1:
-        raise BundleError(f"{where} holds an object that is no argument")
+        raise BundleError(f"{where} holds an object that cannot be an argument")
     (kind, content), *_ = value.items()
     return _decode_object(kind, content, tensors, where, depth + 1)
 
@@ -239,7 +239,7 @@ def _decode_object(kind: str, content: Any, tensors: int, where: str, depth: int
         parts = _list(content, where)
         if len(parts) == 2 and isinstance(parts[0], str):
             return Named(parts[0], tuple(items(None, parts[1])))
-    raise BundleError(f"{where} holds {kind!r} with a content that is no argument")
+    raise BundleError(f"{where} holds {kind!r} with a content that cannot be an argument")
 
 
 def _list(value: Any, where: str) -> list[Any]:

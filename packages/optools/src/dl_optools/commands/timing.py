@@ -44,7 +44,7 @@ def _roofline(arguments: argparse.Namespace) -> int:
     dtypes = [name.strip() for name in arguments.dtypes.split(",") if name.strip()]
     for name in dtypes:
         if not isinstance(getattr(torch, name, None), torch.dtype):
-            sys.stderr.write(f"[dl roofline] {name!r} is no dtype of torch\n")
+            sys.stderr.write(f"[dl roofline] {name!r} is not a dtype of torch\n")
             return 1
     found = measure_roofline(device, dtypes)
     if arguments.json:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from diopi_proto.text import printable
 from dl_core.commands import Command
 from dl_optools.environment import environment
 from dl_optools.launching.launch import (
@@ -28,6 +29,7 @@ from dl_optools.launching.launch import (
 )
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
+from dl_optools.launching.plugin_tools import PluginTools
 from dl_optools.launching.unmet import unmet_of
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root
@@ -52,7 +54,9 @@ class _Option:
         return self.flag.removeprefix("--").replace("-", "_")
 
     def variables(self, tools: list[ToolName]) -> list[str]:
-        fitting = [x for x in tools if not self.tools or x.name in self.tools]
+        # The tools of plugins have variables of their own, for --set.
+        known = [x for x in tools if x.home or self.variable == OUTPUT_VARIABLE]
+        fitting = [x for x in known if not self.tools or x.name in self.tools]
         return list(dict.fromkeys(self.variable.format(x.variable) for x in fitting))
 
 
@@ -110,7 +114,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl tool NAME[,NAME...] [options] -- PROGRAM [arguments]"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "tools:\n" + "\n".join(f"  {x.name:<10}{x.help}" for x in TOOL_NAMES)
+    tools = (*TOOL_NAMES, *PluginTools().names())
+    # argparse would fill in the one field that it knows here.
+    parser.epilog = "tools:\n" + "\n".join(
+        f"  {x.name:<9} {printable(x.help)}".replace("%(prog)", "(prog)") for x in tools
+    )
     parser.add_argument("name", help="of a tool, or several with commas")
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -121,8 +129,11 @@ def _run(arguments: argparse.Namespace) -> int:
     again = argparse.ArgumentParser(prog="dl tool", add_help=False)
     _add_options(again)
     again.parse_args(given, arguments)
+    others = PluginTools()
+    for problem in others.problems:
+        sys.stderr.write(printable(f"dl tool: {problem}") + "\n")
     try:
-        tools = tools_of(arguments.name)
+        tools = tools_of(arguments.name, others.names())
     except UnknownToolError as error:
         return _refuse(str(error))
     if not program:
@@ -146,7 +157,8 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
             continue
         names = option.variables(tools)
         if not names:
-            raise ValueError(f"{option.flag} is for {', '.join(option.tools)}")
+            whose = ", ".join(option.tools or [x.name for x in TOOL_NAMES])
+            raise ValueError(f"{option.flag} is for {whose}")
         found.update(dict.fromkeys(names, value))
     for pair in arguments.set or ():
         name, equals, value = pair.partition("=")

@@ -10,6 +10,8 @@ from typing import IO, Any, cast
 import torch
 from typing_extensions import Unpack
 
+from dl_core.torch_backend.judging.op_classes import draws, may_compute
+from dl_core.torch_backend.judging.schema import Overload
 from dl_optools import levels
 from dl_optools.attribution import Attribution
 from dl_optools.call import OpCall
@@ -19,7 +21,6 @@ from dl_optools.compare.call_checks import CallChecks
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.failure_bundles import FailureBundles
 from dl_optools.compare.judging import judge
-from dl_optools.compare.op_classes import draws, may_compute
 from dl_optools.compare.results import COLUMNS, AutoCompareResults, csv_rows
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.compare.tolerance_options import ComparisonOptions
@@ -31,7 +32,6 @@ from dl_optools.names import Level
 from dl_optools.operators import is_known
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
-from dl_optools.schema import Overload
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool, ToolOptions
 

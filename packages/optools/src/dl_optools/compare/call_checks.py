@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import torch
 
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.compare.background import Background
@@ -26,7 +27,6 @@ from dl_optools.compare.trace import Answers, answers_of
 from dl_optools.compare.waiting_arguments import Allowance, WaitingArguments
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
-from dl_optools.schema import Overload, signature
 from dl_optools.stacks import program_stack
 from dl_optools.tensors import versions
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
+from dl_core.torch_backend.judging.comparison import to_host
 from dl_optools.bundle.origin import context_of
 from dl_optools.call import OpCall
-from dl_optools.compare.comparison import to_host
 from dl_optools.compare.trace import Answers
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import grad_fn_of, map_leaves

@@ -4,8 +4,8 @@
    same is right.
 2. The float64 reference with the rounding bound, sums of products with their magnitude.
 3. The CPU's own error in that dtype on top.
-4. The magnitude that changed arguments show (:mod:`.compare.conditioning`), for results that
-   cancel.
+4. The magnitude that changed arguments show (:mod:`dl_core.torch_backend.judging.conditioning`),
+   for results that cancel.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import Any
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_optools.compare.call_comparison import CallComparison, CheckedCall
-from dl_optools.compare.comparison import (
+from dl_core.torch_backend.judging.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
@@ -29,8 +28,9 @@ from dl_optools.compare.comparison import (
     to_host,
     within_tolerance,
 )
-from dl_optools.compare.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
-from dl_optools.compare.op_classes import Rule
+from dl_core.torch_backend.judging.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
+from dl_core.torch_backend.judging.op_classes import Rule
+from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.screening import Screening, screen, within_bound
 from dl_optools.compare.subjects import NotComparableError, OverloadSubject, Tree
 from dl_optools.compare.tolerance_options import ComparisonOptions

@@ -14,14 +14,14 @@ import torch
 from diopi_proto.tolerance import Bound, OpClass
 from diopi_proto.tolerance.bound import FINAL_ULPS
 from diopi_proto.tolerance.peer import PEER_MULTIPLE
-from dl_optools.compare.comparison import (
+from dl_core.torch_backend.judging.comparison import (
     OutputComparison,
     dtype_name,
     equal_to_peer,
     same_elements,
     scale_of,
 )
-from dl_optools.compare.op_classes import Rule
+from dl_core.torch_backend.judging.op_classes import Rule
 
 PIECE = 1 << 15
 """Elements looked at together: they stay in the cache, and torch starts no threads for them."""

@@ -1,4 +1,4 @@
-"""What becomes of one bundle, in the child that works on it and behind it. Imports no torch."""
+"""What the work on one bundle comes to, as the child says it to its parent. Imports no torch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Answer:
         rows = found.rows if isinstance(found.rows, list) else [None]
         for texts in (found.lines, found.errors, *rows):
             if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
-                raise ValueError("its fields are no lists of texts")
+                raise ValueError("its fields are not lists of texts")
         if type(found.code) is not int or not 0 <= found.code <= REFUSED:
             raise ValueError("its exit code is none")
         return found

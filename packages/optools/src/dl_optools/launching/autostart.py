@@ -18,23 +18,25 @@ from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
     STARTED,
+    TOOL_NAMES,
     TOOLS_VARIABLE,
     WRONG_USE,
     tools_of,
 )
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
+from dl_optools.launching.plugin_tools import PluginTool, PluginTools
 from dl_optools.launching.unmet import Unmet, note_unmet
 from dl_optools.names import Level
 from dl_optools.outputs import ResultsError
 from dl_optools.tool import Tool
 
-_running: list[Tool] = []
-_names: dict[Tool, str] = {}
+_running: list[Tool | PluginTool] = []
+_names: dict[Tool | PluginTool, str] = {}
 _process = 0
 
 
-def start(environ: Mapping[str, str]) -> list[Tool]:
+def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     """Start the tools that ``DL_TOOLS`` names, in this thread; they stop when the process ends.
 
     ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
@@ -55,9 +57,16 @@ def start(environ: Mapping[str, str]) -> list[Tool]:
         names.remove(COLLECTOR)
         makers.append((COLLECTOR, lambda: NameCollector(**options)))
     if any(names):
+        own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
+        # Other plugins are imported only where one of them is asked for.
+        others = None if own.issuperset(filter(None, names)) else PluginTools()
+        wanted_tools = tools_of(",".join(names), others.names() if others else ())
         # What changes operators starts first: others meet calls before it does.
-        for each in sorted(tools_of(",".join(names)), key=lambda x: not x.changes):
-            makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
+        for each in sorted(wanted_tools, key=lambda x: not x.changes):
+            if others is not None and not each.home:
+                makers.append((each.name, lambda each=each, others=others: others.make(each.name)))
+            else:
+                makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
     for name, make in makers:
         try:
             tool = make()
@@ -93,6 +102,8 @@ def stop() -> None:
             known = isinstance(error, ResultsError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
             note(environment(), f"{_names[tool]} failed at its end: {text}")
+        if isinstance(tool, PluginTool):
+            continue
         selection = tool.selection
         if selection.asked:
             patterns = selection.unmet()
@@ -105,7 +116,7 @@ def stop() -> None:
 def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
     for tool in _running:
-        if not tool.observes:
+        if isinstance(tool, PluginTool) or not tool.observes:
             continue
         for level in Level:
             if levels.has(tool, level):

@@ -25,9 +25,9 @@ class ToolName:
     Class, module and variable have one name, of which the command's is a word.
 
     :ivar name: of ``dl tool NAME``.
-    :ivar feature: its name for ``apply_feature``, which is ditorch's.
-    :ivar variable: ``OP_<variable>_LIST`` selects its operators.
-    :ivar home: module and class, ``module:class``.
+    :ivar feature: its name for ``apply_feature``, which is ditorch's; a plugin's tool has none.
+    :ivar variable: ``OP_<variable>_LIST`` selects its operators; a plugin's tool has none.
+    :ivar home: module and class, ``module:class``; empty: a plugin's.
     :ivar help: one line.
     :ivar changes: it changes what operators compute.
     """
@@ -99,21 +99,23 @@ class UnknownToolError(ValueError):
     """No tool has that name."""
 
 
-def tools_of(text: str) -> list[ToolName]:
+def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
     """The tools of a list such as ``capture,compare``; feature names are known, too.
 
+    :param others: tools that are not of this package.
     :raises UnknownToolError: one is no tool, or there is none.
     """
-    known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in TOOL_NAMES}}
+    tools = (*TOOL_NAMES, *others)
+    known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in tools}}
     found: dict[ToolName, None] = {}
     for name in filter(None, (part.strip() for part in text.split(","))):
         if name not in known:
             raise UnknownToolError(
-                f"{name!r} is no tool; there are {', '.join(x.name for x in TOOL_NAMES)}"
+                f"{name!r} is not a tool; the tools are {', '.join(x.name for x in tools)}"
             )
         found[known[name]] = None
     if not found:
-        raise UnknownToolError("name a tool: " + ", ".join(x.name for x in TOOL_NAMES))
+        raise UnknownToolError("name a tool: " + ", ".join(x.name for x in tools))
     return list(found)
 
 

@@ -1,4 +1,4 @@
-"""Running something as soon as a module that is just being imported is whole."""
+"""Runs something as soon as the import of a module has finished."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from dl_core.torch_backend.judging.comparison import OutputComparison
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.values import DeviceRef, TensorRef, decode, dtype_of, substitute
 from dl_optools.compare.call_comparison import CheckedCall
-from dl_optools.compare.comparison import OutputComparison
 from dl_optools.compare.judging import judge
 from dl_optools.compare.subjects import FunctionSubject, GradientSubject, Subject
 from dl_optools.compare.tolerance_options import ComparisonOptions

@@ -160,7 +160,7 @@ class Reader:
         except (OSError, ValueError) as error:
             raise OneIterError(f"{folder} holds no whole recorded step: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-            raise OneIterError(f"{path} is no recorded step of format {FORMAT}")
+            raise OneIterError(f"{path} is not a recorded step of format {FORMAT}")
         try:
             self.records = [Record(**record) for record in document.pop("records")]
             self._tensors: dict[str, dict[str, Any]] = document.pop("tensors")

@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 
+from dl_core.torch_backend.judging.comparison import to_host
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.bundle.placement import Placement
 from dl_optools.bundle.reader import Bundle
 from dl_optools.bundle.values import TensorRef, dtype_of, substitute
 from dl_optools.compare.call_comparison import CheckedCall
-from dl_optools.compare.comparison import to_host
 from dl_optools.compare.subjects import (
     FunctionSubject,
     GradientSubject,
@@ -25,7 +26,6 @@ from dl_optools.compare.subjects import (
 from dl_optools.compare.trace import Answers, answers_of
 from dl_optools.names import Level
 from dl_optools.replay.run import Outcome
-from dl_optools.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 _CPU = torch.device("cpu")

@@ -12,25 +12,25 @@ from typing import Any
 
 import torch
 
-from dl_optools.bundle.errors import BundleError
-from dl_optools.bundle.reader import Bundle
-from dl_optools.bundle.standalone import default_dtype
-from dl_optools.bundle.values import dtype_of
-from dl_optools.compare.call_comparison import CheckedCall
-from dl_optools.compare.comparison import (
+from dl_core.torch_backend.judging.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
     dtype_name,
 )
+from dl_core.torch_backend.judging.op_classes import Rule, draws
+from dl_core.torch_backend.judging.schema import Overload
+from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.reader import Bundle
+from dl_optools.bundle.standalone import default_dtype
+from dl_optools.bundle.values import dtype_of
+from dl_optools.compare.call_comparison import CheckedCall
 from dl_optools.compare.judging import judge
-from dl_optools.compare.op_classes import Rule, draws
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.environment import environment
 from dl_optools.names import short_name
 from dl_optools.replay.calls import BundleCalls, Pair
 from dl_optools.replay.run import Outcome, is_random, run
-from dl_optools.schema import Overload
 
 
 @dataclass(frozen=True)

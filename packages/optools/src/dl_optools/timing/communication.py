@@ -1,4 +1,4 @@
-"""Overloads by which processes talk, which go on after they have returned."""
+"""Overloads by which processes communicate; their work goes on after they have returned."""
 
 from __future__ import annotations
 

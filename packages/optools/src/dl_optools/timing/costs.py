@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import flop_counter
 
-from dl_optools.schema import Overload, signature
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 # They read only those parts of their first tensor that the others name.

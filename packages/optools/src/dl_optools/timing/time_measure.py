@@ -1,4 +1,4 @@
-"""How long operators take, forward and backward, and what of a step that is."""
+"""How long operators take, forward and backward, and what share of a step that is."""
 
 from __future__ import annotations
 
