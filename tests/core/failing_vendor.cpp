@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "dl/context.h"
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
 
@@ -40,6 +41,21 @@ diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t, diopiConstT
   fault_pending = true;
   return diopiSuccess;
 }
+// Succeeds; what it finds in its data is in the stream's error word then.
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t, diopiConstTensorHandle_t) {
+  dl_device_error_t* word = dl_context_device_error(ctx);
+  if (word == nullptr) return diopiErrorOccurred;
+  if (word->state != DL_DEVICE_ERROR_NONE) return diopiSuccess;
+  word->kind = DL_DEVICE_ERROR_NUMBER;
+  word->number = 1e-7;
+  word->low = -3;
+  std::strcpy(word->operator_name, "diopiSin");
+  std::memset(word->text, '.', sizeof word->text);  // and no end
+  const char text[] = "a wave of {number} at {low}\n{lower}%s{";
+  std::memcpy(word->text, text, sizeof text - 1);
+  word->state = DL_DEVICE_ERROR_RAISED;
+  return diopiSuccess;
+}
 diopiError_t diopiTanh(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t) {
   throw 1;
 }
@@ -51,7 +67,7 @@ const dl_operator_t kOperators[] = {
     DL_OPERATOR(failing, diopiNeg),     DL_OPERATOR(failing, diopiExp),
     DL_OPERATOR(failing, diopiAbs),     DL_OPERATOR(failing, diopiSqrt),
     DL_OPERATOR(failing, diopiSigmoid), DL_OPERATOR(failing, diopiTanh),
-    DL_OPERATOR(failing, diopiRsqrt),
+    DL_OPERATOR(failing, diopiRsqrt),   DL_OPERATOR(failing, diopiSin),
 };
 
 dl_vendor_table_t make_table() {

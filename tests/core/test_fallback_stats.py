@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -86,3 +87,9 @@ def test_the_share_of_time_is_known_where_operators_are_profiled() -> None:
     fell, native = stats["mul.Tensor"]["nanoseconds"], torch.dl.native_stats()["add.Tensor"]
     assert stats.share["time"] == fell / (fell + native["nanoseconds"])
     assert 0 < stats.share["time"] < 1
+
+
+@pytest.mark.parametrize("patterns", [5, None, [5], b"add.*"], ids=repr)
+def test_patterns_that_are_no_texts_are_told(patterns: Any) -> None:
+    with pytest.raises(TypeError, match=r"set_force_fallback\] expected patterns .* got "):
+        torch.dl.set_force_fallback(patterns)

@@ -83,6 +83,34 @@ assert (x * 2).tolist() == [2, 4, 6, 8]
     assert "vendor stub: the fan stands still (in fan_status)" in said
 
 
+def test_what_a_device_finds_in_its_data_is_raised_once_by_who_waits(
+    failing: dict[str, str],
+) -> None:
+    """Whatever text it leaves, and whether or not its vendor has streams."""
+    code = f"""{PREPARE}
+torch.sin(x)
+print(attempt(torch.dl.synchronize))
+torch.dl.synchronize()
+"""
+    said = output(code, **failing)
+    assert said.startswith("[diopiSin] a wave of 1e-07 at -3\\n{lower}%s{.....")
+    assert "..... (dl:0, vendor stub; found when the stream was waited for" in said
+
+
+def test_an_earlier_error_is_not_lost_to_one_that_is_raised_at_once(
+    failing: dict[str, str],
+) -> None:
+    """What a vendor refuses is put into torch's words by the CPU, which gets copies of the data."""
+    code = f"""{PREPARE}
+torch.sin(x)
+print(attempt(lambda: torch.neg(x)))
+print(attempt(lambda: torch.neg(x)))
+"""
+    first, second = output(code, **failing).splitlines()
+    assert first.startswith("[diopiSin] a wave of")
+    assert second.startswith("[diopiNeg] the sign unit is on strike")
+
+
 def test_failure_in_a_backward_pass_reaches_the_caller(failing: dict[str, str]) -> None:
     """The backward of `sub` negates, in a thread of the autograd engine."""
     code = f"""{PREPARE}
@@ -131,6 +159,6 @@ for megabytes in (40, 50, 45, 60):
     x = torch.empty(megabytes << 20, dtype=torch.uint8, device="dl")
     del x
 assert torch.dl.memory_stats()["num_ooms"] == 0
-assert torch.dl.memory_stats()["num_alloc_retries"] == 3
+assert torch.dl.memory_stats()["num_alloc_retries"] == 2, "45 were cut from 50"
 """
     output(code, DL_VENDORS="async", DL_ASYNC_TEST_MEMORY=str(64 << 20))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 PACKAGES = Path(__file__).parents[2] / "packages"
@@ -16,6 +17,7 @@ KERNELS = PACKAGES / "kernels" / "src"
 LONGEST = 320  # lines of a file, before its family has to be split
 
 
+@cache
 def schema_families() -> dict[str, str]:
     """The family of each operator, which is the name of its file in the schema."""
     found = {}
@@ -26,6 +28,14 @@ def schema_families() -> dict[str, str]:
             if path.stem != "runtime":
                 found[name] = path.stem
     return found
+
+
+def family_of_file(stem: str) -> str | None:
+    """The family that a file's name begins with, the longest one: `upsample_linear_cubic` is of
+    `upsample_linear`.
+    """
+    names = {name for name in schema_families().values() if f"{stem}_".startswith(f"{name}_")}
+    return max(names, key=len, default=None)
 
 
 def kernel_families() -> dict[str, str]:

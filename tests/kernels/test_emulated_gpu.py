@@ -23,25 +23,10 @@ from dl_kernels import families
 PACKAGES = Path(__file__).parents[2] / "packages"
 KERNELS = PACKAGES / "kernels" / "tests"
 NUMERIC_TESTS = PACKAGES / "vendor-cpu" / "tests"
-sys.path.insert(0, str(KERNELS))
-
-from emulated import build_vendor, missing_compiler  # noqa: E402 - from the folder named above
-
-WHY_NOT = missing_compiler()
-needs_compiler = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 # Torch's device has no part in these: one run of the two is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or built here."""
-    if given := os.environ.get("DL_TEST_EMULATED_GPU"):
-        return Path(given)
-    return build_vendor(tmp_path_factory.mktemp("emulated"))
-
-
-@needs_compiler
 def test_every_operator_is_there(library: Path) -> None:
     wanted = {name for operators in families().values() for name in operators}
     with load_vendor(library) as vendor:
@@ -49,7 +34,6 @@ def test_every_operator_is_there(library: Path) -> None:
         assert not vendor.host_accessible
 
 
-@needs_compiler
 def test_every_operator_that_is_compiled_is_listed(library: Path) -> None:
     """What the sources say, which is read without a compiler, is what a compiler makes of them."""
     command = ["nm", "--defined-only", "-C", str(library)]
@@ -58,7 +42,6 @@ def test_every_operator_that_is_compiled_is_listed(library: Path) -> None:
     assert compiled == {name for operators in families().values() for name in operators}
 
 
-@needs_compiler
 def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     environment = {
         **os.environ,
@@ -68,6 +51,7 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     # These are about the CPU vendor's own libraries and its threads.
     own = {
         "test_diopi_impl.py",
+        "test_kernel_arguments.py",
         "test_kernel_extension.py",
         "test_libraries.py",
         "test_library.py",
@@ -94,7 +78,6 @@ def test_numeric_tests_of_the_cpu_vendor_pass(library: Path) -> None:
     assert passed > 1000
 
 
-@needs_compiler
 def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
     script = (
         "import sys, numpy as np\n"
@@ -118,7 +101,6 @@ def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
     assert len(results) == 1
 
 
-@needs_compiler
 def test_host_cannot_read_the_device(library: Path) -> None:
     script = (
         "import sys, numpy as np, cffi\n"

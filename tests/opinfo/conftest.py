@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing._internal import common_utils
+from torch.testing._internal.opinfo import core
 
 from .known_failures import Key, cause_of, known_on
 from .sweep import Report
@@ -47,6 +49,17 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def _no_stack_walks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch writes down the whole stack wherever it seeds a device that is not there, and looks it
+    through for a unittest at every list of samples: more work than most operators."""
+    for module in (torch.cuda, torch.xpu, torch.mtia):
+        if not module.is_available():
+            monkeypatch.setattr(module, "manual_seed_all", lambda seed: None)
+    for module in (common_utils, core):
+        monkeypatch.setattr(module, "extract_test_fn", lambda: None)
 
 
 @pytest.fixture(autouse=True)

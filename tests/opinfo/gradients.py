@@ -15,17 +15,17 @@ from diopi_proto.tolerance import OpClass
 
 from .operators import Judgement, full_name
 from .relocate import Relocation
-from .sweep import Arguments, Call, Report, compare_calls, run, tensors_of
+from .sweep import Arguments, Call, Report, compare_calls, run, spread, tensors_of
 
 COTANGENTS = "cotangents"
 
 
-def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Gradients of every sample with respect to every argument that can have one."""
+def check_backward(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
+    """Gradients of the samples with respect to every argument that can have one."""
     report = Report(f"{full_name(op)} {dtype} backward")
     # A gradient sums what arrives along all paths, and much of it may cancel on the way.
     judgement = replace(Judgement.of(op), op_class=OpClass.REDUCTION, normwise=True)
-    for at, (call, original) in enumerate(gradient_cases(op, dtype)):
+    for at, (call, original) in enumerate(gradient_cases(op, dtype, limit)):
         problem, refused = compare_calls(call, original, judgement, device)
         report.samples += 1
         report.refused += refused
@@ -33,13 +33,15 @@ def check_backward(op: Any, dtype: torch.dtype, device: str) -> Report:
     return report
 
 
-def gradient_cases(op: Any, dtype: torch.dtype) -> Iterator[tuple[Call, Arguments]]:
+def gradient_cases(
+    op: Any, dtype: torch.dtype, limit: int | None = None
+) -> Iterator[tuple[Call, Arguments]]:
     """Functions that return the gradients of a sample, and what they take."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         samples = list(op.sample_inputs("cpu", dtype, requires_grad=True))
-    for sample in samples:
+    for sample in spread(samples, limit):
         original = (sample.input, tuple(sample.args), dict(sample.kwargs))
         process = sample.output_process_fn_grad
         outputs = run(partial(_outputs, op, process), Relocation()(original)).result

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from diopi_proto.tolerance import OpClass, compare
-from dl_optools.compare.comparison import as_array, same_values, to_host
+from dl_core.torch_backend.judging.comparison import as_array, same_values, to_host
 
 Reference = Callable[[], Any]
 
@@ -64,8 +64,8 @@ def value_problem(
     :param reference: float64 or complex128; None where there is none, then the CPU's result has to
         be met exactly.
     :param terms: reduction length, for the classes that have one.
-    :param magnitude: see :mod:`dl_optools.compare.conditioning`; where the reference is not finite,
-        it says nothing.
+    :param magnitude: see :mod:`dl_core.torch_backend.judging.conditioning`; where the reference is
+        not finite, it says nothing.
     :param with_peer: allow for the CPU's own error, too.
     """
     host, peer = to_host(got), to_host(cpu)

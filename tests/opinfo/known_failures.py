@@ -6,6 +6,7 @@ What fails because of dl itself is in ``known_failures.txt`` here; a vendor keep
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from .vendor_lists import list_of
@@ -25,7 +26,7 @@ Key = tuple[str, str, str]
 """(operator, mode, dtype)"""
 
 
-def parse(text: str, where: str) -> dict[Key, str]:
+def parse(text: str, where: str, modes: Collection[str] = MODES) -> dict[Key, str]:
     """Read lines ``operator | mode | dtype | cause``; blank ones and ``#`` comments say nothing.
 
     A dtype ``*`` stands for every dtype the operator has, where it fails in all of them.
@@ -40,8 +41,8 @@ def parse(text: str, where: str) -> dict[Key, str]:
         if len(parts) != 4 or not all(parts):
             raise KnownFailuresError(f"{where}:{number}: want 'operator | mode | dtype | cause'")
         name, mode, dtype, cause = parts
-        if mode not in MODES:
-            raise KnownFailuresError(f"{where}:{number}: mode {mode!r} is not one of {MODES}")
+        if mode not in modes:
+            raise KnownFailuresError(f"{where}:{number}: mode {mode!r} is not one of {modes}")
         if (name, mode, dtype) in found:
             raise KnownFailuresError(f"{where}:{number}: {name} | {mode} | {dtype} is there twice")
         found[name, mode, dtype] = cause
@@ -56,15 +57,15 @@ def known_on(vendor: str) -> dict[Key, str]:
     return load(list_of(vendor, NAME))
 
 
-def load(own: Path | None, shared: Path = SHARED) -> dict[Key, str]:
+def load(own: Path | None, shared: Path = SHARED, modes: Collection[str] = MODES) -> dict[Key, str]:
     """What a vendor's list, which need not be there, and the one of all vendors have.
 
     :raises KnownFailuresError: as :func:`parse`; or the vendor lists what fails everywhere.
     """
-    everywhere = parse(shared.read_text(encoding="utf-8"), shared.name)
+    everywhere = parse(shared.read_text(encoding="utf-8"), shared.name, modes)
     if own is None or not own.exists():
         return everywhere
-    there = parse(own.read_text(encoding="utf-8"), str(own))
+    there = parse(own.read_text(encoding="utf-8"), str(own), modes)
     for name, mode, dtype in sorted(there.keys() & everywhere.keys()):
         raise KnownFailuresError(f"{own}: {name} | {mode} | {dtype} is in {shared.name} already")
     return everywhere | there

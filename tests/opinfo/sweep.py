@@ -16,8 +16,8 @@ import torch
 import torch.testing._internal.common_methods_invocations as opinfo_definitions
 from torch.utils._pytree import tree_flatten
 
-from dl_optools.compare.comparison import same_values, to_host
-from dl_optools.compare.conditioning import magnitudes
+from dl_core.torch_backend.judging.comparison import same_values, to_host
+from dl_core.torch_backend.judging.conditioning import magnitudes
 from dl_optools.relocation import WIDER
 
 from .judge import metadata_problem, value_problem
@@ -69,17 +69,24 @@ class Outcome:
         return [*self.leaves(), *tensors_of(self.arguments)]
 
 
-def samples_of(op: Any, dtype: torch.dtype, *, requires_grad: bool = False) -> list[Arguments]:
-    """The operator's samples on the CPU, the same in every run."""
+def spread(samples: Sequence[Any], limit: int | None) -> list[Any]:
+    """At most ``limit`` of the samples, evenly spread and the first among them; None: all."""
+    if limit is None or len(samples) <= limit:
+        return list(samples)
+    return [samples[at * len(samples) // limit] for at in range(limit)]
+
+
+def samples_of(op: Any, dtype: torch.dtype, limit: int | None = None) -> list[Arguments]:
+    """The operator's samples on the CPU, the same in every run; of many, ``limit`` ones."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [
             (sample.input, tuple(sample.args), dict(sample.kwargs))
-            for sample in op.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+            for sample in op.sample_inputs("cpu", dtype, requires_grad=False)
         ]
     # arange(2) without a device says nothing about dl.
-    return [each for each in found if tensors_of(each) or "device" in each[2]]
+    return spread([each for each in found if tensors_of(each) or "device" in each[2]], limit)
 
 
 def describe(arguments: Arguments) -> str:
@@ -292,8 +299,8 @@ def _equal(have: Any, want: Any) -> bool:
     return bool(have == want) or (have != have and want != want)
 
 
-def check_forward(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Every sample of ``op`` in ``dtype``, as a function."""
+def check_forward(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
+    """Samples of ``op`` in ``dtype``, as a function: every one, or ``limit`` of them."""
     report = Report(f"{full_name(op)} {dtype}")
 
     def call(arguments: Arguments) -> Any:
@@ -301,7 +308,7 @@ def check_forward(op: Any, dtype: torch.dtype, device: str) -> Report:
         return op(first, *args, **kwargs)
 
     judgement = Judgement.of(op)
-    for at, original in enumerate(samples_of(op, dtype)):
+    for at, original in enumerate(samples_of(op, dtype, limit)):
         problem, refused = compare_calls(call, original, judgement, device)
         report.samples += 1
         report.refused += refused

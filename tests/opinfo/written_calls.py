@@ -36,6 +36,8 @@ _BAGS = (_numbers(2, 5), torch.tensor([3, 0, 3, 2, 1]), torch.tensor([0, 2]))
 _SPREAD, _SIZES = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([2, 3])
 _NO_MAXIMA = torch.zeros(2, 5, dtype=torch.int64)
 _IMAGE, _SOLID = _numbers(2, 3, 6, 7), _numbers(2, 3, 3, 4, 2)
+# A number for each channel of the image, and for each of two ranks.
+_THREE, _PAIR = _numbers(3), _numbers(2, 3)
 _REPEATED = torch.tensor([[1, 1, 4, 4, 1], [1, 1, 4, 4, 1], [2, 2, 0, 0, 2]])
 _PLACES = torch.tensor([[0, 1, 2, 0, 1], [2, 0, 1, 1, 2]])
 _SORTED = torch.tensor([-0.5, 0.0, 0.25, 0.75])
@@ -229,6 +231,17 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "binary_cross_entropy.out": tuple(
         _call(_numbers(3, 5, low=0.1, high=0.9), _X.abs(), None, reduction, out=torch.zeros(3, 5))
         for reduction in (0, 1, 2)
+    ),
+    "batch_norm_stats": (_call(_IMAGE, 1e-5),),
+    "batch_norm_gather_stats_with_counts": (
+        _call(_IMAGE, _PAIR, _PAIR + 2, _THREE, _THREE + 2, 0.1, 1e-5, torch.tensor([84.0, 42.0])),
+    ),
+    "batch_norm_elemt": (_call(_IMAGE, _THREE, _THREE, _THREE, _THREE + 2, 1e-5),),
+    "batch_norm_backward_reduce": (
+        _call(_IMAGE, _IMAGE + 1, _THREE, _THREE + 2, _THREE, True, True, True),
+    ),
+    "batch_norm_backward_elemt": (
+        _call(_IMAGE, _IMAGE + 1, _THREE, _THREE + 2, _THREE, _THREE, _THREE, torch.tensor([84])),
     ),
     "binomial": (_draws(torch.full((3, 5), 9.0), _numbers(3, 5, low=0.1, high=0.9)),),
     "embedding_renorm_": (_call(_numbers(5, 3) * 4, _INDICES, 1.0, 2.0),),

@@ -68,8 +68,8 @@ TARGETS: dict[str, Callable[[torch.Tensor], Target]] = {
 STRIDED = ("transposed", "window")
 
 
-def check_out(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """``op(..., out=target)`` for every sample and every kind of target."""
+def check_out(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
+    """``op(..., out=target)`` for the samples and every kind of target."""
     report = Report(f"{full_name(op)} {dtype} out=")
     judgement = Judgement.of(op)
 
@@ -84,7 +84,7 @@ def check_out(op: Any, dtype: torch.dtype, device: str) -> Report:
         pairs = zip(tree_flatten(result)[0], tree_flatten(kwargs["out"])[0], strict=True)
         return result, kwargs["whole"], [got is want for got, want in pairs]
 
-    for at, original in enumerate(samples_of(op, dtype)):
+    for at, original in enumerate(samples_of(op, dtype, limit)):
         expected = run(plain, Relocation()(original))
         if expected.error is not None or not _are_tensors(expected.leaves()):
             continue
@@ -111,7 +111,7 @@ def _are_tensors(leaves: list[Any]) -> bool:
     )
 
 
-def check_in_place(op: Any, dtype: torch.dtype, device: str) -> Report:
+def check_in_place(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
     """The in-place variant on the sample's own tensor, and on a view of a larger one."""
     report = Report(f"{full_name(op)} {dtype} in place")
     judgement = Judgement.of(op)
@@ -122,7 +122,7 @@ def check_in_place(op: Any, dtype: torch.dtype, device: str) -> Report:
         result = op.inplace_variant(first, *args, **wanted)
         return result, kwargs["whole"], result is first
 
-    for at, original in enumerate(samples_of(op, dtype)):
+    for at, original in enumerate(samples_of(op, dtype, limit)):
         for kind, arguments in _in_place_arguments(original):
             problem, refused = compare_calls(call, arguments, judgement, device)
             report.samples += 1

@@ -95,13 +95,14 @@ def test_lies_about_free_memory_and_host_memory_are_errors(liar: StubVendor) -> 
     lies = {
         **LIES.AT_INFO,
         "host_memory_is_missing": "it reports success without memory",
-        "host_memory_is_nowhere": "its host memory at 0x123450 is no memory of the host",
+        "host_memory_has_a_hole": "is not memory that the host can write",
+        "host_memory_is_nowhere": "at 0x123450 is not memory that the host can write",
     }
     code = """
 for name in lies:
     lie(name)
     if "host" in name:
-        said[name] = told(lambda: torch.empty(5000, pin_memory=True).sum().item())
+        said[name] = told(lambda: torch.empty(10000, pin_memory=True).sum().item())
     else:
         said[name] = told(torch.accelerator.get_memory_info)
 """
@@ -140,17 +141,103 @@ for name in lies:
         assert "[diopiRelu]" in text
 
 
-@pytest.mark.parametrize("lie", ["name_misleads", "properties_mislead", "operator_name_misleads"])
-def test_a_misleading_vendor_forges_no_line_of_the_doctor(liar: StubVendor, lie: str) -> None:
+def test_what_an_operator_asks_wrongly_is_an_error(liar: StubVendor) -> None:
+    lies = {**LIES.AT_REQUIRE, "size_is_nowhere": ("0x123450", "not memory of this process")}
+    code = """
+x = torch.ones(4, device="dl")
+for name in lies:
+    lie(name)
+    said[name] = told(torch.relu, x)
+"""
+    for name, (kind, text) in ask(liar, code, lies).items():
+        assert kind == "RuntimeError", name
+        for part in ("[diopiRelu]", "vendor stub", *lies[name]):
+            assert part in text, name
+
+
+def test_an_output_that_breaks_the_contract_is_an_error(liar: StubVendor) -> None:
+    lies = {
+        "output_is_missing": "no tensor",
+        "output_is_invented": "did not get from diopiRequireTensor",
+        "output_is_float": "a tensor of Float for its output, which is of Long",
+        "output_is_on_the_host": "a tensor in host memory",
+        "output_is_flat": "a tensor of shape [3] for its output, which has 2 dimensions",
+    }
+    code = """
+x = torch.ones(4, device="dl")
+for name in lies:
+    lie(name)
+    said[name] = told(torch.nonzero, x)
+lie("")
+assert torch.nonzero(x).shape == (3, 1)
+"""
+    for name, (kind, text) in ask(liar, code, lies).items():
+        assert kind == "RuntimeError" and lies[name] in text, name
+        assert "[diopiNonzero]" in text and "vendor stub" in text
+
+
+def test_what_an_operator_throws_is_an_error_that_names_it(liar: StubVendor) -> None:
+    lies = {
+        "operator_throws": r"threw an exception: operator\nran away",
+        "operator_throws_a_number": "threw an exception that is not a std::exception",
+    }
+    code = """
+x = torch.ones(4, device="dl")
+for name in lies:
+    lie(name)
+    said[name] = told(torch.relu, x)
+"""
+    for name, (kind, text) in ask(liar, code, lies).items():
+        assert kind == "RuntimeError" and lies[name] in text, name
+        assert "[diopiRelu]" in text and "vendor stub" in text
+
+
+def test_a_vendor_that_uses_the_host_wrongly_is_warned_of(liar: StubVendor) -> None:
+    lies = {
+        "log_is_nowhere": "(no text is at 0x123450)",
+        "log_misleads": LIES.MISLEADING,
+        "body_is_missing": "with a NULL body",
+        "body_throws": "threw an exception: body ran away",
+    }
+    code = """
+import warnings
+x = torch.ones(4, device="dl")
+for name in lies:
+    lie(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        said[name] = told(torch.relu, x)
+    said[name].append([str(warning.message) for warning in caught])
+"""
+    for name, (kind, text, warned) in ask(liar, code, lies).items():
+        assert kind == "RuntimeError" and "it does not like the sign" in text, name
+        assert any(lies[name] in line for line in warned), name
+
+
+def doctor(liar: StubVendor, lie: str) -> subprocess.CompletedProcess[str]:
     variables = {**liar.variables(), "FIXTURE_LIE": lie}
-    done = subprocess.run(
+    return subprocess.run(
         [command(), "doctor"],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
         timeout=100,
     )
+
+
+@pytest.mark.parametrize("lie", ["name_misleads", "properties_mislead", "operator_name_misleads"])
+def test_a_misleading_vendor_forges_no_line_of_the_doctor(liar: StubVendor, lie: str) -> None:
+    done = doctor(liar, lie)
     lines = [line for line in done.stdout.splitlines() if line.startswith("Problems:")]
-    assert lines == ["Problems: none"] and done.returncode == 0, done.stdout
+    # The plugin says "stub".
+    assert lines == ["Problems: 1"] and done.returncode == 1, done.stdout
+    assert "its plugin 'stub'" in done.stdout
     assert "\x1b" not in done.stdout
     assert (LIES.MISLEADING in done.stdout) == (lie == "properties_mislead")
+
+
+@pytest.mark.parametrize("lie", LIES.FLAWS)
+def test_the_doctor_names_what_a_vendor_lacks(liar: StubVendor, lie: str) -> None:
+    done = doctor(liar, lie)
+    (line,) = (line for line in done.stdout.splitlines() if LIES.FLAWS[lie] in line)
+    assert done.returncode == 1 and "DL_DISABLE=stub leaves it out" in line

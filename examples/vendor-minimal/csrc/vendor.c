@@ -98,7 +98,7 @@ static diopiError_t describe(diopiConstTensorHandle_t tensor, const work_t* work
       diopiGetTensorStride(tensor, &strides) != diopiSuccess ||
       diopiGetTensorStoragePtr(tensor, &storage) != diopiSuccess ||
       diopiGetTensorStorageOffset(tensor, &offset) != diopiSuccess) {
-    snprintf(last_message, sizeof last_message, "a handle is no tensor");
+    snprintf(last_message, sizeof last_message, "a handle is not a tensor");
     return diopiErrorOccurred;
   }
   if (dtype != diopi_dtype_float32) return diopiDtypeNotSupported;
@@ -150,7 +150,7 @@ static diopiError_t run(diopiContextHandle_t ctx, dl_range_fn body, work_t* work
   last_message[0] = '\0';
   if (diopiGetTensorShape(out, &sizes) != diopiSuccess ||
       diopiGetTensorNumel(out, &count) != diopiSuccess) {
-    snprintf(last_message, sizeof last_message, "the output is no tensor");
+    snprintf(last_message, sizeof last_message, "the output is not a tensor");
     return diopiErrorOccurred;
   }
   work->ndim = sizes.len;

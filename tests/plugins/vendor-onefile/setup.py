@@ -21,7 +21,7 @@ setup(
         ),
         VendorLibrary(
             "dl_vendor_onefile_test.lib.libcard",
-            sources=[str(CARD / "card.cpp")],
+            sources=sorted(map(str, CARD.glob("*.cpp"))),
             filename="libcard.so.1",
             exports=("card*",),
             extra_compile_args=FLAGS,

@@ -76,7 +76,7 @@ void Instance::memory_copy(int32_t index, void* to, const void* from, uint64_t b
           copied(bytes));
     default:
       throw Error(DL_INVALID_ARGUMENT,
-                  "copy kind " + std::to_string(kind) + " is none of dl_copy_kind_t");
+                  "copy kind " + std::to_string(kind) + " is not a dl_copy_kind_t");
   }
 }
 

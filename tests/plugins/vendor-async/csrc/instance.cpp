@@ -21,6 +21,7 @@ thread_local int32_t current_index = -1;
 Instance::Instance(const Options& options) : options_(options), host_memory_(options.pinned_bytes) {
   static std::atomic<uint64_t> instances{0};
   number_ = ++instances;
+  set_lie(options.lie);
   for (int32_t index = 0; index < options.devices; ++index) {
     devices_.push_back(std::make_unique<Device>(index, number_, options));
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "error.h"
 
@@ -24,25 +25,12 @@ std::string hex(const void* address) {
 
 }  // namespace
 
-Mapping::Mapping(uint64_t bytes, int protection) : bytes_(bytes) {
-  void* memory =
-      mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw Error(DL_OUT_OF_MEMORY,
-                std::to_string(bytes) +
-                    " bytes of address space cannot be reserved; lower DL_ASYNC_TEST_MEMORY",
-                "mmap");
-  }
-  begin_ = static_cast<std::byte*>(memory);
-}
-
-Mapping::~Mapping() { munmap(begin_, bytes_); }
-
 DeviceMemory::DeviceMemory(int32_t device, uint64_t bytes)
     : device_(device),
       total_(bytes / kAlignment * kAlignment),
       addresses_(total_, PROT_NONE),
-      bytes_(total_, PROT_READ | PROT_WRITE) {
+      file_(total_),
+      bytes_(total_, file_.file(), 0) {
   gaps_[0] = total_;
 }
 
@@ -82,6 +70,7 @@ void DeviceMemory::release(void* memory) {
                                          std::to_string(device_) +
                                          "; pass what memory_allocate returned, once");
   }
+  file_.withdraw(offset);
   const uint64_t need = round_up(found->second, kAlignment);
   std::memset(bytes_.begin() + offset, kFreedByte, need);
   used_ -= need;
@@ -109,22 +98,63 @@ void DeviceMemory::insert_gap(uint64_t offset, uint64_t bytes) {
 
 std::byte* DeviceMemory::translate(const void* address, uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  const auto start = reinterpret_cast<uintptr_t>(addresses_.begin());
-  const auto wanted = reinterpret_cast<uintptr_t>(address);
-  if (wanted >= start && wanted - start < total_) {
-    const uint64_t offset = wanted - start;
-    const auto next = live_.upper_bound(offset);
-    if (next != live_.begin()) {
-      const auto block = std::prev(next);
-      const uint64_t inside = offset - block->first;
-      if (inside <= block->second && bytes <= block->second - inside)
-        return bytes_.begin() + offset;
-    }
-  }
+  if (std::byte* found = find(reinterpret_cast<uintptr_t>(address), bytes)) return found;
   throw Error(DL_INVALID_ARGUMENT,
               std::to_string(bytes) + " bytes at " + hex(address) +
                   " are not inside one live allocation of device " + std::to_string(device_) +
                   "; pass memory of memory_allocate on this device that was not freed");
+}
+
+std::byte* DeviceMemory::find(uintptr_t address, uint64_t bytes) const {
+  const auto start = reinterpret_cast<uintptr_t>(addresses_.begin());
+  if (address >= start && address - start < total_) {
+    const uint64_t offset = address - start;
+    const auto next = live_.upper_bound(offset);
+    if (next == live_.begin()) return nullptr;
+    const auto block = std::prev(next);
+    const uint64_t inside = offset - block->first;
+    const bool fits = inside <= block->second && bytes <= block->second - inside;
+    return fits ? bytes_.begin() + offset : nullptr;
+  }
+  const auto next = opened_.upper_bound(address);
+  if (next == opened_.begin()) return nullptr;
+  const auto& [first, opened] = *std::prev(next);
+  const uint64_t inside = address - first, size = opened->part.bytes();
+  return inside <= size && bytes <= size - inside ? opened->part.begin() + inside : nullptr;
+}
+
+DeviceMemory::Opened::Opened(const dl_peer_handle_t& handle)
+    : part(handle), addresses(part.bytes(), PROT_NONE) {}
+
+dl_peer_handle_t DeviceMemory::export_allocation(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto offset =
+      reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(addresses_.begin());
+  const auto found = live_.find(offset);
+  if (found == live_.end()) {
+    throw Error(DL_INVALID_ARGUMENT, hex(memory) + " is not the start of an allocation of device " +
+                                         std::to_string(device_) +
+                                         "; export what memory_allocate returned");
+  }
+  return file_.export_part(offset, found->second);
+}
+
+void* DeviceMemory::open(const dl_peer_handle_t& handle, uint64_t* bytes) {
+  auto opened = std::make_unique<Opened>(handle);
+  *bytes = opened->part.bytes();
+  void* memory = opened->addresses.begin();
+  const std::lock_guard lock(mutex_);
+  opened_[reinterpret_cast<uintptr_t>(memory)] = std::move(opened);
+  return memory;
+}
+
+void DeviceMemory::close(void* memory) {
+  const std::lock_guard lock(mutex_);
+  if (opened_.erase(reinterpret_cast<uintptr_t>(memory)) == 0) {
+    throw Error(DL_INVALID_ARGUMENT, hex(memory) + " is no memory that was opened on device " +
+                                         std::to_string(device_) +
+                                         "; pass what open_memory returned, once");
+  }
 }
 
 uint64_t DeviceMemory::free_bytes() const {

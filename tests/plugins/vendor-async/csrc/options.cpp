@@ -1,7 +1,9 @@
 #include "options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "error.h"
@@ -24,6 +26,37 @@ uint64_t read_number(const char* name, uint64_t standard, uint64_t minimum, uint
   return value;
 }
 
+constexpr const char* kLies[] = {
+    "",
+    "capture_runs_its_work",
+    "replay_skips_the_last_node",
+    "activity_ends_before_its_start",
+    "activity_is_of_another_device",
+    "activity_is_of_another_stream",
+    "activities_are_out_of_order",
+    "clock_is_a_second_off",
+    "clock_is_uncertain_below_zero",
+    "reduction_forgets_a_rank",
+    "parts_are_in_the_wrong_order",
+    "rank_is_none",
+    "message_is_one_byte_short",
+    "peer_copy_is_one_byte_short",
+    "opened_memory_is_a_copy",
+};
+static_assert(std::size(kLies) == static_cast<size_t>(Lie::kOpenedMemoryIsACopy) + 1);
+
+Lie read_lie(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return Lie::kNone;
+  const auto* found = std::find(std::begin(kLies), std::end(kLies), std::string(text));
+  if (found == std::end(kLies)) {
+    throw Error(DL_INVALID_ARGUMENT,
+                std::string(name) + "='" + text +
+                    "' is no wrong answer of this vendor; correct or unset it");
+  }
+  return static_cast<Lie>(found - std::begin(kLies));
+}
+
 }  // namespace
 
 Options Options::from_environment() {
@@ -40,6 +73,7 @@ Options Options::from_environment() {
       read_number("DL_ASYNC_TEST_ACTIVITIES", standard.activities, 1, uint64_t{1} << 24);
   options.faults = read_number("DL_ASYNC_TEST_FAULTS", 0, 0, 1) == 1;
   options.forgets = read_number("DL_ASYNC_TEST_FORGETS", 0, 0, 1) == 1;
+  options.lie = read_lie("DL_ASYNC_TEST_LIE");
   return options;
 }
 

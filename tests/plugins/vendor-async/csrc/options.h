@@ -3,10 +3,13 @@
 
 #include <cstdint>
 
+#include "lie.h"
+
 namespace dl::async_test {
 
-/** The DL_ASYNC_TEST_* variables, read once per instance. Throws Error for a value that is no
- * number. */
+/** The DL_ASYNC_TEST_* variables, read once per instance. Throws Error for a value that does not
+ * fit.
+ */
 struct Options {
   static Options from_environment();
 
@@ -17,6 +20,7 @@ struct Options {
   uint64_t activities = uint64_t{1} << 20;
   bool faults = false;
   bool forgets = false;
+  Lie lie = Lie::kNone;
 };
 
 }  // namespace dl::async_test

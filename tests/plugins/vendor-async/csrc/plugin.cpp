@@ -44,6 +44,7 @@ const dl_operator_t kOperators[] = {
     DL_OPERATOR(dl::async_test, diopiSum),
     DL_OPERATOR(dl::async_test, diopiSoftmax),
     DL_OPERATOR(dl::async_test, diopiMm),
+    DL_OPERATOR(dl::async_test, diopiIndexSelect),
     DL_OPERATOR(dl::async_test, diopiMaskedSelect),
     DL_OPERATOR(dl::async_test, diopiNonzero),
     DL_OPERATOR(dl::async_test, diopiErfinv),

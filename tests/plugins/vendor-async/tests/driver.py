@@ -49,6 +49,7 @@ _PARAMETERS = {
     (_IN, _OUT): "CopyInp",
     (_OUT, _IN, "diopiSize_t"): "Sum",
     (_OUT, _IN, "int64_t"): "Softmax",
+    (_OUT, _IN, "int64_t", _IN): "IndexSelect",
     (_OUT, _SCALAR, _SCALAR): "AddInpScalar",
     ("diopiTensorHandle_t*", _IN, _IN): "MaskedSelect",
     ("diopiTensorHandle_t*", _IN): "Nonzero",

@@ -84,59 +84,67 @@ def test_all_reduce(vendor, reduce, expected, dtype):
     assert on_all_ranks(vendor, body) == [(expected, expected)] * RANKS
 
 
+def every_other_collective(rank):
+    """What one rank has after each of them."""
+    c, me = rank.communicator, rank.number
+    ranks = c.ranks
+    one = rank.put([10 * me, 10 * me + 1])
+    many = rank.put([100 * me + i for i in range(2 * ranks)])
+    results = {}
+
+    reduced = rank.room(2)
+    c.reduce(one, reduced if me == 1 else None, 1)
+    rank.synchronize()
+    results["reduce"] = reduced.numpy().tolist() if me == 1 else None
+
+    got = rank.room(2)
+    c.broadcast(one if me == 2 else None, got, 2)
+    rank.synchronize()
+    results["broadcast"] = got.numpy().tolist()
+
+    gathered = rank.room(2 * ranks)
+    c.all_gather(one, gathered)
+    rank.synchronize()
+    results["all_gather"] = gathered.numpy().tolist()
+
+    part = rank.room(2)
+    c.reduce_scatter(many, part)
+    rank.synchronize()
+    results["reduce_scatter"] = part.numpy().tolist()
+
+    exchanged = rank.room(2 * ranks)
+    c.all_to_all(many, exchanged)
+    rank.synchronize()
+    results["all_to_all"] = exchanged.numpy().tolist()
+
+    at_root = rank.room(2 * ranks)
+    c.gather(one, at_root if me == 0 else None, 0)
+    rank.synchronize()
+    results["gather"] = at_root.numpy().tolist() if me == 0 else None
+
+    mine = rank.room(2)
+    c.scatter(many if me == 1 else None, mine, 1)
+    rank.synchronize()
+    results["scatter"] = mine.numpy().tolist()
+    return results
+
+
+def expected_of(me):
+    """The same for three ranks."""
+    return {
+        "reduce": [30, 33] if me == 1 else None,
+        "broadcast": [20, 21],
+        "all_gather": [0, 1, 10, 11, 20, 21],
+        "reduce_scatter": [300 + 3 * (2 * me), 300 + 3 * (2 * me + 1)],
+        "all_to_all": [100 * r + 2 * me + i for r in range(RANKS) for i in range(2)],
+        "gather": [0, 1, 10, 11, 20, 21] if me == 0 else None,
+        "scatter": [100 + 2 * me, 100 + 2 * me + 1],
+    }
+
+
 def test_every_other_collective(vendor):
-    def body(rank):
-        c, me = rank.communicator, rank.number
-        one = rank.put([10 * me, 10 * me + 1])
-        many = rank.put([100 * me + i for i in range(2 * RANKS)])
-        results = {}
-
-        reduced = rank.room(2)
-        c.reduce(one, reduced if me == 1 else None, 1)
-        rank.synchronize()
-        results["reduce"] = reduced.numpy().tolist() if me == 1 else None
-
-        got = rank.room(2)
-        c.broadcast(one if me == 2 else None, got, 2)
-        rank.synchronize()
-        results["broadcast"] = got.numpy().tolist()
-
-        gathered = rank.room(2 * RANKS)
-        c.all_gather(one, gathered)
-        rank.synchronize()
-        results["all_gather"] = gathered.numpy().tolist()
-
-        part = rank.room(2)
-        c.reduce_scatter(many, part)
-        rank.synchronize()
-        results["reduce_scatter"] = part.numpy().tolist()
-
-        exchanged = rank.room(2 * RANKS)
-        c.all_to_all(many, exchanged)
-        rank.synchronize()
-        results["all_to_all"] = exchanged.numpy().tolist()
-
-        at_root = rank.room(2 * RANKS)
-        c.gather(one, at_root if me == 0 else None, 0)
-        rank.synchronize()
-        results["gather"] = at_root.numpy().tolist() if me == 0 else None
-
-        mine = rank.room(2)
-        c.scatter(many if me == 1 else None, mine, 1)
-        rank.synchronize()
-        results["scatter"] = mine.numpy().tolist()
-        return results
-
-    for me, results in enumerate(on_all_ranks(vendor, body)):
-        assert results == {
-            "reduce": [30, 33] if me == 1 else None,
-            "broadcast": [20, 21],
-            "all_gather": [0, 1, 10, 11, 20, 21],
-            "reduce_scatter": [300 + 3 * (2 * me), 300 + 3 * (2 * me + 1)],
-            "all_to_all": [100 * r + 2 * me + i for r in range(RANKS) for i in range(2)],
-            "gather": [0, 1, 10, 11, 20, 21] if me == 0 else None,
-            "scatter": [100 + 2 * me, 100 + 2 * me + 1],
-        }
+    for me, results in enumerate(on_all_ranks(vendor, every_other_collective)):
+        assert results == expected_of(me)
 
 
 def test_messages_of_a_group_do_not_wait_for_each_other(vendor):
@@ -251,10 +259,10 @@ def test_create_refuses_what_does_not_fit(vendor):
         c.create(bytes(128), 1, 0)
     with pytest.raises(ArgumentError, match="a name has 128 bytes"):
         c.create(b"x", 1, 0)
-    foreign = bytearray(c.unique_id())
-    foreign[32:40] = (1).to_bytes(8, "little")
-    with pytest.raises(NotSupportedError, match="threads of one process"):
-        c.create(bytes(foreign), 1, 0)
+    unknown = bytearray(c.unique_id())
+    unknown[40:48] = (1 << 60).to_bytes(8, "little")
+    with pytest.raises(VendorError, match="none that unique_id of this vendor returned"):
+        c.create(bytes(unknown), 1, 0)
     alone = c.create(c.unique_id(), 1, 0)
     assert (alone.rank, alone.ranks, alone.aborted) == (0, 1, False)
 

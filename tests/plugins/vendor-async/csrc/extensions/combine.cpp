@@ -5,8 +5,10 @@
 
 #include "diopi/diopirt.h"
 #include "dl/communicator.h"
+#include "dl/dtype.h"
 #include "extensions/communicator.h"
 #include "extensions/meeting.h"
+#include "lie.h"
 
 namespace dl::async_test {
 namespace {
@@ -30,7 +32,8 @@ void reduce_into(std::vector<std::byte>& result, const std::vector<Share>& share
                  int32_t reduce) {
   for (uint64_t i = 0; i < count; ++i) {
     T all{};
-    for (size_t rank = 0; rank < shares.size(); ++rank) {
+    const size_t ranks = shares.size() - (lie_is(Lie::kReductionForgetsARank) ? 1 : 0);
+    for (size_t rank = 0; rank < ranks; ++rank) {
       T one;
       std::memcpy(&one, shares[rank].send + i * sizeof(T), sizeof(T));
       all = rank == 0 ? one : combine(all, one, reduce);
@@ -71,7 +74,7 @@ bool with_reduced(int32_t dtype, const Body& body) {
 
 std::vector<std::byte> reduced(const Terms& terms, const std::vector<Share>& shares,
                                uint64_t count) {
-  std::vector<std::byte> result(count * element_bytes(terms.dtype));
+  std::vector<std::byte> result(count * static_cast<uint64_t>(dl_dtype_bytes(terms.dtype)));
   with_reduced(terms.dtype, [&](auto zero) {
     reduce_into<decltype(zero)>(result, shares, count, terms.reduce);
   });
@@ -80,49 +83,21 @@ std::vector<std::byte> reduced(const Terms& terms, const std::vector<Share>& sha
 
 }  // namespace
 
-uint64_t element_bytes(int32_t dtype) {
-  switch (dtype) {
-    case diopi_dtype_int8:
-    case diopi_dtype_uint8:
-    case diopi_dtype_bool:
-      return 1;
-    case diopi_dtype_int16:
-    case diopi_dtype_uint16:
-    case diopi_dtype_float16:
-    case diopi_dtype_bfloat16:
-      return 2;
-    case diopi_dtype_int32:
-    case diopi_dtype_uint32:
-    case diopi_dtype_float32:
-    case diopi_dtype_tfloat32:
-    case diopi_dtype_complex32:
-      return 4;
-    case diopi_dtype_int64:
-    case diopi_dtype_uint64:
-    case diopi_dtype_float64:
-    case diopi_dtype_complex64:
-      return 8;
-    case diopi_dtype_complex128:
-      return 16;
-    default:
-      return 0;
-  }
-}
-
 bool can_reduce(int32_t dtype) {
   return with_reduced(dtype, [](auto) {});
 }
 
 // Everything is read before anything is written: buffers may be each other.
 void carry_out(const Terms& terms, const std::vector<Share>& shares) {
-  const uint64_t part = terms.count * element_bytes(terms.dtype);
+  const uint64_t part = terms.count * static_cast<uint64_t>(dl_dtype_bytes(terms.dtype));
   if (part == 0) return;
   const size_t ranks = shares.size();
   const auto root = static_cast<size_t>(std::max(terms.root, 0));
   const auto joined = [&](auto&& from) {
     std::vector<std::byte> all;
     for (size_t rank = 0; rank < ranks; ++rank) {
-      const std::byte* first = from(rank);
+      const std::byte* first =
+          from(lie_is(Lie::kPartsAreInTheWrongOrder) ? ranks - 1 - rank : rank);
       all.insert(all.end(), first, first + part);
     }
     return all;
@@ -172,7 +147,8 @@ void carry_out(const Terms& terms, const std::vector<Share>& shares) {
       return;
     }
     case Terms::kMessage:
-      std::memmove(shares[1].receive, shares[0].send, part);
+      std::memmove(shares[1].receive, shares[0].send,
+                   part - (lie_is(Lie::kMessageIsOneByteShort) ? 1 : 0));
       return;
   }
 }

@@ -1,18 +1,18 @@
 #include "extensions/communicator.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "dl/dtype.h"
 #include "extensions/extensions.h"
+#include "lie.h"
 #include "slots.h"
 
 namespace dl::async_test {
 namespace {
 
 dl_status_t* unique_id(dl_vendor_t* vendor, dl_communicator_id_t* id) {
-  return slot(vendor, [&](Instance&) { *id = new_communicator_id(); });
+  return slot(vendor, [&](Instance&) { given(id, "the id") = new_communicator_id(); });
 }
 
 dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id_t* id,
@@ -23,7 +23,10 @@ dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id
                                            std::to_string(ranks) +
                                            " ranks; there are 1 to 1024, numbered from 0");
     }
-    const auto world = world_of(*id, ranks);
+    if (!(seconds >= 0))
+      throw Error(DL_INVALID_ARGUMENT,
+                  std::to_string(seconds) + " seconds cannot be waited; 0 is for ever");
+    const auto world = world_of(given(id, "the id"), ranks);
     world->join(rank, seconds);
     *communicator = all.communicators().add(std::make_shared<Communicator>(world, index, rank));
   });
@@ -46,12 +49,11 @@ dl_status_t* properties(dl_vendor_t* vendor, void* handle,
   return slot(vendor, [&](Instance& all) {
     const auto communicator = all.communicators().find(handle);
     dl_communicator_properties_t found = {};
-    found.struct_size = properties->struct_size;
-    found.rank = communicator->rank;
+    found.rank = lie_is(Lie::kRankIsNone) ? -1 : communicator->rank;
     found.ranks = communicator->world->ranks();
     found.device = communicator->device;
     found.aborted = communicator->aborted() ? 1 : 0;
-    std::memcpy(properties, &found, std::min<size_t>(found.struct_size, sizeof found));
+    fill(properties, found);
   });
 }
 
@@ -98,7 +100,7 @@ class Caller {
       throw Error(DL_NOT_SUPPORTED,
                   "the stream captures, and this vendor's graphs have no "
                   "collectives; enqueue them outside of the capture");
-    const Share share = {bytes(device, terms, send), bytes(device, terms, receive)};
+    const Share share = {bytes(device, terms, send), bytes(device, terms, receive), nullptr};
     // A message has two places: its sender's and its receiver's.
     const int32_t place = from < 0 ? communicator_->rank : (send.used ? 0 : 1);
     async_test::submit(all_.number(),
@@ -108,7 +110,7 @@ class Caller {
 
  private:
   static void check(const Terms& terms) {
-    if (element_bytes(terms.dtype) == 0)
+    if (dl_dtype_bytes(terms.dtype) == 0)
       throw Error(DL_INVALID_ARGUMENT,
                   "dtype " + std::to_string(terms.dtype) + " is none of diopiDtype_t");
     const bool reduces = terms.kind == Terms::kAllReduce || terms.kind == Terms::kReduce ||
@@ -126,7 +128,8 @@ class Caller {
     const auto parts =
         buffer.all_ranks ? static_cast<uint64_t>(communicator_->world->ranks()) : uint64_t{1};
     uint64_t size = 0;
-    if (__builtin_mul_overflow(terms.count, parts * element_bytes(terms.dtype), &size))
+    if (__builtin_mul_overflow(terms.count,
+                               parts * static_cast<uint64_t>(dl_dtype_bytes(terms.dtype)), &size))
       throw Error(DL_INVALID_ARGUMENT, std::to_string(terms.count) + " elements are too many");
     if (!buffer.used || size == 0) return nullptr;
     return device.memory().translate(buffer.memory, size);

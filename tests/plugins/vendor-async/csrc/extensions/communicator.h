@@ -16,8 +16,6 @@
 
 namespace dl::async_test {
 
-/** 0 for what is no dtype. */
-uint64_t element_bytes(int32_t dtype);
 /** Whether elements of the dtype can be combined. */
 bool can_reduce(int32_t dtype);
 
@@ -73,10 +71,10 @@ class Communicators {
   std::map<void*, std::shared_ptr<Communicator>> communicators_;
 };
 
-/** A new name. Ranks are threads of one process: no other one knows it. */
+/** A new name, also for ranks in other processes of this user: they meet in this one. */
 dl_communicator_id_t new_communicator_id();
-/** The world of that name, for its first or a later rank. Throws Error for a name of another
- * process and if the number of ranks is not that of the first. */
+/** The world of that name, for its first or a later rank. Throws Error for a name of another user
+ * and if the number of ranks is not that of the first. */
 std::shared_ptr<World> world_of(const dl_communicator_id_t& id, int32_t ranks);
 
 /** Between the two, calls of this thread for an instance are kept. Throws Error for an end without

@@ -1,9 +1,5 @@
 #include "dl/graph.h"
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
 #include "extensions/extensions.h"
 #include "slots.h"
 
@@ -33,9 +29,8 @@ dl_status_t* properties(dl_vendor_t* vendor, int32_t index, void* graph,
                         dl_graph_properties_t* properties) {
   return device_slot(vendor, index, [&](Instance& all, Device&) {
     dl_graph_properties_t found = {};
-    found.struct_size = properties->struct_size;
     found.nodes = all.graphs().find(index, graph)->items.size();
-    std::memcpy(properties, &found, std::min<size_t>(found.struct_size, sizeof found));
+    fill(properties, found);
   });
 }
 

@@ -1,3 +1,4 @@
+#include <exception>
 #include <map>
 #include <utility>
 #include <vector>
@@ -17,18 +18,24 @@ thread_local std::map<uint64_t, Group> groups;  // by instance; none is open wit
 
 /** All of them come to their meetings before one of them waits. */
 void run_together(const std::vector<Call>& calls) {
-  std::vector<std::shared_ptr<World::Meeting>> meetings;
-  for (const Call& call : calls)
-    meetings.push_back(
-        call.communicator->world->come(call.key, call.place, call.terms, call.share));
   std::string failure;
-  for (size_t i = 0; i < calls.size(); ++i) {
+  const auto attempt = [&](const Call& call, const auto& step) {
     try {
-      calls[i].communicator->world->finish(meetings[i]);
-    } catch (const Error& error) {
-      calls[i].communicator->fail(error.what());
+      step(*call.communicator->world);
+    } catch (const std::exception& error) {
+      call.communicator->fail(error.what());
       if (failure.empty()) failure = error.what();
     }
+  };
+  std::vector<std::shared_ptr<Meeting>> meetings(calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const Call& call = calls[i];
+    attempt(call, [&](World& world) {
+      meetings[i] = world.come(call.key, call.place, call.terms, call.share);
+    });
+  }
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (meetings[i] != nullptr) attempt(calls[i], [&](World& world) { world.finish(meetings[i]); });
   }
   if (!failure.empty()) throw Error(DL_ERROR, failure);
 }

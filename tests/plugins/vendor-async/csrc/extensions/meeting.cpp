@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "dl/dtype.h"
 #include "error.h"
+#include "extensions/communicator.h"
 
 namespace dl::async_test {
 namespace {
@@ -24,9 +26,41 @@ std::string Terms::text() const {
   return text;
 }
 
-class World::Meeting {
+ShareBytes share_bytes(const Terms& terms, int32_t ranks, int32_t rank, int32_t place) {
+  if (terms.kind < Terms::kAllReduce || terms.kind > Terms::kMessage)
+    throw Error(DL_INVALID_ARGUMENT, "kind " + std::to_string(terms.kind) + " is no call");
+  const auto element = static_cast<uint64_t>(dl_dtype_bytes(terms.dtype));
+  uint64_t part = 0, whole = 0;
+  if (element == 0 || __builtin_mul_overflow(terms.count, element, &part) ||
+      __builtin_mul_overflow(part, static_cast<uint64_t>(ranks), &whole))
+    throw Error(DL_INVALID_ARGUMENT, terms.text() + " cannot be");
+  const bool root = rank == terms.root;
+  switch (terms.kind) {
+    case Terms::kAllReduce:
+      return {part, part};
+    case Terms::kReduce:
+      return {part, root ? part : 0};
+    case Terms::kBroadcast:
+      return {root ? part : 0, part};
+    case Terms::kAllGather:
+      return {part, whole};
+    case Terms::kReduceScatter:
+      return {whole, part};
+    case Terms::kAllToAll:
+      return {whole, whole};
+    case Terms::kGather:
+      return {part, root ? whole : 0};
+    case Terms::kScatter:
+      return {root ? whole : 0, part};
+    case Terms::kMessage:
+      break;
+  }
+  return place == 0 ? ShareBytes{part, 0} : ShareBytes{0, part};
+}
+
+class LocalWorld::Here : public Meeting {
  public:
-  Meeting(std::vector<int32_t> members) : ranks(std::move(members)), shares(ranks.size()) {}
+  explicit Here(std::vector<int32_t> members) : ranks(std::move(members)), shares(ranks.size()) {}
 
   const std::vector<int32_t> ranks;  // by place
   std::vector<std::optional<Share>> shares;
@@ -36,7 +70,7 @@ class World::Meeting {
   std::string failure;
 };
 
-void World::join(int32_t rank, double seconds) {
+void LocalWorld::join(int32_t rank, double seconds) {
   std::unique_lock lock(mutex_);
   const auto place = static_cast<size_t>(rank);
   if (joined_[place])
@@ -58,20 +92,20 @@ void World::join(int32_t rank, double seconds) {
   }
 }
 
-void World::leave(int32_t rank) {
+void LocalWorld::leave(int32_t rank) {
   const std::lock_guard lock(mutex_);
   left_.push_back(rank);
   changed_.notify_all();
 }
 
-void World::abort(int32_t rank) {
+void LocalWorld::abort(int32_t rank) {
   const std::lock_guard lock(mutex_);
   if (aborted_by_ < 0) aborted_by_ = rank;
   changed_.notify_all();
 }
 
-std::shared_ptr<World::Meeting> World::come(const MeetingKey& key, int32_t place,
-                                            const Terms& terms, const Share& share) {
+std::shared_ptr<Meeting> LocalWorld::come(const MeetingKey& key, int32_t place, const Terms& terms,
+                                          const Share& share) {
   const std::lock_guard lock(mutex_);
   auto& entry = meetings_[key];
   if (entry == nullptr) {
@@ -81,7 +115,7 @@ std::shared_ptr<World::Meeting> World::come(const MeetingKey& key, int32_t place
     } else {
       for (int32_t rank = 0; rank < ranks_; ++rank) members.push_back(rank);
     }
-    entry = std::make_shared<Meeting>(std::move(members));
+    entry = std::make_shared<Here>(std::move(members));
   }
   const auto meeting = entry;
   meeting->shares[static_cast<size_t>(place)] = share;
@@ -108,26 +142,28 @@ std::shared_ptr<World::Meeting> World::come(const MeetingKey& key, int32_t place
   return meeting;
 }
 
-std::string World::why_hopeless(const Meeting& meeting) const {
+std::string LocalWorld::why_hopeless(const Here& meeting) const {
   if (!meeting.failure.empty()) return meeting.failure;
   if (aborted_by_ >= 0)
     return "the communicator was aborted by rank " + std::to_string(aborted_by_);
   for (size_t place = 0; place < meeting.ranks.size(); ++place) {
     const int32_t rank = meeting.ranks[place];
     if (!meeting.shares[place] && std::find(left_.begin(), left_.end(), rank) != left_.end())
-      return "rank " + std::to_string(rank) + " has destroyed its part of the communicator";
+      return "rank " + std::to_string(rank) +
+             " has destroyed its part of the communicator, or has ended";
   }
   return {};
 }
 
-void World::finish(const std::shared_ptr<Meeting>& meeting) {
+void LocalWorld::finish(const std::shared_ptr<Meeting>& given) {
+  const auto& meeting = static_cast<const Here&>(*given);
   std::unique_lock lock(mutex_);
   std::string why;
   changed_.wait(lock, [&] {
-    why = why_hopeless(*meeting);
-    return meeting->done || !why.empty();
+    why = why_hopeless(meeting);
+    return meeting.done || !why.empty();
   });
-  if (!meeting->done) throw Error(DL_ERROR, why);
+  if (!meeting.done) throw Error(DL_ERROR, why);
 }
 
 }  // namespace dl::async_test

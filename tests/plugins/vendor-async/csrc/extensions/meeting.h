@@ -44,7 +44,15 @@ struct Terms {
 struct Share {
   const std::byte* send;
   std::byte* receive;
+  std::shared_ptr<void> owner;  // of the bytes, where they are not a device's
 };
+
+/** The size of a share. Throws Error for terms that make no sense. */
+struct ShareBytes {
+  uint64_t send;
+  uint64_t receive;
+};
+ShareBytes share_bytes(const Terms& terms, int32_t ranks, int32_t rank, int32_t place);
 
 /** Does what the terms say, once all shares are there; a message has two, sender and receiver. */
 void carry_out(const Terms& terms, const std::vector<Share>& shares);
@@ -53,32 +61,49 @@ void carry_out(const Terms& terms, const std::vector<Share>& shares);
  * number among those. */
 using MeetingKey = std::tuple<int32_t, int32_t, uint64_t>;
 
-/** The ranks of one communicator, which meet for each call. The last that comes does the work of
- * all. */
+/** One call, for those who take part in it. */
+class Meeting {
+ public:
+  virtual ~Meeting() = default;
+};
+
+/** The ranks of one communicator, which meet for each call. */
 class World {
  public:
-  explicit World(int32_t ranks) : ranks_(ranks), joined_(static_cast<size_t>(ranks)) {}
+  virtual ~World() = default;
 
-  int32_t ranks() const { return ranks_; }
-
+  virtual int32_t ranks() const = 0;
   /** Returns when all ranks have joined. Throws Error if `seconds` > 0 have passed, and for a rank
    * that is taken; then it has not joined. */
-  void join(int32_t rank, double seconds);
+  virtual void join(int32_t rank, double seconds) = 0;
   /** The rank comes to no meeting any more: who waits for it gets an error. */
-  void leave(int32_t rank);
+  virtual void leave(int32_t rank) = 0;
   /** All that meet, now or later, get an error. */
-  void abort(int32_t rank);
-
-  class Meeting;
-  /** Comes to a meeting; waits for nobody. `place` is the rank, or 0 for the sender and 1 for the
-   * receiver of a message. Throws Error if the communicator was aborted. */
-  std::shared_ptr<Meeting> come(const MeetingKey& key, int32_t place, const Terms& terms,
-                                const Share& share);
+  virtual void abort(int32_t rank) = 0;
+  /** Comes to a meeting; waits for no other rank. `place` is the rank, or 0 for the sender and 1
+   * for the receiver of a message. */
+  virtual std::shared_ptr<Meeting> come(const MeetingKey& key, int32_t place, const Terms& terms,
+                                        const Share& share) = 0;
   /** Waits until its work is done; throws Error if that cannot be. */
-  void finish(const std::shared_ptr<Meeting>& meeting);
+  virtual void finish(const std::shared_ptr<Meeting>& meeting) = 0;
+};
+
+/** In this process. The last rank that comes does the work of all. */
+class LocalWorld : public World {
+ public:
+  explicit LocalWorld(int32_t ranks) : ranks_(ranks), joined_(static_cast<size_t>(ranks)) {}
+
+  int32_t ranks() const override { return ranks_; }
+  void join(int32_t rank, double seconds) override;
+  void leave(int32_t rank) override;
+  void abort(int32_t rank) override;
+  std::shared_ptr<Meeting> come(const MeetingKey& key, int32_t place, const Terms& terms,
+                                const Share& share) override;
+  void finish(const std::shared_ptr<Meeting>& meeting) override;
 
  private:
-  std::string why_hopeless(const Meeting& meeting) const;
+  class Here;
+  std::string why_hopeless(const Here& meeting) const;
 
   const int32_t ranks_;
   std::mutex mutex_;
@@ -86,7 +111,7 @@ class World {
   std::vector<bool> joined_;
   std::vector<int32_t> left_;
   int32_t aborted_by_ = -1;
-  std::map<MeetingKey, std::shared_ptr<Meeting>> meetings_;  // that somebody has not come to
+  std::map<MeetingKey, std::shared_ptr<Here>> meetings_;  // that somebody has not come to
 };
 
 }  // namespace dl::async_test

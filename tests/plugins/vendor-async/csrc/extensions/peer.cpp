@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "extensions/extensions.h"
+#include "lie.h"
 #include "slots.h"
 
 namespace dl::async_test {
@@ -38,15 +39,37 @@ dl_status_t* copy(dl_vendor_t* vendor, int32_t index, const void* source, int32_
     const std::byte* from = device.memory().translate(source, bytes);
     std::byte* to = there.memory().translate(destination, bytes);
     stream->enqueue(
-        "peer_copy", [to, from, bytes] { std::memcpy(to, from, bytes); },
+        "peer_copy",
+        [to, from, bytes] {
+          std::memcpy(to, from, lie_is(Lie::kPeerCopyIsOneByteShort) ? bytes - 1 : bytes);
+        },
         Work{DL_ACTIVITY_COPY, bytes});
   });
+}
+
+dl_status_t* export_memory(dl_vendor_t* vendor, int32_t index, void* memory,
+                           dl_peer_handle_t* handle) {
+  return device_slot(vendor, index, [&](Instance&, Device& device) {
+    given(handle, "the handle") = device.memory().export_allocation(memory);
+  });
+}
+
+dl_status_t* open_memory(dl_vendor_t* vendor, int32_t index, const dl_peer_handle_t* handle,
+                         void** memory, uint64_t* bytes) {
+  return device_slot(vendor, index, [&](Instance&, Device& device) {
+    *memory = device.memory().open(given(handle, "the handle"), bytes);
+  });
+}
+
+dl_status_t* close_memory(dl_vendor_t* vendor, int32_t index, void* memory) {
+  return device_slot(vendor, index,
+                     [&](Instance&, Device& device) { device.memory().close(memory); });
 }
 
 }  // namespace
 
 dl_extension_t* peer_extension(dl_extension_t* next) {
-  // Device memory is private to its process: nothing to export, and nothing to open.
+  // Events stay in their process.
   static dl_peer_extension_t peer = {sizeof(dl_peer_extension_t),
                                      DL_EXT_PEER,
                                      next,
@@ -54,9 +77,9 @@ dl_extension_t* peer_extension(dl_extension_t* next) {
                                      enable_access,
                                      disable_access,
                                      copy,
-                                     nullptr,
-                                     nullptr,
-                                     nullptr,
+                                     export_memory,
+                                     open_memory,
+                                     close_memory,
                                      nullptr,
                                      nullptr};
   return reinterpret_cast<dl_extension_t*>(&peer);

@@ -1,12 +1,12 @@
 #include "dl/profiler.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "extensions/extensions.h"
+#include "lie.h"
 #include "slots.h"
 
 namespace dl::async_test {
@@ -16,6 +16,13 @@ struct Collected : dl_activities_t {
   std::vector<Activity> owned;
   std::vector<dl_activity_t> shown;
 };
+
+void tell_lies(dl_activity_t& activity) {
+  if (lie_is(Lie::kActivityEndsBeforeItsStart)) activity.end = activity.start - 1;
+  if (lie_is(Lie::kActivityIsOfAnotherDevice)) ++activity.device;
+  if (lie_is(Lie::kActivityIsOfAnotherStream))
+    activity.stream = activity.stream == nullptr ? static_cast<void*>(&activity) : nullptr;
+}
 
 dl_status_t* start(dl_vendor_t* vendor, int32_t index, uint64_t flags) {
   return device_slot(vendor, index, [&](Instance&, Device& device) {
@@ -40,7 +47,9 @@ dl_status_t* collect(dl_vendor_t* vendor, int32_t index, dl_activities_t** activ
     for (const Activity& one : made->owned) {
       made->shown.push_back({one.name.c_str(), one.work.kind, index, one.stream, one.correlation,
                              one.start, one.end, one.work.bytes});
+      tell_lies(made->shown.back());
     }
+    if (lie_is(Lie::kActivitiesAreOutOfOrder)) std::reverse(made->shown.begin(), made->shown.end());
     made->count = made->shown.size();
     made->records = made->shown.data();
     made->release = [](dl_activities_t* self) { delete static_cast<Collected*>(self); };
@@ -51,12 +60,13 @@ dl_status_t* collect(dl_vendor_t* vendor, int32_t index, dl_activities_t** activ
 dl_status_t* clock(dl_vendor_t* vendor, int32_t index, dl_clock_t* clock) {
   return device_slot(vendor, index, [&](Instance&, Device& device) {
     dl_clock_t found = {};
-    found.struct_size = clock->struct_size;
     const int64_t before = host_now();
     found.device = device.group().profiler.now();
     found.uncertainty = host_now() - before;
     found.host = before + found.uncertainty / 2;
-    std::memcpy(clock, &found, std::min<size_t>(found.struct_size, sizeof found));
+    if (lie_is(Lie::kClockIsASecondOff)) found.host += 1'000'000'000;
+    if (lie_is(Lie::kClockIsUncertainBelowZero)) found.uncertainty = -1;
+    fill(clock, found);
   });
 }
 

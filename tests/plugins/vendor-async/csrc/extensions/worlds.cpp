@@ -6,6 +6,8 @@
 
 #include "error.h"
 #include "extensions/communicator.h"
+#include "extensions/hub.h"
+#include "extensions/remote.h"
 #include "handle.h"
 
 namespace dl::async_test {
@@ -13,45 +15,52 @@ namespace {
 
 constexpr char kWord[] = "dl_vendor_async_test";
 
-/** What the bytes of an id begin with; the rest is zero. */
-struct Name {
-  char word[32];
-  int64_t process;
-  uint64_t number;
-};
-static_assert(sizeof(Name) <= sizeof(dl_communicator_id_t));
+static_assert(sizeof(WorldName) <= sizeof(dl_communicator_id_t));
 
-std::mutex mutex;
-uint64_t last_name = 0;
-std::map<uint64_t, std::weak_ptr<World>> worlds;  // an expired one was used up
+// Never destroyed: threads of other processes' ranks use them until the process has ended.
+std::mutex& mutex = *new std::mutex;
+uint64_t last_number = 0;
+auto& worlds = *new std::map<uint64_t, std::weak_ptr<World>>;  // an expired one was used up
 
 }  // namespace
 
 dl_communicator_id_t new_communicator_id() {
-  const std::lock_guard lock(mutex);
-  Name name = {};
+  WorldName name = {};
   std::memcpy(name.word, kWord, sizeof kWord);
+  name.user = geteuid();
   name.process = getpid();
-  name.number = ++last_name;
+  name.nonce = open_hub();
+  {
+    const std::lock_guard lock(mutex);
+    name.number = ++last_number;
+  }
   dl_communicator_id_t id = {};
   std::memcpy(id.bytes, &name, sizeof name);
   return id;
 }
 
 std::shared_ptr<World> world_of(const dl_communicator_id_t& id, int32_t ranks) {
-  Name name;
-  std::memcpy(&name, id.bytes, sizeof name);
+  WorldName name;
+  std::memcpy(static_cast<void*>(&name), id.bytes, sizeof name);
   if (std::memcmp(name.word, kWord, sizeof kWord) != 0)
     throw Error(DL_INVALID_ARGUMENT, "the id is none that unique_id of this vendor returned");
-  if (name.process != getpid()) {
-    throw Error(DL_NOT_SUPPORTED, "the id is of process " + std::to_string(name.process) +
-                                      "; ranks of this vendor are threads of one process");
+  if (name.user != geteuid()) {
+    throw Error(DL_INVALID_ARGUMENT, "the id is of user " + std::to_string(name.user) +
+                                         ", and this is " + std::to_string(geteuid()) +
+                                         "; only processes of one user make a communicator");
   }
+  if (is_hub(name.nonce)) return local_world(name.number, ranks);
+  return std::make_shared<RemoteWorld>(name, ranks);
+}
+
+std::shared_ptr<World> local_world(uint64_t number, int32_t ranks) {
   const std::lock_guard lock(mutex);
-  const auto found = worlds.find(name.number);
+  if (number == 0 || number > last_number)
+    throw Error(DL_INVALID_ARGUMENT, "the id is none that unique_id of this vendor returned");
+  const auto found = worlds.find(number);
   if (found == worlds.end()) {
-    auto world = std::make_shared<World>(ranks);
-    worlds[name.number] = world;
+    auto world = std::make_shared<LocalWorld>(ranks);
+    worlds[number] = world;
     return world;
   }
   auto world = found->second.lock();

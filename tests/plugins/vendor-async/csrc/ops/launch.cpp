@@ -60,6 +60,12 @@ void Launch::run(std::function<void()> body) const {
   device_->group().report();
 }
 
+dl_device_error_t* Launch::error_word() const {
+  dl_device_error_t* const word = dl_context_device_error(ctx_);
+  if (word == nullptr) return nullptr;
+  return reinterpret_cast<dl_device_error_t*>(device_->memory().translate(word, sizeof *word));
+}
+
 diopiTensorHandle_t Launch::require(const std::vector<int64_t>& sizes, int32_t dtype) const {
   const diopiSize_t size = {sizes.data(), static_cast<int64_t>(sizes.size())};
   diopiTensorHandle_t tensor = nullptr;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "diopi/diopirt.h"
+#include "dl/context.h"
 #include "instance.h"
 #include "ops/tensor_view.h"
 
@@ -23,6 +24,8 @@ class Launch {
   void enqueue(std::function<void()> body) const;
   /** Runs `body` in stream order and waits for it. For operators whose output size is data. */
   void run(std::function<void()> body) const;
+  /** The error word of the stream, readable and writable by its work; NULL: the host has none. */
+  dl_device_error_t* error_word() const;
   /** A contiguous device tensor of the host's. Throws Error when the host cannot give one. */
   diopiTensorHandle_t require(const std::vector<int64_t>& sizes, int32_t dtype) const;
 

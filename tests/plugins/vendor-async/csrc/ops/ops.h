@@ -43,6 +43,7 @@ decltype(::diopiSum) diopiSum;
 decltype(::diopiSoftmax) diopiSoftmax;
 decltype(::diopiMm) diopiMm;
 
+decltype(::diopiIndexSelect) diopiIndexSelect;
 decltype(::diopiMaskedSelect) diopiMaskedSelect;
 decltype(::diopiNonzero) diopiNonzero;
 

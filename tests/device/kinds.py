@@ -1,0 +1,61 @@
+"""The kinds of device-generic tests, and what each asks; the published page tells them so."""
+
+from __future__ import annotations
+
+OPERATORS = {
+    "forward": "results, aliasing and unchanged arguments as on the CPU",
+    "backward": "gradients of every argument as on the CPU",
+    "gradgrad": "second gradients as on the CPU, in float64",
+    "out": "out= of the right shape, empty, transposed and inside of a larger buffer",
+    "out-dtype": "out= of another dtype: filled or refused as on the CPU",
+    "in-place": "the in-place variant, on a tensor and on a window of one",
+    "method": "the method of a tensor and the Python operator say what the function says",
+    "layouts": "transposed, sliced and expanded arguments",
+    "sizes": "arguments without elements and without dimensions",
+    "errors": "wrong arguments are refused, by the same type of error as on the CPU",
+    "autocast": "right, in the dtype of autocast or a wider one",
+    "save": "arguments and results survive torch.save, on dl and from and to the CPU",
+    "copy": "copy.deepcopy and pickle give equal results that share no memory",
+    "dlpack": "a result given away by DLPack comes back as the same memory",
+}
+MODULES = {
+    "train": "results of forward() in training",
+    "eval": "results of forward() in evaluation",
+    "train-backward": "gradients of parameters and arguments in training",
+    "eval-backward": "gradients of parameters and arguments in evaluation",
+    "module-layouts": "forward() of transposed, sliced and expanded arguments",
+    "module-to": "to(dl) and back keeps every parameter and buffer",
+    "state-dict": "a state dict loads on the other device",
+    "module-copy": "copy.deepcopy, pickle and torch.save keep the module on dl",
+    "factory": "built with device=dl, everything is there and as on the CPU",
+    "hooks": "hooks see the tensors of dl, as often as on the CPU",
+    "module-errors": "wrong arguments are refused, by the same type of error as on the CPU",
+}
+OPTIMIZERS = {
+    "single": "three steps, one tensor at a time",
+    "foreach": "three steps, on lists of tensors",
+    "fused": "three steps, by the fused operator",
+    "tensor-lr": "three steps with the learning rate in a tensor",
+    "groups": "two groups of parameters with options of their own",
+    "zero-grad": "gradients of nothing, of zeros, and zero_grad()",
+    "optimizer-state": "the state goes on after a state dict, on the same device and the other",
+}
+FOREACH = {
+    "foreach-forward": "results of operators on lists of tensors",
+    "foreach-in-place": "their in-place variants",
+    "foreach-backward": "their gradients",
+    "foreach-layouts": "lists of transposed, sliced and expanded tensors",
+}
+KINDS = {**OPERATORS, **MODULES, **OPTIMIZERS, **FOREACH}
+
+NO_REFERENCE = {
+    ("_chunk_cat", "sizes"),
+    ("masked.median", "layouts"),
+    ("nn.CTCLoss", "module-layouts"),
+    ("nn.functional.ctc_loss", "layouts"),
+    ("resize_", "sizes"),
+    ("resize_as_", "sizes"),
+}
+"""Nothing to compare with: torch's CPU (2.13) crashes, by reading beside labels that are one label,
+expanded, and with tensors without dimensions; it takes the median of expanded tensors from memory
+that it has not written; and what a resized tensor has gained is written by nobody."""

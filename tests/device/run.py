@@ -1,0 +1,172 @@
+"""Run all device-generic tests in processes of their own: ``python -m device.run`` in tests/.
+
+They are pytest's; a process that ends early, by a crash or by its time limit, costs the run that
+one test, which is named, and the next process goes on behind it. Fails where a test does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from opinfo.known_failures import Key, cause_of
+
+from .known_failures import CRASHES, known_on
+
+TESTS = Path(__file__).parents[1]
+PARTS = 4
+"""Into which a run is divided, each a process: a bound on what one of them may leak."""
+COLLECTION_ENDED = (2, 3, 4)
+"""Exit codes of pytest that say that no test ran."""
+
+
+class RunError(RuntimeError):
+    """The tests could not be run."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one test has found.
+
+    :ivar problem: the first one; None where all was right.
+    :ivar compared: samples that the CPU computed.
+    :ivar crashed: the process ended in it.
+    """
+
+    key: Key
+    problem: str | None
+    compared: int
+    seconds: float
+    crashed: bool = False
+
+
+def results_in(lines: list[str]) -> list[Result]:
+    """What a journal says; the last test is one that crashed where it was started but not ended."""
+    found: list[Result] = []
+    key: Key | None = None
+    for line in lines:
+        facts: dict[str, Any] = json.loads(line)
+        if "key" in facts:
+            name, kind, dtype = facts["key"]
+            key = (name, kind, dtype)
+        elif "outcome" in facts and key is not None:
+            told = facts["problem"]
+            # A test that has compared nothing failed before it; another one, for being listed.
+            if told is None and facts["outcome"] == "failed" and facts["compared"] is None:
+                told = facts["said"]
+            found.append(Result(key, told, facts["compared"] or 0, facts["seconds"]))
+            key = None
+    if key is not None:
+        found.append(Result(key, "the process ended", 0, 0.0, crashed=True))
+    return found
+
+
+def run_part(part: str, folder: Path, selection: list[str]) -> list[Result]:
+    """Run one part, however many processes that takes.
+
+    :raises RunError: the tests were not collected, or no test was running when a process ended.
+    """
+    found: list[Result] = []
+    for attempt in range(sys.maxsize):
+        journal = folder / f"{part.replace('/', '-')}.{attempt}"
+        options = [f"--device-journal={journal}", f"--device-part={part}"]
+        command = [sys.executable, "-m", "pytest", "-p", "device.journal", *options]
+        done = subprocess.run(
+            [*command, f"--device-skip={len(found)}", "-q", "-p", "no:cacheprovider", *selection],
+            cwd=TESTS,
+            env={
+                "OMP_NUM_THREADS": "1",
+                **os.environ,
+                "DL_TEST_SAMPLE": "1",
+                "PYTHONPATH": os.pathsep.join(
+                    filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])
+                ),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+        new = results_in(lines)
+        found += new
+        if done.returncode in COLLECTION_ENDED or not lines:
+            raise RunError(f"part {part} did not run:\n{done.stdout[-3000:]}")
+        if done.returncode in (0, 1, 5):
+            return found
+        if not new or not new[-1].crashed:
+            raise RunError(f"part {part} ended between two tests:\n{done.stdout[-3000:]}")
+        last = done.stdout.strip().splitlines()[-1:] or [""]
+        ended = f"exit code {done.returncode}: {last[0][:200]}"
+        found[-1] = Result(new[-1].key, f"the process ended: {ended}", 0, 0.0, crashed=True)
+    raise AssertionError("unreachable")
+
+
+def run_all(jobs: int, selection: list[str]) -> Iterator[Result]:
+    """The results of all tests, part after part."""
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        parts = (f"{at}/{PARTS}" for at in range(PARTS))
+        for done in pool.map(lambda part: run_part(part, Path(folder), selection), parts):
+            yield from done
+
+
+def unexpected(result: Result, known: dict[Key, str]) -> str | None:
+    """What is wrong with a result in view of the list; None if it is as it has to be."""
+    cause = cause_of(known, *result.key)
+    name = " | ".join(result.key)
+    if result.problem is None:
+        return cause and f"{name} passes now: take it off its list (it was there for: {cause})"
+    if cause is None:
+        return f"{name}: {result.problem}"
+    if result.crashed != cause.startswith(CRASHES):
+        return f"{name} is listed for '{cause}', and now: {result.problem}"
+    return None
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """The options of every run."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("-k", dest="select", help="only tests that match, as pytest's -k")
+    return parser
+
+
+def selected(options: argparse.Namespace) -> list[str]:
+    return ["device", *(["-k", options.select] if options.select else [])]
+
+
+def vendor_here() -> str:
+    """The vendor of dl:0."""
+    import torch
+
+    return str(torch.dl.get_device_properties(0).vendor)
+
+
+def main() -> int:
+    """Run all; print what is unexpected, and the rate."""
+    options = arguments(__doc__).parse_args()
+    known = known_on(vendor_here())
+    results = list(run_all(options.jobs, selected(options)))
+    wrong = [text for result in results if (text := unexpected(result, known))]
+    for text in wrong:
+        print(text)
+    right = sum(result.problem is None for result in results)
+    rate = right / max(1, len(results))
+    print(
+        f"device-generic tests: {right} of {len(results)} pass ({rate:.2%}); "
+        f"{len(wrong)} are not as the list says"
+    )
+    return 1 if wrong or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

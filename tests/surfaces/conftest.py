@@ -1,0 +1,7 @@
+"""Tests of the surfaces that programs meet: they need dl-core and a vendor, and fail without."""
+
+from __future__ import annotations
+
+from core.conftest import _device
+
+__all__ = ["_device"]

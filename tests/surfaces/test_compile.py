@@ -1,0 +1,48 @@
+"""torch.compile: what works on dl works, and the default says what does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from core.processes import output
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x * 2 + 1)
+
+
+# Of torch's own, which Inductor imports.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_backend_that_runs_the_graph(backend: str) -> None:
+    x = torch.randn(4, 4, device="dl", requires_grad=True)
+    compiled = torch.compile(double, backend=backend, fullgraph=True)
+    compiled(x).sum().backward()
+    assert torch.equal(compiled(x), double(x))
+    assert x.grad is not None and x.grad.device.type == "dl"
+
+
+def test_the_default_names_what_works() -> None:
+    said = r"\[torch.compile\] Inductor.* generates no code for dl .*backend=\"aot_eager\""
+    with pytest.raises(RuntimeError, match=said):
+        torch.compile(double)(torch.ones(4, device="dl"))
+    # It stays so, and what works still does.
+    with pytest.raises(RuntimeError, match=said):
+        torch.compile(double)(torch.ones(5, device="dl"))
+    assert torch.compile(double, backend="aot_eager")(torch.ones(1, device="dl")).item() == 3
+
+
+def test_importing_torch_imports_no_compiler() -> None:
+    code = """
+        import sys, torch
+        assert torch.dl.is_available()
+        print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules])
+    """
+    assert output(code) == "[]"
