@@ -39,6 +39,8 @@ BUILD = ROOT / "build"
 
 TORCH = "torch==2.13.0"
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
+# What dl-integrations is tested with, about 30 MB; transformers is there for training.
+FRAMEWORKS = ("accelerate", "lightning")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
 # The compiler of CUDA; what it needs of its other parts must have the same version.
@@ -130,7 +132,7 @@ def environment(session: nox.Session) -> None:
     names = tuple(f"{project['name'].replace('-', '_')}-" for project in vendors().values())
     plugins = [path for path in wheels() if path.name.startswith(names)]
     others = [path for path in wheels() if path not in plugins]
-    session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *TEST)
+    session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *FRAMEWORKS, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
     session.install(*CONSTRAINTS, *map(str, plugins), *libraries())
     session.run("python", "-W", "error", "-c", WITH_VENDOR)
@@ -357,10 +359,32 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
     add_benchmark(found)
 
 
+def add_device_tests(vendor: str) -> None:
+    """Make device-tests-VENDOR: the device-generic tests, each process of which may crash."""
+
+    def device_tests(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        if not has_device(python, vendor):
+            session.skip(f"vendor {vendor} has no device here")
+        env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
+        session.run(python, "-m", "device.run", *session.posargs, env=env, external=True)
+
+    name = f"device-tests-{vendor}"
+    device_tests.__doc__ = f"Run every device-generic test on vendor {vendor}; `-- -k` for some."
+    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    declare(device_tests)
+    DEVICE_TESTS.append(name)
+
+
+DEVICE_TESTS: list[str] = []
+for found_vendor in vendors():
+    add_device_tests(found_vendor)
+
+
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
-    names = ("lint", "units", "tests", "sanitize", "fuzz", "train", *BENCHMARKS)
+    names = ("lint", "units", "tests", *DEVICE_TESTS, "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

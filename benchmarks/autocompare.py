@@ -28,9 +28,9 @@ import torch
 from models import training_step
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dl_core.torch_backend.judging.comparison import to_host
+from dl_core.torch_backend.judging.op_classes import draws, may_compute
 from dl_optools import OpAutoCompare
-from dl_optools.compare.comparison import to_host
-from dl_optools.compare.op_classes import draws, may_compute
 from dl_optools.compare.subjects import NotComparableError, OverloadSubject
 from dl_optools.compare.trace import answers_of
 from dl_optools.names import Level
