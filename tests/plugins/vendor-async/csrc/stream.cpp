@@ -173,9 +173,11 @@ void Stream::work() {
     items_.pop_front();
     ++group_.started;
     lock.unlock();
-    run(std::move(item));
+    run(item);
     lock.lock();
     ++executed_;
+    // Whoever has waited for the event of a stream's last item finds the stream idle.
+    if (item.completion != nullptr) item.completion->finish();
     done_.notify_all();
   }
 }
@@ -200,13 +202,12 @@ void Stream::execute(const Item& item, const std::optional<Mark>& mark) {
   if (mark) group_.profiler.record(*mark, item.name, item.work, handle_, start);
 }
 
-void Stream::run(Item item) {
+void Stream::run(Item& item) {
   execute(item, item.mark);
   // What the item holds, pinned memory for one, is free before anybody can learn that it has run.
   item.run = nullptr;
   item.graph = nullptr;
   ++group_.executed;
-  if (item.completion != nullptr) item.completion->finish();
 }
 
 }  // namespace dl::async_test

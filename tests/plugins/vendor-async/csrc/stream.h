@@ -104,7 +104,7 @@ class Stream {
  private:
   void push(Item item);
   void work();
-  void run(Item item);
+  void run(Item& item);
   /** Runs the item, or each of its graph's; tells the profiler. */
   void execute(const Item& item, const std::optional<Mark>& mark);
 

@@ -37,7 +37,7 @@ struct Kernel;
 template <Text name, auto function, Made made, uint64_t coinciding, typename Return,
           typename... Args>
 struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
-  static auto pointer() { return c10::CompileTimeFunctionPointer<Return(Args...), &call>(); }
+  static auto pointer() { return &call; }
 
   static Return call(Args... args) {
     if constexpr (kWrites) {
