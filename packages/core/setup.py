@@ -45,6 +45,8 @@ UNITS = (
     ("indexing", ("aten/composed/indexing", "aten/composed/reduction"), 2),
     ("layers", tuple(f"aten/composed/{x}" for x in ("normalization", "products", "sequence")), 1),
     ("distributed", ("distributed",), 1),
+    ("profiler", ("profiler",), 1),
+    ("bindings", ("bindings",), 1),
     ("samplers", tuple(f"aten/composed/{x}" for x in ("creation", "random", "vision")), 1),
 )
 
