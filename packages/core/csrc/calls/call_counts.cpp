@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "calls/backward_thread.h"
+
 namespace dl::core {
 
 __thread ThreadCounts* thread_counts = nullptr;
@@ -48,6 +50,7 @@ CallTotals sum_of_counts(const CountRegistry& counted) {
 }  // namespace
 
 ThreadCounts& make_thread_counts() {
+  run_backward_in_this_thread();
   CountRegistry& counted = count_registry();
   const std::lock_guard<std::mutex> guard(counted.mutex);
   if (counted.free.empty()) {
