@@ -56,6 +56,19 @@ def test_division_modes_of_integers(vendor: Vendor, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTS)
+def test_nothing_divided_by_zero_is_no_error(vendor: Vendor, dtype: str) -> None:
+    nothing = out_like(vendor, (0, 2), dtype)
+    zeros = place(vendor, [0, 0], dtype)[0]
+    out = out_like(vendor, (0, 2), dtype)
+    vendor.op.Div(out, nothing, zeros, "floor")
+    vendor.op.DivInp(nothing, zeros, "trunc")
+    vendor.op.DivScalar(out, nothing, 0, "floor")
+    vendor.op.DivInpScalar(nothing, 0, "trunc")
+    vendor.op.RemainderTensor(out, nothing, zeros)
+    vendor.op.RemainderScalar(out, nothing, 0)
+
+
+@pytest.mark.parametrize("dtype", INTS)
 def test_integer_division_by_zero_is_an_error(vendor: Vendor, dtype: str) -> None:
     a = place(vendor, [1, 2], dtype)[0]
     zero = place(vendor, [1, 0], dtype)[0]

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
@@ -36,17 +37,19 @@ struct Gemv {
     int64_t l = 0;
     for (; l + kRows <= k; l += kRows) {
       const Vector factor = load(x + l);
+      // Stepping from row to row: an address for each would take more registers than there are.
+      const T* from = a + l;
       DL_UNROLL
-      for (int i = 0; i < kRows; ++i) partial[i] += load(a + i * row + l) * factor;
+      for (int i = 0; i < kRows; ++i, from += row) partial[i] += load(from) * factor;
     }
     if (l < k) {
       const Vector factor = load(x + l);
       // Zero bits: an infinity that has been counted must not become NaN.
       const Bits fresh = lanes_from(static_cast<int>(l + kRows - k));
+      const T* from = a + k - kRows;
       DL_UNROLL
-      for (int i = 0; i < kRows; ++i) {
-        const Vector last = load(a + i * row + k - kRows);
-        partial[i] += reinterpret_cast<Vector>(reinterpret_cast<Bits>(last) & fresh) * factor;
+      for (int i = 0; i < kRows; ++i, from += row) {
+        partial[i] += reinterpret_cast<Vector>(reinterpret_cast<Bits>(load(from)) & fresh) * factor;
       }
     }
     add_lanes(partial);
@@ -97,23 +100,57 @@ struct Gemv {
     return lanes;
   }
 
-  // partial[0][i] becomes the sum of the lanes of partial[i]. Each step interleaves two registers
-  // and adds the halves: the lanes of twice as many rows in half as many registers.
+  // partial[0][i] becomes the sum of the lanes of partial[i]. Each step interleaves neighbouring
+  // registers in units, which hold the rows that are side by side already, and adds the halves.
+  template <int kUnit = 1>
   static void add_lanes(Vector* partial) {
-    Bits low, high;
-    for (int i = 0; i < kRows; ++i) {
-      low[i] = static_cast<Bit>(i % 2 * kRows + i / 2);
-      high[i] = static_cast<Bit>(low[i] + kRows / 2);
-    }
-#pragma GCC unroll 8
-    for (int count = kRows / 2; count > 0; count /= 2) {
-#pragma GCC unroll 32
-      for (int i = 0; i < count; ++i) {
-        partial[i] = __builtin_shuffle(partial[i], partial[i + count], low) +
-                     __builtin_shuffle(partial[i], partial[i + count], high);
+    if constexpr (kUnit < kRows) {
+      using Steps = Interleave<kUnit * sizeof(C)>;
+      DL_UNROLL
+      for (int i = 0; i < kRows / kUnit / 2; ++i) {
+        partial[i] = Steps::template half<0>(partial[2 * i], partial[2 * i + 1]) +
+                     Steps::template half<1>(partial[2 * i], partial[2 * i + 1]);
       }
+      add_lanes<2 * kUnit>(partial);
     }
   }
+
+  // Units are moved within 16 bytes, and from then on 16 bytes at a time: processors have
+  // instructions for these, and slow ones for anything else.
+  template <int kBytes>
+  struct Interleave {
+    using Word = std::conditional_t<
+        (kBytes >= 8), int64_t,
+        std::conditional_t<kBytes == 4, int32_t, std::conditional_t<kBytes == 2, int16_t, int8_t>>>;
+    typedef Word Words __attribute__((vector_size(kVectorBytes)));
+    static constexpr int kWords = kVectorBytes / sizeof(Word);
+    static constexpr int kLane = 16 / sizeof(Word);
+
+    // Where word i of a half comes from, in both registers.
+    static constexpr Word source(int i, int half) {
+      if (kBytes < 16) {
+        constexpr int unit = kBytes < 16 ? kBytes / sizeof(Word) : 1;
+        const int place = i % kLane / unit;
+        return static_cast<Word>(place % 2 * kWords + i / kLane * kLane + place / 2 * unit +
+                                 i % unit + half * kLane / 2);
+      }
+      constexpr int part = kWords > kLane ? kWords / 2 : kLane;
+      return static_cast<Word>(i / part * kWords + i % part / kLane * 2 * kLane + i % kLane +
+                               half * kLane);
+    }
+
+    template <int which, int... i>
+    static Words sources(std::integer_sequence<int, i...>) {
+      return Words{source(i, which)...};
+    }
+
+    template <int which>
+    static Vector half(Vector a, Vector b) {
+      return reinterpret_cast<Vector>(
+          __builtin_shuffle(reinterpret_cast<Words>(a), reinterpret_cast<Words>(b),
+                            sources<which>(std::make_integer_sequence<int, kWords>())));
+    }
+  };
 };
 
 // y = alpha · a · x + beta · y, where Gemv takes the extents. Steps count elements.
