@@ -11,6 +11,7 @@
 #include "aten/kernel/composed.h"
 #include "aten/layout/aliases.h"
 #include "aten/layout/resize_output.h"
+#include "memory/new_tensor.h"
 
 namespace dl::core::composed {
 namespace {
@@ -36,17 +37,42 @@ bool spreads_to(const Tensor& self, at::IntArrayRef sizes) {
   return true;
 }
 
+bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
+  return products_take(vec, mat, vec) && mat.dim() == 2 && vec.dim() == 1 &&
+         mat.size(1) == vec.size(0);
+}
 bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor& vec) {
-  return products_take(self, mat, vec) && mat.dim() == 2 && vec.dim() == 1 &&
-         mat.size(1) == vec.size(0) && spreads_to(self, {mat.size(0)});
+  return products_take(self, mat, vec) && is_matrix_times_vector(mat, vec) &&
+         spreads_to(self, {mat.size(0)});
 }
 
-Tensor as_column(const Tensor& vector) { return vector.dim() == 0 ? vector : vector.unsqueeze(1); }
+// The column that a vector is, and the vector that a fresh column of `rows` is, without calls of
+// the dispatcher: they would take as long as a small product.
+Tensor column_of(const Tensor& vector) {
+  Tensor column = rewrap(vector.storage(), vector, vector.key_set());
+  column.unsafeGetTensorImpl()->set_sizes_and_strides(
+      at::IntArrayRef({vector.size(0), 1}), at::IntArrayRef({vector.stride(0), 1}),
+      vector.storage_offset());
+  return column;
+}
+Tensor as_column(const Tensor& summand) {
+  return summand.dim() == 0 ? summand : column_of(summand);
+}
+Tensor flattened(Tensor column, int64_t rows) {
+  column.unsafeGetTensorImpl()->set_sizes_contiguous({rows});
+  return column;
+}
+
+Tensor mv(const Tensor& self, const Tensor& vec) {
+  if (is_matrix_times_vector(self, vec))
+    return flattened(at::mm(self, column_of(vec)), self.size(0));
+  return on_cpu<"mv", decltype(mv)>(self, vec);
+}
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
   if (is_matrix_times_vector(self, mat, vec))
-    return at::addmm(as_column(self), mat, as_column(vec), beta, alpha).squeeze(1);
+    return flattened(at::addmm(as_column(self), mat, column_of(vec), beta, alpha), mat.size(0));
   return on_cpu<"addmv", decltype(addmv)>(self, mat, vec, beta, alpha);
 }
 
@@ -54,8 +80,8 @@ Tensor& addmv_out(const Tensor& self, const Tensor& mat, const Tensor& vec, cons
                   const Scalar& alpha, Tensor& out) {
   if (is_matrix_times_vector(self, mat, vec) && is_target(out, self)) {
     at::native::resize_output(out, {mat.size(0)});
-    Tensor column = as_column(out);
-    at::addmm_out(column, as_column(self), mat, as_column(vec), beta, alpha);
+    Tensor column = column_of(out);
+    at::addmm_out(column, as_column(self), mat, column_of(vec), beta, alpha);
     return out;
   }
   return on_cpu<"addmv.out", decltype(addmv_out)>(self, mat, vec, beta, alpha, out);
@@ -180,6 +206,7 @@ Tensor& addmm_activation_out(const Tensor& self, const Tensor& mat1, const Tenso
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("mv", mv);
   DL_COMPOSED("addmv", addmv);
   DL_COMPOSED("addmv.out", addmv_out);
   DL_COMPOSED("addmv_", addmv_);
