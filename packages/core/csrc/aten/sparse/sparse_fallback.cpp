@@ -26,6 +26,8 @@ class HostCopies {
       return copy.host;
     }
     copies_.push_back({tensor, tensor.to(at::kCPU), written});
+    // Some kernels keep what gradients need only where one is wanted.
+    if (tensor.requires_grad()) copies_.back().host.set_requires_grad(true);
     return copies_.back().host;
   }
 
