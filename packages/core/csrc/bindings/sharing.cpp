@@ -43,7 +43,8 @@ at::Tensor borrow_storage(const std::string& message) {
 }  // namespace
 
 void bind_sharing(py::module_& m) {
-  m.def("can_lend", &can_lend, py::arg("index"), "Whether other processes can be sent its tensors.");
+  m.def("can_lend", &can_lend, py::arg("index"),
+        "Whether other processes can be sent its tensors.");
   m.def("lend_storage", &lend_storage, py::arg("tensor"),
         "The message that lets another process open the storage of a tensor.");
   m.def("borrow_storage", &borrow_storage, py::arg("message"),
@@ -52,8 +53,7 @@ void bind_sharing(py::module_& m) {
       "note_borrowed_again",
       [](const std::string& message) { note_borrowed_again(read_loan(message)); },
       py::arg("message"), "The same for a storage that is known from an earlier message.");
-  m.def("collect_loans", &collect_loans,
-        "Free what was sent and is used nowhere any more.");
+  m.def("collect_loans", &collect_loans, "Free what was sent and is used nowhere any more.");
 }
 
 }  // namespace dl::core

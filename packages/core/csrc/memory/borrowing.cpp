@@ -66,9 +66,9 @@ struct Opened {
 std::shared_ptr<Opened> opened(int index, const dl_peer_handle_t& handle) {
   static std::mutex mutex;
   static auto* all = new std::unordered_map<std::string, std::weak_ptr<Opened>>;
-  const std::string key = std::to_string(index) +
-                          std::string(reinterpret_cast<const char*>(handle.bytes),
-                                      sizeof handle.bytes);
+  const std::string key =
+      std::to_string(index) +
+      std::string(reinterpret_cast<const char*>(handle.bytes), sizeof handle.bytes);
   const std::lock_guard<std::mutex> guard(mutex);
   std::weak_ptr<Opened>& known = (*all)[key];
   std::shared_ptr<Opened> found = known.lock();
@@ -92,8 +92,8 @@ void end_borrowing(void* context) {
     // The sender may write there as soon as it knows.
     synchronize_device(block->index);
   } catch (const std::exception& error) {
-    TORCH_WARN("[dl] dl:", block->index, " failed while it used memory of another process: ",
-               error.what());
+    TORCH_WARN("[dl] dl:", block->index,
+               " failed while it used memory of another process: ", error.what());
   }
 }
 

@@ -87,8 +87,8 @@ Loan lend_block(c10::StorageImpl& storage, const Device& owner, int index,
   void* const segment = segment_of_pointer(memory);
   TORCH_CHECK(segment != nullptr, "[dl] a storage of dl:", index, " whose memory dl did not ",
               "allocate cannot be sent to another process; send x.clone()");
-  auto lent = std::make_unique<Lent>(Lent{SharedFile(0), described(owner, index, storage.nbytes()),
-                                          at::DataPtr()});
+  auto lent = std::make_unique<Lent>(
+      Lent{SharedFile(0), described(owner, index, storage.nbytes()), at::DataPtr()});
   owner.vendor->call_extension(peer.export_memory, "peer.export_memory", owner.local, segment,
                                &lent->loan.handle);
   lent->loan.is_device_memory = 1;

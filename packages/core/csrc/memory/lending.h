@@ -35,7 +35,8 @@ bool can_lend(int device);
 // where the vendor shares no memory, and for storages that were received themselves.
 Loan lend(c10::StorageImpl& storage);
 
-// What memory that is lent here needed to be freed before, if `deleter` is what freed it; else NULL.
+// What memory that is lent here needed to be freed before, if `deleter` is what freed it; else
+// NULL.
 void* context_of_lent(const void* memory, at::DeleterFnPtr deleter);
 
 // Frees what no other process wants any more. Waits for nothing.

@@ -38,8 +38,8 @@ SharedFile::SharedFile(size_t bytes) {
       fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     const int error = errno;
     if (file_ >= 0) close(file_);
-    TORCH_CHECK(false, "[dl] no memory file of ", bytes, " bytes can be made to share a tensor: ",
-                std::strerror(error));
+    TORCH_CHECK(false, "[dl] no memory file of ", bytes,
+                " bytes can be made to share a tensor: ", std::strerror(error));
   }
   map_header();
   TORCH_CHECK(getrandom(header_->nonce.data(), header_->nonce.size(), 0) ==
@@ -79,8 +79,7 @@ SharedFile::~SharedFile() {
 }
 
 void SharedFile::map_header() {
-  void* const memory =
-      mmap(nullptr, kSharedBegin, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  void* const memory = mmap(nullptr, kSharedBegin, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) {
     const int error = errno;
     close(std::exchange(file_, -1));
@@ -109,8 +108,8 @@ void SharedFile::hold(const std::string& what) {
 void* SharedFile::map(size_t bytes) const {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_,
                             static_cast<off_t>(kSharedBegin));
-  TORCH_CHECK(memory != MAP_FAILED, "[dl] ", bytes, " bytes of a memory file cannot be mapped: ",
-              std::strerror(errno));
+  TORCH_CHECK(memory != MAP_FAILED, "[dl] ", bytes,
+              " bytes of a memory file cannot be mapped: ", std::strerror(errno));
   return memory;
 }
 

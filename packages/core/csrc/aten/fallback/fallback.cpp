@@ -96,8 +96,8 @@ void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory
 
 FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxed); }
 
-void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, size_t begin,
-                size_t count) {
+void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack,
+                         size_t begin, size_t count) {
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
   const Device& owner = device(index);

@@ -31,8 +31,8 @@ void reset_fallback_counts();
 // when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-// What the mode says about a call on `device` whose arguments are `count` from `begin` on: warns, or
-// throws NotImplementedError where fallbacks are forbidden.
+// What the mode says about a call on `device` whose arguments are `count` from `begin` on: warns,
+// or throws NotImplementedError where fallbacks are forbidden.
 void apply_fallback_mode(OperatorInfo& info, int device, const torch::jit::Stack& stack,
                          size_t begin, size_t count);
 

@@ -47,9 +47,9 @@ at::Tensor& add_out(const at::Tensor& self, const at::Tensor& other, const at::S
                     at::Tensor& out) {
   const at::ScalarType type = at::result_type(self, other);
   // Torch words the errors.
-  const bool fits = self.sizes() == other.sizes() && c10::canCast(type, out.scalar_type()) &&
-                    (c10::isFloatingType(type) || alpha.isIntegral(false) ||
-                     c10::isComplexType(type));
+  const bool fits =
+      self.sizes() == other.sizes() && c10::canCast(type, out.scalar_type()) &&
+      (c10::isFloatingType(type) || alpha.isIntegral(false) || c10::isComplexType(type));
   if (fits && is_dense_beside(self, other) && is_coo_beside(other, self) &&
       is_dense_beside(out, self)) {
     add_to_dense(self, other, alpha, out, type);

@@ -61,8 +61,7 @@ at::Tensor places_of(const at::Tensor& coo) {
   const int64_t dims = coo.sparse_dim();
   if (dims == 0) return at::zeros({coo._nnz()}, indices.options());
   at::Tensor places = indices.select(0, 0);
-  for (int64_t dim = 1; dim < dims; ++dim)
-    places = places * coo.size(dim) + indices.select(0, dim);
+  for (int64_t dim = 1; dim < dims; ++dim) places = places * coo.size(dim) + indices.select(0, dim);
   return places;
 }
 

@@ -49,9 +49,9 @@ void serve(torch::Library& library, std::initializer_list<const char*> overloads
 template <c10::DispatchKey key>
 void serve_functions_of_values(torch::Library& library) {
   for (const char* name :
-       {"abs",    "asin",   "asinh", "atan", "atanh", "ceil", "deg2rad", "erf",  "erfinv",
-        "expm1",  "floor",  "frac",  "log1p", "neg",  "rad2deg", "round", "sgn", "sign",
-        "sin",    "sinh",   "sqrt",  "tan",  "tanh",  "trunc"}) {
+       {"abs",    "asin",  "asinh", "atan", "atanh", "ceil", "deg2rad", "erf",
+        "erfinv", "expm1", "floor", "frac", "log1p", "neg",  "rad2deg", "round",
+        "sgn",    "sign",  "sin",   "sinh", "sqrt",  "tan",  "tanh",    "trunc"}) {
     for (const std::string form : {"", "_", ".out"}) {
       serve<key>(library, {(name + form).c_str()});
     }
@@ -67,47 +67,106 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
   constexpr auto key = c10::DispatchKey::SparseCPU;
   serve_functions_of_values<key>(library);
   // Making, moving and looking inside.
-  serve<key>(library,
-             {"empty.memory_format", "empty_like", "clone", "copy_", "copy_sparse_to_sparse_",
-              "zero_", "zeros.out", "_sparse_coo_tensor_with_dims",
-              "_sparse_coo_tensor_with_dims_and_tensors", "sparse_resize_",
-              "sparse_resize_and_clear_", "resize_as_sparse_", "sparse_dim", "dense_dim", "_dimI",
-              "_dimV", "_nnz", "is_coalesced", "_coalesced_", "_indices", "_values", "indices",
-              "values", "_to_dense", "_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr",
-              "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"});
+  serve<key>(library, {"empty.memory_format",
+                       "empty_like",
+                       "clone",
+                       "copy_",
+                       "copy_sparse_to_sparse_",
+                       "zero_",
+                       "zeros.out",
+                       "_sparse_coo_tensor_with_dims",
+                       "_sparse_coo_tensor_with_dims_and_tensors",
+                       "sparse_resize_",
+                       "sparse_resize_and_clear_",
+                       "resize_as_sparse_",
+                       "sparse_dim",
+                       "dense_dim",
+                       "_dimI",
+                       "_dimV",
+                       "_nnz",
+                       "is_coalesced",
+                       "_coalesced_",
+                       "_indices",
+                       "_values",
+                       "indices",
+                       "values",
+                       "_to_dense",
+                       "_to_sparse",
+                       "_to_sparse.sparse_dim",
+                       "_to_sparse_csr",
+                       "_to_sparse_csc",
+                       "_to_sparse_bsr",
+                       "_to_sparse_bsc"});
   serve<key>(library, {"cat", "narrow_copy", "permute", "unsqueeze", "_sparse_broadcast_to",
                        "view_as_real", "view_as_complex"});
   // Arithmetic. What they call in the end, add.out and mul.out, is in arithmetic.cpp.
+  serve<key>(library, {"add.Tensor",
+                       "add_.Tensor",
+                       "sub.Tensor",
+                       "sub_.Tensor",
+                       "sub.out",
+                       "mul.Tensor",
+                       "mul_.Tensor",
+                       "div.Tensor",
+                       "div_.Tensor",
+                       "div.out",
+                       "div.Tensor_mode",
+                       "div_.Tensor_mode",
+                       "div.out_mode",
+                       "floor_divide",
+                       "floor_divide_.Tensor",
+                       "floor_divide.out",
+                       "pow.Tensor_Scalar",
+                       "pow.Tensor_Scalar_out",
+                       "nan_to_num",
+                       "nan_to_num_",
+                       "nan_to_num.out",
+                       "mm",
+                       "mv"});
   serve<key>(library,
-             {"add.Tensor", "add_.Tensor", "sub.Tensor", "sub_.Tensor", "sub.out", "mul.Tensor",
-              "mul_.Tensor", "div.Tensor", "div_.Tensor", "div.out", "div.Tensor_mode",
-              "div_.Tensor_mode", "div.out_mode", "floor_divide", "floor_divide_.Tensor",
-              "floor_divide.out", "pow.Tensor_Scalar", "pow.Tensor_Scalar_out", "nan_to_num",
-              "nan_to_num_", "nan_to_num.out", "mm", "mv"});
-  serve<key>(library, {"sum", "sum.dim_IntList", "any", "native_norm",
-                       "native_norm.ScalarOpt_dim_dtype", "norm.ScalarOpt_dim_dtype",
-                       "norm.ScalarOpt_dim"});
+             {"sum", "sum.dim_IntList", "any", "native_norm", "native_norm.ScalarOpt_dim_dtype",
+              "norm.ScalarOpt_dim_dtype", "norm.ScalarOpt_dim"});
 }
 
 TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
   constexpr auto key = c10::DispatchKey::SparseCsrCPU;
   serve_functions_of_values<key>(library);
   serve<key>(library,
-             {"angle", "angle.out", "_conj_physical", "conj_physical_", "mul.Scalar",
-              "mul_.Scalar", "mul.Tensor", "mul_.Tensor", "mul.out", "add.Tensor", "add_.Tensor"});
-  serve<key>(library,
-             {"empty.memory_format", "empty_like", "clone", "copy_", "zero_", "fill_.Scalar",
-              "normal_", "resize_", "resize_as_sparse_", "sparse_dim", "dense_dim", "_nnz",
-              "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "select.int",
-              "select_copy.int", "sum", "sum.dim_IntList", "_to_dense", "_to_sparse",
-              "_to_sparse.sparse_dim", "mm", "addmm", "sparse_mask"});
+             {"angle", "angle.out", "_conj_physical", "conj_physical_", "mul.Scalar", "mul_.Scalar",
+              "mul.Tensor", "mul_.Tensor", "mul.out", "add.Tensor", "add_.Tensor"});
+  serve<key>(library, {"empty.memory_format",
+                       "empty_like",
+                       "clone",
+                       "copy_",
+                       "zero_",
+                       "fill_.Scalar",
+                       "normal_",
+                       "resize_",
+                       "resize_as_sparse_",
+                       "sparse_dim",
+                       "dense_dim",
+                       "_nnz",
+                       "values",
+                       "crow_indices",
+                       "col_indices",
+                       "ccol_indices",
+                       "row_indices",
+                       "select.int",
+                       "select_copy.int",
+                       "sum",
+                       "sum.dim_IntList",
+                       "_to_dense",
+                       "_to_sparse",
+                       "_to_sparse.sparse_dim",
+                       "mm",
+                       "addmm",
+                       "sparse_mask"});
 }
 
 // Sparse tensors out of dense ones.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  serve<c10::DispatchKey::CPU>(
-      library, {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_to_sparse_csc",
-                "_to_sparse_bsr", "_to_sparse_bsc"});
+  serve<c10::DispatchKey::CPU>(library, {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr",
+                                         "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"});
 }
 
 }  // namespace dl::core

@@ -60,8 +60,7 @@ at::Tensor matrix_product(const at::Tensor& mat1, const at::Tensor& mat2) {
   const at::ScalarType type = mat1.scalar_type();
   const at::ScalarType sum_type = at::isReducedFloatingType(type) ? at::kFloat : type;
   const Elements matrix = elements_of(mat1);
-  const at::Tensor result =
-      at::zeros({mat1.size(0), mat2.size(1)}, mat2.options().dtype(sum_type));
+  const at::Tensor result = at::zeros({mat1.size(0), mat2.size(1)}, mat2.options().dtype(sum_type));
   if (matrix.values.numel() == 0 || mat2.size(1) == 0) return result;
   const at::Tensor scaled = mat2.index_select(0, matrix.columns)
                                 .to(sum_type)

@@ -31,8 +31,8 @@ at::Tensor row_starts(const at::Tensor& rows, int64_t size, bool out_int32) {
 at::Tensor coordinates(const at::Tensor& starts, const at::Tensor& columns, bool out_int32,
                        bool transpose) {
   if (starts.dim() != 1 || columns.dim() != 1) {
-    return on_cpu<"_convert_indices_from_csr_to_coo", decltype(coordinates)>(
-        starts, columns, out_int32, transpose);
+    return on_cpu<"_convert_indices_from_csr_to_coo", decltype(coordinates)>(starts, columns,
+                                                                             out_int32, transpose);
   }
   const at::Tensor elements = at::arange(columns.numel(), columns.options().dtype(at::kLong));
   const at::Tensor ends = starts.narrow(0, 1, starts.numel() - 1).to(at::kLong);

@@ -30,8 +30,7 @@ bool is_given(const OptionalTensor& tensor) { return tensor && tensor->defined()
 
 bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
             const OptionalTensor& weights, bool include_last, int64_t padding) {
-  if (!plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2)
-    return false;
+  if (!plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2) return false;
   if (!plans::on_same_device(weight, indices) || !plans::on_same_device(weight, offsets) ||
       !plans::is_index(indices) || !plans::is_index(offsets))
     return false;
