@@ -39,6 +39,7 @@ UNITS = (
     ("memory", ("memory",), 1),
     ("fallback", ("aten/fallback", "aten/kernel", "aten/layout"), 1),
     ("tensors", ("aten/tensors", "aten/fused"), 1),
+    ("sparse", ("aten/sparse",), 1),
     ("plans", ("aten/plans",), 1),
     ("wrappers", ("aten/wrappers",), 4),
     ("elementwise", ("aten/composed", "aten/composed/elementwise"), 2),

@@ -33,7 +33,6 @@ class Cause:
 
 
 CAUSES = (
-    Cause("dl has no sparse tensors", r"layout Sparse|no sparse tensors", everywhere=True),
     Cause(
         "torch's CPU (2.13) writes to out= in another order than out= has; dl does not",
         test=r"^(narrow_copy|nn\.functional\.avg_pool3d) \| out \|",

@@ -8,7 +8,6 @@ DECLARED = {
         "points broadcast over batches, whose gradients have to be added up",
     ),
     "addr": (r".*alpha=0\.0", "infinity times 0: no number here, while products leave it alone"),
-    "embedding": (r".*sparse=True", "its gradient is a sparse tensor"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "masked_select": (r"\(float32(\[.*?\]), bool(?!\1)", "the contract does not broadcast"),

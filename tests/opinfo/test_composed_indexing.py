@@ -86,7 +86,7 @@ def check(name: str, mode: str) -> None:
 
 
 # What dl-core leaves to the CPU, as describe() says it.
-LEFT = re.compile(r".*sparse=True|.*(int32|uint8)\[")
+LEFT = re.compile(r".*(int32|uint8)\[")
 
 
 @pytest.mark.parametrize("name", FORWARD)

@@ -1,54 +1,17 @@
-"""Tensors that are not dense, which dl devices lack, are refused in words that name the way out."""
+"""Layouts that dl devices lack are refused in words that name the way out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 
-# Torch warns of the state of its own sparse, nested and quantized tensors.
+# Torch warns of the state of its own nested and quantized tensors.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def gradient(module: nn.Module) -> object:
-    module.to("dl")(torch.tensor([[0, 1], [2, 2]], device="dl")).sum().backward()
-    return module.weight.grad
 
 
 def eye() -> torch.Tensor:
     return torch.eye(3, device="dl")
-
-
-def places(*numbers: int) -> torch.Tensor:
-    return torch.tensor(numbers, device="dl")
-
-
-SPARSE: dict[str, Callable[[], object]] = {
-    "to_sparse": lambda: eye().to_sparse(),
-    "to_sparse_csr": lambda: eye().to_sparse_csr(),
-    "sparse_coo_tensor": lambda: torch.sparse_coo_tensor(places(0, 1)[None], eye()[:2], (3, 3)),
-    "sparse_coo_tensor of the CPU's": lambda: torch.sparse_coo_tensor(
-        torch.tensor([[0]]), torch.ones(1), (2,), device="dl"
-    ),
-    "sparse_csr_tensor": lambda: torch.sparse_csr_tensor(
-        places(0, 1), places(0), torch.ones(1, device="dl"), (1, 1)
-    ),
-    "moved": lambda: torch.eye(3).to_sparse().to("dl"),
-    "moved csr": lambda: torch.eye(3).to_sparse_csr().to("dl"),
-    "sparse.mm": lambda: torch.sparse.mm(torch.eye(3).to_sparse(), eye()),
-    "Embedding": lambda: gradient(nn.Embedding(5, 3, sparse=True)),
-    "EmbeddingBag": lambda: gradient(nn.EmbeddingBag(5, 3, mode="sum", sparse=True)),
-}
-
-
-@pytest.mark.parametrize("make", SPARSE.values(), ids=SPARSE)
-def test_sparse_tensors_are_refused_in_our_words(make: Callable[[], object]) -> None:
-    with pytest.raises(NotImplementedError, match=r"(?is)\[dl\].*sparse.*CPU") as caught:
-        print(make())
-    assert "only available for these backends" not in str(caught.value)
 
 
 def test_quantized_tensors_are_refused_in_our_words() -> None:

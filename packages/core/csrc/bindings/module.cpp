@@ -9,6 +9,7 @@
 #include "bindings/distributed.h"
 #include "bindings/memory.h"
 #include "bindings/modes.h"
+#include "bindings/sharing.h"
 #include "calls/call.h"
 #include "calls/call_counts.h"
 #include "contract/dtype.h"
@@ -146,6 +147,7 @@ size_t disable_native(const std::vector<std::string>& overloads) {
 PYBIND11_MODULE(_C, m) {
   m.attr("TORCH_VERSION") = TORCH_VERSION;
   bind_memory(m);
+  bind_sharing(m);
   m.def("activate", &activate,
         "Register the device type with torch. Done once, when a vendor was found.");
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");

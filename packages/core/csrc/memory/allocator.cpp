@@ -7,6 +7,7 @@
 
 #include "memory/device_state.h"
 #include "memory/growth.h"
+#include "memory/lending.h"
 #include "memory/memory_checker.h"
 #include "memory/segments.h"
 #include "memory/settings.h"
@@ -124,9 +125,10 @@ class Allocator final : public DeviceAllocator {
 
   void recordStream(const at::DataPtr& data, c10::Stream stream) override {
     if (data.get() == nullptr) return;
-    void* const context = data.get_deleter() == &release_block
-                              ? data.get_context()
-                              : context_behind(data.get(), &release_block);
+    void* context = data.get_deleter() == &release_block
+                        ? data.get_context()
+                        : context_behind(data.get(), &release_block);
+    if (context == nullptr) context = context_of_lent(data.get(), &release_block);
     if (context == nullptr) return;
     auto* block = static_cast<Block*>(context);
     if (device_unchecked(block->device).synchronous) return;
@@ -172,6 +174,7 @@ class Allocator final : public DeviceAllocator {
   // What take_kept() does not find: cut from what is free, or from new memory of the vendor.
   static Block* take(DeviceState& state, int index, int64_t stream, size_t length, size_t bytes) {
     read_settings();
+    collect_loans();
     collect_waiting(index);
     if (Block* block = search(state, index, stream, length, bytes)) return block;
     return grow(state, index, stream, length, bytes);

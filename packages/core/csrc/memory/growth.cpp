@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memory/device_state.h"
+#include "memory/lending.h"
 #include "memory/out_of_memory.h"
 #include "memory/segments.h"
 #include "memory/settings.h"
@@ -67,6 +68,7 @@ Segment* new_segment(int device, int64_t stream, size_t bytes, size_t length, st
 
 void release_unused(int device) {
   synchronize_device(device);
+  collect_loans();
   collect_waiting(device);
   std::vector<Segment*> unused;
   DeviceState& state = state_of(device);

@@ -14,6 +14,15 @@ std::map<uintptr_t, std::pair<size_t, int>>& segments() {
   return *map;
 }
 
+// The segment that `pointer` lies in, or the end. The lock is held.
+std::map<uintptr_t, std::pair<size_t, int>>::const_iterator holder(const void* pointer) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  auto found = segments().upper_bound(address);
+  if (found == segments().begin()) return segments().end();
+  --found;
+  return address < found->first + found->second.first ? found : segments().end();
+}
+
 }  // namespace
 
 void note_segment(const void* memory, size_t bytes, int device) {
@@ -27,12 +36,15 @@ void forget_segment(const void* memory) {
 }
 
 int device_of_pointer(const void* pointer) {
-  const auto address = reinterpret_cast<uintptr_t>(pointer);
   const std::lock_guard<std::mutex> guard(segments_mutex);
-  auto found = segments().upper_bound(address);
-  if (found == segments().begin()) return -1;
-  --found;
-  return address < found->first + found->second.first ? found->second.second : -1;
+  const auto found = holder(pointer);
+  return found == segments().end() ? -1 : found->second.second;
+}
+
+void* segment_of_pointer(const void* pointer) {
+  const std::lock_guard<std::mutex> guard(segments_mutex);
+  const auto found = holder(pointer);
+  return found == segments().end() ? nullptr : reinterpret_cast<void*>(found->first);
 }
 
 }  // namespace dl::core

@@ -10,5 +10,7 @@ void forget_segment(const void* memory);
 
 // The visible device whose memory `pointer` lies in, or -1.
 int device_of_pointer(const void* pointer);
+// Where the memory begins that `pointer` lies in, as the vendor gave it, or NULL.
+void* segment_of_pointer(const void* pointer);
 
 }  // namespace dl::core

@@ -9,8 +9,6 @@
 namespace dl::core {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_convert_indices_from_coo_to_csr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("_convert_indices_from_csr_to_coo", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_det", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_eigh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_slogdet", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -90,8 +90,14 @@ std::string describe_arguments(const torch::jit::Stack& stack, size_t begin, siz
   return text.str();
 }
 
-void apply_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, size_t begin,
-                size_t count) {
+}  // namespace
+
+void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory_order_relaxed); }
+
+FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxed); }
+
+void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack,
+                         size_t begin, size_t count) {
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
   const Device& owner = device(index);
@@ -107,12 +113,6 @@ void apply_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack, s
                describe_arguments(stack, begin, count));
   }
 }
-
-}  // namespace
-
-void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory_order_relaxed); }
-
-FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxed); }
 
 std::vector<FallbackCount> fallback_counts() {
   std::vector<FallbackCount> result;
@@ -162,7 +162,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     return;
   }
   const int index = common_device(info, op, *stack, begin, count);
-  apply_mode(info, index, *stack, begin, count);
+  apply_fallback_mode(info, index, *stack, begin, count);
   info.calls.fetch_add(1, std::memory_order_relaxed);
   const bool timed = is_timed();
   const uint64_t start = timed ? now_ns() : 0;

@@ -9,6 +9,8 @@
 
 namespace dl::core {
 
+struct OperatorInfo;
+
 enum class FallbackMode { allow, warn, error };
 
 // Process-wide default, and a thread's own choice on top of it (used by context managers).
@@ -28,6 +30,11 @@ void reset_fallback_counts();
 // views, resizes and lists. Throws when operands lie on different devices, and NotImplementedError
 // when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+// What the mode says about a call on `device` whose arguments are `count` from `begin` on: warns,
+// or throws NotImplementedError where fallbacks are forbidden.
+void apply_fallback_mode(OperatorInfo& info, int device, const torch::jit::Stack& stack,
+                         size_t begin, size_t count);
 
 // Says, in place of a CPU kernel that lacks a dtype, what runs where and what to do. `error` is
 // what the kernel said.

@@ -5,10 +5,9 @@
 
 namespace dl::core::plans {
 
-bool embedding(OutputPlan& plan, const Tensor& weight, const Tensor& indices, bool sparse) {
+bool embedding(OutputPlan& plan, const Tensor& weight, const Tensor& indices) {
   if (!alike(weight) || !on_same_device(weight, indices) || !is_index(indices) || weight.dim() != 2)
     return false;
-  if (sparse) return false;
   DimVector sizes(indices.sizes().begin(), indices.sizes().end());
   sizes.push_back(weight.size(1));
   plan.start(weight);

@@ -1,4 +1,4 @@
-// Sparse, quantised and nested tensors, which no kernel of dl takes, get an error that names the
+// Quantised and nested tensors, which no kernel of dl takes, get an error that names the
 // way out instead of the dispatcher's list of all backends.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
@@ -9,9 +9,6 @@ namespace {
 constexpr char kNested[] =
     "nested tensors of layout torch.strided on dl; make them with layout=torch.jagged, or pad them "
     "(to_padded_tensor)";
-constexpr char kSparse[] =
-    "sparse tensors on dl; use dense ones (x.to_dense(), and sparse=False in nn.Embedding and "
-    "nn.EmbeddingBag), or compute on the CPU";
 constexpr char kQuantized[] =
     "quantized tensors on dl; use x.dequantize() before x.to(\"dl\"), or compute on the CPU";
 
@@ -29,8 +26,6 @@ torch::CppFunction refusal() {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) { library.fallback(refusal<kNested>()); }
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, library) { library.fallback(refusal<kSparse>()); }
-TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) { library.fallback(refusal<kSparse>()); }
 TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) { library.fallback(refusal<kQuantized>()); }
 
 }  // namespace dl::core

@@ -13,11 +13,11 @@ bool embedding_native(OutputPlan& plan, GivenOutputs given, const at::Tensor & w
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiEmbedding);
   if (function == nullptr) return false;
-  if (!plans::embedding(plan, weight, indices, sparse)) return false;
+  if (!plans::embedding(plan, weight, indices)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(embedding_site, device_index);
   OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiEmbedding", function, out0_handle.get(), TensorHandle(weight).get(), TensorHandle(indices).get(), padding_idx, scale_grad_by_freq, sparse);
+  return call.run("diopiEmbedding", function, out0_handle.get(), TensorHandle(weight).get(), TensorHandle(indices).get(), padding_idx, scale_grad_by_freq, false);
 }
 
 at::Tensor embedding(const at::Tensor & weight, const at::Tensor & indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse) {

@@ -13,14 +13,16 @@ from typing import Any
 import torch
 from torch.overrides import has_torch_function_unary
 
+from dl_core import _C
 from dl_core.torch_backend import DEVICE
 
 _MARK = "_dl_patch"
 
 
 def apply() -> None:
-    """Install the patch. A second call does nothing."""
+    """Install the patches. A second call does nothing."""
     _replace(torch.Tensor, "__dlpack_device__", _dlpack_device)
+    _replace(torch.UntypedStorage, "is_shared", _is_shared)
 
 
 def apply_distributed() -> None:
@@ -56,6 +58,20 @@ def _dlpack_device(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.T
         return DLDeviceType.kDLExtDev, self.device.index
 
     return dlpack_device
+
+
+def _is_shared(original: Callable[..., bool]) -> Callable[..., bool]:
+    """Torch says no for outside devices: what it knows of them is that they are not CUDA.
+
+    As with CUDA the answer is whether a process that is sent the storage has the same memory.
+    """
+
+    def is_shared(self: torch.UntypedStorage) -> bool:
+        if self.device.type != DEVICE:
+            return original(self)
+        return _C.can_lend(self.device.index)
+
+    return is_shared
 
 
 def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:

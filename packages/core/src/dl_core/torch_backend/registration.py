@@ -125,7 +125,15 @@ def _let_autograd_finish() -> None:
 
 def _attach(config: Config) -> list[str]:
     """Give torch what it needs; returns what of the settings cannot be done."""
-    from dl_core.torch_backend import distributed, fallback, modes, module, patches, supplied
+    from dl_core.torch_backend import (
+        distributed,
+        fallback,
+        modes,
+        module,
+        patches,
+        process_sharing,
+        supplied,
+    )
 
     backend_registration.rename_privateuse1_backend(DEVICE)
     torch._register_device_module(DEVICE, module)
@@ -133,6 +141,7 @@ def _attach(config: Config) -> list[str]:
     # torch's own default here is float16, in which the CPU reference is slow.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
     patches.apply()
+    process_sharing.register()
     supplied.supply()
     distributed.register(config.distributed)
     atexit.register(_let_autograd_finish)

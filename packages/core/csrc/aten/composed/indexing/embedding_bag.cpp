@@ -1,6 +1,7 @@
 // Embedding bags: sums, means and maxima of rows of an embedding, and their gradients.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_embedding_bag_sparse_backward.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cumsum.h>
@@ -28,9 +29,8 @@ enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 bool is_given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
 bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
-            bool sparse, const OptionalTensor& weights, bool include_last, int64_t padding) {
-  if (sparse || !plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2)
-    return false;
+            const OptionalTensor& weights, bool include_last, int64_t padding) {
+  if (!plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2) return false;
   if (!plans::on_same_device(weight, indices) || !plans::on_same_device(weight, offsets) ||
       !plans::is_index(indices) || !plans::is_index(offsets))
     return false;
@@ -105,7 +105,7 @@ template <Text name>
 Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                    bool scale_by_frequency, int64_t mode, bool sparse,
                    const OptionalTensor& weights, bool include_last, int64_t padding) {
-  if (served(weight, indices, offsets, mode, sparse, weights, include_last, padding))
+  if (served(weight, indices, offsets, mode, weights, include_last, padding))
     return bag_forward(weight, indices, offsets, mode, weights, include_last, padding);
   return on_cpu<name, ForwardSignature>(weight, indices, offsets, scale_by_frequency, mode, sparse,
                                         weights, include_last, padding);
@@ -135,18 +135,13 @@ Tensor dense_backward(const Tensor& grad, const Tensor& given_indices, const Ten
   return result.index_add_(0, indices, rows);
 }
 
-using BackwardSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                 const Tensor&, const Tensor&, int64_t, bool, int64_t, bool,
-                                 const OptionalTensor&, int64_t);
-
 Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& offsets,
                     const Tensor& bags, const Tensor& sizes, const Tensor& winners,
                     int64_t num_weights, bool scale_by_frequency, int64_t mode, bool sparse,
                     const OptionalTensor& weights, int64_t padding) {
   if (sparse) {
-    return on_cpu<"_embedding_bag_backward", BackwardSignature>(
-        grad, indices, offsets, bags, sizes, winners, num_weights, scale_by_frequency, mode, sparse,
-        weights, padding);
+    return at::_embedding_bag_sparse_backward(grad, indices, offsets, bags, sizes, num_weights,
+                                              scale_by_frequency, mode, weights, padding);
   }
   return dense_backward(grad, indices, bags, sizes, winners, num_weights, scale_by_frequency, mode,
                         weights, padding);

@@ -1,0 +1,10 @@
+// Storages between processes, as Python sees them.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace dl::core {
+
+void bind_sharing(pybind11::module_& module);
+
+}  // namespace dl::core
