@@ -1,4 +1,4 @@
-"""torchvision's own operators on dl: right, and counted as run on the CPU, where they have kernels."""
+"""torchvision's own operators on dl: right, and counted as fallbacks, for no vendor has them."""
 
 from __future__ import annotations
 

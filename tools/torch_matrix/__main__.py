@@ -102,8 +102,10 @@ def row_of(environment: Environment, cores: dict[str, Path]) -> report.Row:
     for suite in (suites.OPINFO, suites.MODELS, *([suites.VISION] if vision else [])):
         say(f"torch {release}: {suite.name}")
         outcome = suites.run(suite, environment, HOME / release)
-        say(f"  {len(outcome.passed)} passed, {len(outcome.known)} known failures, "
-            f"{len(outcome.failed)} failed")
+        say(
+            f"  {len(outcome.passed)} passed, {len(outcome.known)} known failures, "
+            f"{len(outcome.failed)} failed"
+        )
         outcomes[suite.name] = outcome
     core = str(environment.version_of("dl-core"))
     return report.Row(

@@ -33,7 +33,7 @@ class Environment:
 
     @property
     def constraints(self) -> Path:
-        """The pinned versions, but for those that torch decides on; written with the environment."""
+        """The pinned versions but for those that torch decides on, as the session wrote them."""
         return self.python.parents[1] / "constraints.txt"
 
     @property
@@ -116,7 +116,7 @@ class Environment:
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
                 # pip adds to the record what it has made itself.
-                if name.endswith("/") or name.endswith(".dist-info/RECORD"):
+                if name.endswith(("/", ".dist-info/RECORD")):
                     continue
                 path = self.packages / name
                 if not path.is_file() or path.read_bytes() != archive.read(name):

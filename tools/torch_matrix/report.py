@@ -84,9 +84,9 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         "| --- | --- | --- | ---: | ---: | --- |",
     ]
     for row in rows:
-        vision = "none fits this build"
+        vision = "none fits it"
         if row.torchvision is not None:
-            vision = f"{_counts(row.outcomes[VISION.name])} with {row.torchvision}"
+            vision = f"{_counts(row.outcomes[VISION.name])} in {row.torchvision}"
         cells = (
             row.torch,
             row.core,
@@ -98,10 +98,10 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        f"{len(rows)} builds of dl-core from one source, and one of each other wheel, the same bytes",
-        f"under every release: {', '.join(names)}. OpInfo is a seeded sample; {shared:,} of its tests",
-        "are the same under all releases. What passes is counted, of what ran; all that does not is",
-        "on the strict lists of known failures.",
+        f"{len(rows)} builds of dl-core from one source and one of each other wheel, installed",
+        f"byte for byte under every release: {', '.join(names)}.",
+        "Counted is what passes, of what ran; all else is on the strict lists of known failures.",
+        f"OpInfo is a seeded sample, of which all releases ran {shared:,} tests.",
         "",
         END,
     ]
