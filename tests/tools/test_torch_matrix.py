@@ -14,7 +14,7 @@ from tools.torch_matrix.core_wheel import copy_sources
 from tools.torch_matrix.doctor import Diagnosis
 from tools.torch_matrix.environment import Environment
 from tools.torch_matrix.releases import supported
-from tools.torch_matrix.suites import Outcome, read, same_selection
+from tools.torch_matrix.suites import ON_TEST_VENDOR, Outcome, read, same_selection
 
 REPORT = """
 <testsuites><testsuite>
@@ -37,7 +37,8 @@ def row(
     torchvision: str | None = "0.28.0",
     outcomes: Mapping[str, Outcome] | None = None,
 ) -> report.Row:
-    suites = {"OpInfo": RIGHT, "models": RIGHT, "torchvision": RIGHT}
+    names = ("OpInfo", ON_TEST_VENDOR, "models", "torchvision")
+    suites = dict.fromkeys(names, RIGHT)
     core = f"0.1.0+torch{release}"
     return report.Row(
         release,
@@ -92,8 +93,8 @@ def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_cha
     assert found.startswith("before\n") and found.endswith("\nafter\n") and "old" not in found
     lines = [line for line in found.splitlines() if line.startswith("| 2.")]
     assert lines == [
-        "| 2.13.0+cpu | 0.1.0+torch2.13.0 | healthy on cpu | 2 of 3 | 2 of 3 | 2 of 3 in 0.28.0 |",
-        "| 2.14.1+cpu | 0.1.0+torch2.14.1 | healthy on cpu | 2 of 3 | 2 of 3 | none fits it |",
+        "| 2.13.0+cpu | 0.1.0+torch2.13.0 | on cpu | 2 of 3 | 2 of 3 | 2 of 3 | 2 of 3 in 0.28.0 |",
+        "| 2.14.1+cpu | 0.1.0+torch2.14.1 | on cpu | 2 of 3 | 2 of 3 | 2 of 3 | none fits it |",
     ]
     assert "dl-vendor-cpu" in found
     assert report.with_section(found, report.section(rows, WHEELS)) == found

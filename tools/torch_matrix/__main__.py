@@ -6,10 +6,11 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
-from tools.build_wheels import DIST, BuildError
+from tools.build_wheels import DIST, BuildError, run
 from tools.projects import ROOT
 
 from . import __doc__ as about
@@ -41,13 +42,14 @@ def main() -> int:
         say(f"torch {environment.release}: dl-core")
         folder = HOME / environment.release
         cores[environment.release] = core_wheel.build(environment, folder, contract)
+    plugins = test_plugins(HOME / "test-plugins", digests)
     rows = []
     for environment in environments:
         core = cores[environment.release]
         environment.install([*shared.values(), core])
         assert_same_bytes(environment, [*shared.values(), core])
-        rows.append(row_of(environment, cores))
-    if digests != {name: digest(path) for name, path in shared.items()}:
+        rows.append(row_of(environment, cores, plugins))
+    if any(digest(DIST / name) != first for name, first in digests.items()):
         raise MatrixError("[torch-matrix] wheels of dist/ changed while they were tested")
     write(rows, digests)
     problems = [problem for row in rows for problem in row.problems()]
@@ -87,7 +89,20 @@ def assert_same_bytes(environment: Environment, wheels: list[Path]) -> None:
             )
 
 
-def row_of(environment: Environment, cores: dict[str, Path]) -> report.Row:
+def test_plugins(target: Path, digests: dict[str, str]) -> Path:
+    """Install the wheels of the test vendors into ``target``, once for all releases; return it.
+
+    :param digests: their SHA-256 are added to it, by their files in dist/.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    wheels = sorted((DIST / "test").glob("*.whl"))
+    options = ("--quiet", "--no-deps", "--no-index", "--target", str(target))
+    run(sys.executable, "-m", "pip", "install", *options, *map(str, wheels))
+    digests |= {f"test/{path.name}": digest(path) for path in wheels}
+    return target
+
+
+def row_of(environment: Environment, cores: dict[str, Path], plugins: Path) -> report.Row:
     """Run all checks of a release whose environment is ready."""
     release = environment.release
     say(f"torch {release}: dl doctor")
@@ -99,7 +114,8 @@ def row_of(environment: Environment, cores: dict[str, Path]) -> report.Row:
             refusals += [f"dl-core for torch {other}: {problem}" for problem in problems]
     vision = environment.version_of("torchvision")
     outcomes = {}
-    for suite in (suites.OPINFO, suites.MODELS, *([suites.VISION] if vision else [])):
+    optional = [suites.VISION] if vision else []
+    for suite in (suites.OPINFO, suites.on_test_vendor(plugins), suites.MODELS, *optional):
         say(f"torch {release}: {suite.name}")
         outcome = suites.run(suite, environment, HOME / release)
         say(

@@ -12,6 +12,7 @@ from tools.projects import ROOT
 
 from .environment import Environment, MatrixError
 
+ON_TEST_VENDOR = "OpInfo on the asynchronous test vendor"
 KNOWN = "known failure"
 """The property by which tests/opinfo marks an entry that fails as its list says."""
 
@@ -25,9 +26,19 @@ class Suite:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-OPINFO = Suite("OpInfo", ("tests/opinfo/test_sweep.py",), {"OMP_NUM_THREADS": "1"})
+SWEEP = ("tests/opinfo/test_sweep.py",)
+OPINFO = Suite("OpInfo", SWEEP, {"OMP_NUM_THREADS": "1"})
 MODELS = Suite("models", ("tests/models/test_one_step.py", "tests/models/test_small_models.py"))
 VISION = Suite("torchvision", ("tests/vision",))
+
+
+def on_test_vendor(plugins: Path) -> Suite:
+    """Every operator once on the vendor whose memory the host cannot touch.
+
+    :param plugins: where the wheels of the test vendors are installed.
+    """
+    variables = {"PYTHONPATH": str(plugins), "DL_VENDORS": "async", "DL_TEST_SAMPLE": "0"}
+    return Suite(ON_TEST_VENDOR, SWEEP, {**OPINFO.variables, **variables})
 
 
 @dataclass(frozen=True)
@@ -81,13 +92,13 @@ def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
 
     :raises MatrixError: pytest wrote no report: it could not start, or a test ended the process.
     """
-    report = folder / f"{suite.name}.xml"
+    report = folder / f"{suite.name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
     # The other family of reports has no properties of tests.
     family = ("-o", "junit_family=xunit1")
     options = ("-q", "-p", "no:cacheprovider", *family, f"--junitxml={report}")
     done = environment.run("-m", "pytest", *options, *suite.files, variables=suite.variables)
-    log = folder / f"{suite.name}.log"
+    log = report.with_suffix(".log")
     log.write_text(done.stdout + done.stderr, encoding="utf-8")
     if not report.exists():
         raise MatrixError(
