@@ -451,8 +451,9 @@ def torch_matrix(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
-    names = ("lint", "units", "tests", *DEVICE_TESTS, "sanitize", "fuzz", "train", *BENCHMARKS)
+    """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
+    checks = ("lint", "units", "tests", *DEVICE_TESTS, "torch-matrix", "sanitize", "fuzz")
+    names = (*checks, "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)
