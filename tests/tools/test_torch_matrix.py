@@ -100,6 +100,16 @@ def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_cha
     assert report.with_section(found, report.section(rows, WHEELS)) == found
 
 
+def test_the_report_says_what_was_tested_with_what() -> None:
+    found = report.as_json([row(), row("2.14.1", torchvision=None)], WHEELS)
+    assert found["wheels"] == WHEELS and found["OpInfo tests that all releases ran"] == 3
+    one, two = found["releases"].values()  # type: ignore[attr-defined]
+    assert (one["version of torchvision"], two["version of torchvision"]) == ("0.28.0", None)
+    assert one["dl-core"] == "0.1.0+torch2.13.0" and one["dl-core sha256"] == "ff"
+    counts = {"tests": 3, "passed": 2, "known_failures": {"three": "cause"}, "failed": []}
+    assert one["OpInfo"] == one["torchvision"] == counts
+
+
 def test_a_page_without_a_part_for_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="wants one part between"):
         report.with_section("no table", report.section([row()], WHEELS))

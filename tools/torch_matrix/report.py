@@ -55,7 +55,7 @@ class Row:
                 "problems": self.diagnosis.problems,
             },
             "refusal of other releases": list(self.refusals),
-            "torchvision": self.torchvision,
+            "version of torchvision": self.torchvision,
             **{name: outcome.as_json() for name, outcome in self.outcomes.items()},
         }
 
