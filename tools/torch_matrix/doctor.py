@@ -78,6 +78,9 @@ def refusal_problems(environment: Environment, foreign: Path, release: str) -> l
                 f"import torch ended with {used.returncode} and {used.stdout.strip()!r}, "
                 f"want 0 and {TORCH_ALONE!r}: {used.stderr.strip()[-500:]}"
             )
+        listed = environment.run("-m", "dl_core", "devices", variables=variables, folder=folder)
+        if "No device is visible." not in listed.stdout:
+            found.append(f"dl devices lists what torch does not see: {listed.stdout.strip()}")
         asked = environment.run("-m", "dl_core", "doctor", variables=variables, folder=folder)
         if asked.returncode == 0:
             found.append("dl doctor finds nothing wrong")
