@@ -2,7 +2,8 @@
 
 Three environments serve nearly all, because each takes its time to install torch:
 ``toolchain`` builds and checks, ``environment`` holds nothing but the built wheels and what they
-need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` has a compiler.
+need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` has a compiler,
+and each release of ``torch-matrix`` an environment of its own.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ Suite = tuple[str, Mapping[str, str]]
 Metadata = Mapping[str, Any]
 
 ROOT = Path(__file__).parent
-CONSTRAINTS = ("--constraint", str(ROOT / "constraints.txt"))
+CONSTRAINTS_FILE = ROOT / "constraints.txt"
+CONSTRAINTS = ("--constraint", str(CONSTRAINTS_FILE))
 DIST = ROOT / "dist"
 BUILD = ROOT / "build"
 
 TORCH = "torch==2.13.0"
+# The torch releases that dl-core is built for, see `torch-matrix`.
+RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # What dl-integrations is tested with, about 30 MB; transformers is there for training.
 FRAMEWORKS = ("accelerate", "lightning")
@@ -55,10 +59,18 @@ WITH_VENDOR = """
 import torch
 assert torch.randn(3, device="dl").device == torch.device("dl", 0)
 """
+AUTOLOAD_OFF = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 # Whether a vendor has a device on this machine.
 HAS_DEVICE = """
 import sys, torch
 sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
+"""
+# Why the torchvision that is installed does not fit the torch that is; nothing where it does.
+MISFIT_OF_TORCHVISION = """
+try:
+    import torchvision
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
 """
 # Tested in an environment that has no torch: these must never import it.
 TORCH_FREE = ("packages/diopi-proto/tests",)
@@ -279,7 +291,7 @@ def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:
     """The folders of Python sources that match, and variables that make them importable."""
     found = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     path = os.pathsep.join(str(ROOT / folder) for folder in found)
-    return found, {"PYTHONPATH": path, "MYPYPATH": path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    return found, {"PYTHONPATH": path, "MYPYPATH": path, **AUTOLOAD_OFF}
 
 
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
@@ -381,10 +393,67 @@ for found_vendor in vendors():
     add_device_tests(found_vendor)
 
 
+def add_torch_release(release: str, torchvision: str) -> None:
+    """Make torch-RELEASE: an environment with that torch, what builds dl-core and what tests it."""
+
+    def torch_release(session: nox.Session) -> None:
+        # Torch wants NVIDIA's packages in versions of its own.
+        every = CONSTRAINTS_FILE.read_text().splitlines()
+        pins = [x for x in every if not x.startswith(("torch==", "nvidia-"))]
+        metadata = nox.project.load_toml(ROOT / "packages" / "core" / "pyproject.toml")
+        requires = metadata["build-system"]["requires"]
+        own = [x for x in requires if not x.startswith(("torch==", "dl-"))]
+        wanted = [f"torch=={release}", "wheel", *own, *TRAIN, *TEST]
+        state = repr((pins, wanted, torchvision))
+        stamp = session.env_dir / "stamp"
+        if stamp.exists() and stamp.read_text() == state:
+            session.log(f"torch {release} is installed already")
+            return
+        stamp.unlink(missing_ok=True)
+        constraints = session.env_dir / "constraints.txt"
+        constraints.write_text("\n".join(pins))
+        session.install("--constraint", str(constraints), *wanted)
+        # The index has torchvision for one build of torch, and this may be another one.
+        session.install("--constraint", str(constraints), wanted[0], f"torchvision=={torchvision}")
+        misfit = session.run("python", "-c", MISFIT_OF_TORCHVISION, env=AUTOLOAD_OFF, silent=True)
+        if misfit:
+            session.log(f"done without torchvision {torchvision}: {str(misfit).strip()}")
+            session.run("python", "-m", "pip", "uninstall", "--yes", "torchvision")
+        stamp.write_text(state)
+
+    name = f"torch-{release}"
+    torch_release.__doc__ = f"The environment of torch {release}."
+    nox.session(name=name, default=False)(torch_release)
+    TORCH_ENVIRONMENTS[release] = name
+
+
+TORCH_ENVIRONMENTS: dict[str, str] = {}
+for found_release, belonging in RELEASES.items():
+    add_torch_release(found_release, belonging["torchvision"])
+
+
+@nox.session(
+    name="torch-matrix",
+    venv_backend="none",
+    requires=["build", *TORCH_ENVIRONMENTS.values()],
+    default=False,
+)
+def torch_matrix(session: nox.Session) -> None:
+    """Build dl-core for every torch release and test it beside the same wheels of all others."""
+    found = [
+        f"{release}={python_of(session, name.replace('.', '-'))}"
+        for release, name in TORCH_ENVIRONMENTS.items()
+    ]
+    session.run(
+        *(python_of(session, "toolchain"), "-m", "tools.torch_matrix", *found), external=True
+    )
+
+
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
-    """All at full length: checks, tests, sanitizers, fuzzing, the main job, benchmarks."""
-    names = ("lint", "units", "tests", *DEVICE_TESTS, "sanitize", "fuzz", "train", *BENCHMARKS)
+    """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
+    checks = ("lint", "units", "tests", *DEVICE_TESTS, "torch-matrix", "sanitize", "fuzz")
+    names = (*checks, "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

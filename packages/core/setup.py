@@ -10,11 +10,28 @@ from pathlib import Path
 import torch
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.egg_info import egg_info
 from torch.utils.cpp_extension import BuildExtension, CppExtension, get_cxx_compiler
 
 import diopi_proto
 
 HERE = Path(__file__).parent
+TORCH_RELEASE = torch.__version__.partition("+")[0]
+
+
+class InfoOfRelease(egg_info):
+    """Names the torch release in the wheel's local version and in its extra ``torch``.
+
+    Wheels of one dl-core for several releases stand beside each other. ``dl-core>=0.1`` and
+    ``dl-core==0.1.0`` hold for each of them, because a local version is not compared where none is
+    asked for.
+    """
+
+    def finalize_options(self) -> None:
+        self.tag_build = f"+torch{TORCH_RELEASE}"
+        extras = self.distribution.metadata.extras_require
+        extras["torch"] = [f"torch=={TORCH_RELEASE}"]
+        super().finalize_options()
 
 
 class BuildWithRecord(build_py):
@@ -132,5 +149,9 @@ setup(
             extra_link_args=["-fopenmp", "-Wl,--as-needed"],
         )
     ],
-    cmdclass={"build_ext": BuildInUnits, "build_py": BuildWithRecord},
+    cmdclass={
+        "build_ext": BuildInUnits,
+        "build_py": BuildWithRecord,
+        "egg_info": InfoOfRelease,
+    },
 )

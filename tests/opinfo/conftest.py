@@ -18,6 +18,8 @@ from .known_failures import Key, cause_of, known_on
 from .sweep import Report
 
 SECONDS_PER_OPERATOR = 120
+KNOWN_FAILURE = "known failure"
+"""The property with the cause that pytest's XML report has of a listed entry."""
 SECONDS_TO_END = 30
 """After these the process ends: code that does not return to Python cannot be interrupted."""
 
@@ -79,10 +81,17 @@ def _time_limit() -> Iterator[None]:
 class Verdict:
     """Holds reports against the list of known failures, and counts them."""
 
-    def __init__(self, vendor: str, known: dict[Key, str], counts: Counts) -> None:
+    def __init__(
+        self,
+        vendor: str,
+        known: dict[Key, str],
+        counts: Counts,
+        note: Callable[[str, object], None] | None = None,
+    ) -> None:
         self.vendor = vendor
         self.known = known
         self.counts = counts
+        self.note = note
 
     def judge(self, report: Report, name: str, mode: str, dtype: torch.dtype) -> None:
         """Fail on a problem that is not listed, and on a listed one that is gone."""
@@ -99,11 +108,15 @@ class Verdict:
             f"{name} | {mode} | {short} passes now on {self.vendor}: take it off its list "
             f"(it was there for: {cause})"
         )
+        if self.note is not None:
+            self.note(KNOWN_FAILURE, cause)
 
 
 @pytest.fixture
-def verdict(vendor: str, known: dict[Key, str]) -> Verdict:
-    return Verdict(vendor, known, _counts)
+def verdict(
+    vendor: str, known: dict[Key, str], record_property: Callable[[str, object], None]
+) -> Verdict:
+    return Verdict(vendor, known, _counts, record_property)
 
 
 @pytest.fixture

@@ -19,7 +19,14 @@ UNINITIALISED = frozenset(
 )
 """Their values are whatever the memory held: only dtype, shape and strides are compared."""
 
-ANY_STRIDES = frozenset({"argwhere", "nonzero", "scaled_dot_product_attention"})
+ANY_STRIDES = frozenset(
+    {
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "argwhere",
+        "nonzero",
+        "scaled_dot_product_attention",
+    }
+)
 """Torch documents no strides of their results, and its own devices differ."""
 
 VARYING = frozenset({"lstsq"})

@@ -58,6 +58,8 @@ def record(device: str = "dl:0") -> None:
     write(NATIVE_CALLS, kept | callers)
     path = list_of(vendor, NAME)
     if path is not None and listed(vendor):
+        # What only the databases of other torch releases have stays.
+        free += listed(vendor) - {full_name(op) for op in op_db}
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
         path.write_text("\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8")
 

@@ -9,7 +9,10 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from diopi_proto.tolerance import OpClass
+
 from .gradients import check_backward
+from .judge import value_problem
 from .operators import full_name
 from .sweep import Report, check_forward
 from .written_forms import check_in_place, check_out
@@ -166,3 +169,13 @@ def test_gate_of_a_tangent() -> None:
         with torch.dl.fallback("error"):
             got = getattr(torch.ops.aten, name)(*(each.to("dl") for each in arguments), -1)
         torch.testing.assert_close(got.cpu(), want)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.2, 0.5, 0.6, 1.0])
+def test_logit_where_the_ends_have_changed_places(eps: float) -> None:
+    """From a half on, eps is the upper end: what is below it becomes eps, all else 1 - eps."""
+    x = torch.tensor([-0.5, 0.1, 0.3, 0.45, 0.5, 0.55, 0.6, 0.7, 0.9, 1.5, torch.nan])
+    with torch.dl.fallback("error"):
+        got = torch.logit(x.to("dl"), eps)
+    exact = torch.logit(x.double(), eps)
+    assert value_problem(got, torch.logit(x, eps), exact, OpClass.ELEMENTARY, 1) is None

@@ -118,7 +118,7 @@ def _devices(arguments: argparse.Namespace) -> int:
             [(d.device, d.vendor, str(d.vendor_device), d.name) for d in report.visible],
         )
     else:
-        _say("No device is visible. " + " ".join(report.reasons))
+        _say(" ".join(["No device is visible.", *report.reasons, *report.problems]))
     return 0
 
 

@@ -102,6 +102,8 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     counts = {v.name: v.device_count for v in vendors if not v.error}
     choice = selection.settle(ready.plan, counts)
     obstacle = startup.compiled_part_obstacle(torch) if torch is not None else None
+    # The devices are there, but torch will see none of them.
+    devices = choice.devices if obstacle is None else ()
     names = {(v.name, d.index): d.name for v in vendors for d in v.devices}
     return Report(
         core=__version__,
@@ -114,11 +116,11 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
         vendors=vendors,
         visible=[
             VisibleDevice(f"dl:{position}", name, index, names[name, index])
-            for position, (name, index) in enumerate(choice.devices)
+            for position, (name, index) in enumerate(devices)
         ],
         reasons=[*ready.plan.reasons, *choice.reasons, *_autoload_off(environ, torch)],
         missing=_missing(torch, ready.vendors, ready.manager.records),
-        notes=frameworks.notes() if choice.devices else [],
+        notes=frameworks.notes() if devices else [],
         problems=[
             *ready.problems,
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from dl_core import __version__
+
 
 class TorchBuild(NamedTuple):
     """Which torch is installed."""
@@ -81,11 +83,11 @@ def mismatch(running: str, built: str) -> str | None:
     """
     if running.partition("+")[0] == built.partition("+")[0]:
         return None
-    release = built.partition("+")[0]
+    theirs, ours = running.partition("+")[0], built.partition("+")[0]
     return (
         f"dl-core was built for torch {built} and torch {running} is running, so the dl device "
-        f"stays off. Install the dl-core that was built for torch {running.partition('+')[0]}, or "
-        f"`pip install torch=={release}`."
+        f"stays off. Install the dl-core that was built for torch {theirs}, "
+        f"`pip install dl-core=={__version__}+torch{theirs}`, or `pip install torch=={ours}`."
     )
 
 

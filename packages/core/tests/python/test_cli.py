@@ -245,7 +245,13 @@ def test_doctor_tells_a_compiled_part_for_another_torch(
     monkeypatch.setattr(installed, "has_compiled_part", lambda: True)
     monkeypatch.setattr(installed, "built_for", lambda: "2.13.0+cpu")
     assert cli.main(["doctor"]) == 1
-    assert "built for torch 2.13.0+cpu and torch 2.14.0 is running" in capsys.readouterr().out
+    said = "built for torch 2.13.0+cpu and torch 2.14.0 is running"
+    assert said in capsys.readouterr().out
+    assert cli.main(["devices", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert cli.main(["devices"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("No device is visible.") and said in told
 
 
 @pytest.mark.usefixtures("two_vendors")

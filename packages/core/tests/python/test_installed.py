@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import dl_core
 from dl_core import installed
 from dl_core.installed import TorchBuild, mismatch, torch_gpu
 
@@ -25,7 +26,8 @@ def test_a_build_of_the_same_release_fits() -> None:
 def test_another_release_does_not_fit_and_both_are_named() -> None:
     said = mismatch("2.14.0+cpu", "2.13.0+cpu")
     assert said is not None
-    for part in ("2.14.0+cpu", "2.13.0+cpu", "pip install torch==2.13.0"):
+    wheel = f"pip install dl-core=={dl_core.__version__}+torch2.14.0"
+    for part in ("2.14.0+cpu", "2.13.0+cpu", wheel, "pip install torch==2.13.0"):
         assert part in said
 
 

@@ -1,0 +1,57 @@
+"""Calls of torchvision's operators, run on any device and in any precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from opinfo.judge import metadata_problem, value_problem
+
+from diopi_proto.tolerance import OpClass
+
+Tensors = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an operator that is differentiable.
+
+    :ivar function: takes the tensors by name.
+    :ivar tensors: float32 on the CPU; a gradient is taken of each that ``differentiable`` names.
+    :ivar terms: the length of the longest sum in a result or a gradient.
+    :ivar operators: what torch's dispatcher has to see of it, forward and backward.
+    """
+
+    function: Callable[..., torch.Tensor]
+    tensors: Tensors
+    differentiable: tuple[str, ...]
+    terms: int
+    operators: tuple[str, ...]
+
+    def run(
+        self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> Tensors:
+        """``output``, and ``gradient of NAME`` for a cotangent that is the same in every run."""
+        moved = {name: value.to(device, dtype) for name, value in self.tensors.items()}
+        for name in self.differentiable:
+            moved[name].requires_grad_()
+        output = self.function(**moved)
+        cotangent = torch.randn(output.shape, generator=torch.Generator().manual_seed(1))
+        wanted = [moved[name] for name in self.differentiable]
+        gradients = torch.autograd.grad(output, wanted, cotangent.to(device, dtype))
+        found = zip(self.differentiable, gradients, strict=True)
+        return {"output": output.detach(), **{f"gradient of {name}": g for name, g in found}}
+
+    def problems(self, got: Tensors, device: torch.device) -> list[str]:
+        """What is wrong with a run's results on ``device``, against the CPU's and float64's."""
+        cpu, exact = self.run(), self.run(dtype=torch.float64)
+        assert got.keys() == cpu.keys()
+        found = []
+        for name, want in cpu.items():
+            problem = metadata_problem(got[name], want, str(device)) or value_problem(
+                got[name], want, exact[name], OpClass.MATMUL, self.terms
+            )
+            if problem is not None:
+                found.append(f"{name}: {problem}")
+        return found

@@ -1,0 +1,12 @@
+"""torchvision on dl:0, where torchvision is installed: ``tools/nox -s torch-matrix`` sees to it."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from models.conftest import device, one_thread
+
+__all__ = ["device", "one_thread"]
+
+if importlib.util.find_spec("torchvision") is None:
+    collect_ignore_glob = ["test_*.py"]

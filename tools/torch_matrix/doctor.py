@@ -1,0 +1,92 @@
+"""What ``dl doctor`` says of an environment, and how a dl-core of another release is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .environment import Environment
+
+USE_TORCH = """
+import torch
+print(float(torch.ones(2).sum()), torch._C._get_privateuse1_backend_name())
+"""
+TORCH_ALONE = "2.0 privateuseone"
+"""What that prints where torch works and dl has left it as it was."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What ``dl doctor`` found.
+
+    :ivar vendors: those of the visible devices, in their order.
+    :ivar problems: empty if all is well.
+    """
+
+    vendors: list[str]
+    problems: list[str]
+
+    @property
+    def healthy(self) -> bool:
+        return bool(self.vendors) and not self.problems
+
+
+def examine(environment: Environment) -> Diagnosis:
+    """Run ``dl doctor`` away from the sources, which are no place to import from."""
+    with TemporaryDirectory() as folder:
+        done = environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
+    try:
+        report = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return Diagnosis([], [f"dl doctor ended with {done.returncode}: {done.stderr.strip()}"])
+    problems = list(report["problems"])
+    for what, version in (("torch", report["torch"]), ("compiled for", report["compiled_for"])):
+        if version is None or version.partition("+")[0] != environment.release:
+            problems.append(f"{what} {version}, not {environment.release}")
+    if done.returncode and not problems:
+        problems.append(f"dl doctor ended with {done.returncode}")
+    vendors = list(dict.fromkeys(device["vendor"] for device in report["visible"]))
+    return Diagnosis(vendors, problems)
+
+
+def refusal_problems(environment: Environment, foreign: Path, release: str) -> list[str]:
+    """What is wrong with how a dl-core of another release is refused; empty if nothing is.
+
+    It has to leave torch as it is, and both ``import torch`` and ``dl doctor`` have to name the two
+    releases and what to install.
+
+    :param foreign: the wheel of dl-core for ``release``, which is not the environment's.
+    """
+    needed = (
+        f"built for torch {release}",
+        f"torch {environment.release}",
+        f"+torch{environment.release}",
+        f"torch=={release}",
+    )
+    found = []
+    with TemporaryDirectory() as text:
+        folder = Path(text)
+        # In front of the dl-core that is installed.
+        target = ("--no-deps", "--no-index", "--target", str(folder))
+        environment.pip("install", *target, str(foreign))
+        variables = {"PYTHONPATH": str(folder)}
+        used = environment.run("-c", USE_TORCH, variables=variables, folder=folder)
+        if used.returncode or used.stdout.strip() != TORCH_ALONE:
+            found.append(
+                f"import torch ended with {used.returncode} and {used.stdout.strip()!r}, "
+                f"want 0 and {TORCH_ALONE!r}: {used.stderr.strip()[-500:]}"
+            )
+        listed = environment.run("-m", "dl_core", "devices", variables=variables, folder=folder)
+        if "No device is visible." not in listed.stdout:
+            found.append(f"dl devices lists what torch does not see: {listed.stdout.strip()}")
+        asked = environment.run("-m", "dl_core", "doctor", variables=variables, folder=folder)
+        if asked.returncode == 0:
+            found.append("dl doctor finds nothing wrong")
+        # The doctor breaks its lines to the width of the terminal.
+        said = {"import torch": used.stderr, "dl doctor": asked.stdout}
+        for who, words in said.items():
+            line = " ".join(words.split())
+            found += [f"{who} does not say {part!r}" for part in needed if part not in line]
+    return found

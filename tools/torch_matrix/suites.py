@@ -1,0 +1,119 @@
+"""Test files that run under one torch release, and what came of them."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.projects import ROOT
+
+from .environment import Environment, MatrixError
+
+ON_TEST_VENDOR = "OpInfo on the asynchronous test vendor"
+KNOWN = "known failure"
+"""The property by which tests/opinfo marks an entry that fails as its list says."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Test files under one name."""
+
+    name: str
+    files: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+SWEEP = ("tests/opinfo/test_sweep.py",)
+OPINFO = Suite("OpInfo", SWEEP, {"OMP_NUM_THREADS": "1"})
+MODELS = Suite("models", ("tests/models/test_one_step.py", "tests/models/test_small_models.py"))
+VISION = Suite("torchvision", ("tests/vision",))
+
+
+def on_test_vendor(plugins: Path) -> Suite:
+    """Every operator once on the vendor whose memory the host cannot touch.
+
+    :param plugins: where the wheels of the test vendors are installed.
+    """
+    variables = {"PYTHONPATH": str(plugins), "DL_VENDORS": "async", "DL_TEST_SAMPLE": "0"}
+    return Suite(ON_TEST_VENDOR, SWEEP, {**OPINFO.variables, **variables})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a suite.
+
+    :ivar passed: names of tests that passed and are on no list of known failures.
+    :ivar known: names of tests whose subject fails, with the cause that the list gives.
+    :ivar failed: names of all other tests: what was skipped has not passed.
+    """
+
+    passed: list[str]
+    known: dict[str, str]
+    failed: list[str]
+
+    @property
+    def tests(self) -> set[str]:
+        return {*self.passed, *self.known, *self.failed}
+
+    @property
+    def right(self) -> bool:
+        """Whether all that is not listed passed, and anything did."""
+        return not self.failed and bool(self.passed)
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "tests": len(self.tests),
+            "passed": len(self.passed),
+            "known_failures": self.known,
+            "failed": self.failed,
+        }
+
+
+def read(report: str) -> Outcome:
+    """Read the XML that pytest writes with ``--junitxml``."""
+    passed, known, failed = [], {}, []
+    for case in ElementTree.fromstring(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+        if any(case.find(tag) is not None for tag in ("failure", "error", "skipped")):
+            failed.append(name)
+        elif KNOWN in properties:
+            known[name] = str(properties[KNOWN])
+        else:
+            passed.append(name)
+    return Outcome(passed, known, failed)
+
+
+def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
+    """Run a suite; what pytest says is kept in ``folder``.
+
+    :raises MatrixError: pytest wrote no report: it could not start, or a test ended the process.
+    """
+    report = folder / f"{suite.name.replace(' ', '-')}.xml"
+    report.unlink(missing_ok=True)
+    # The other family of reports has no properties of tests.
+    family = ("-o", "junit_family=xunit1")
+    options = ("-q", "-p", "no:cacheprovider", *family, f"--junitxml={report}")
+    done = environment.run("-m", "pytest", *options, *suite.files, variables=suite.variables)
+    log = report.with_suffix(".log")
+    log.write_text(done.stdout + done.stderr, encoding="utf-8")
+    if not report.exists():
+        raise MatrixError(
+            f"[torch-matrix] torch {environment.release}: pytest {' '.join(suite.files)} ended "
+            f"with {done.returncode} and no report; {os.path.relpath(log, ROOT)} has what it said"
+        )
+    outcome = read(report.read_text(encoding="utf-8"))
+    if done.returncode and outcome.right:
+        raise MatrixError(
+            f"[torch-matrix] torch {environment.release}: pytest {' '.join(suite.files)} ended "
+            f"with {done.returncode} although no test failed; see {os.path.relpath(log, ROOT)}"
+        )
+    return outcome
+
+
+def same_selection(outcomes: Sequence[Outcome]) -> int:
+    """How many tests all of them ran."""
+    return len(set.intersection(*(outcome.tests for outcome in outcomes))) if outcomes else 0
