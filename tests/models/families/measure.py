@@ -29,8 +29,9 @@ class Measurement:
     """One family on one device.
 
     :ivar outputs: the largest distance of loss or output from float64's, in units of what is
-        allowed: at most 1 where they are right. None where the run did not get there.
-    :ivar gradients: of the gradients, ``weights`` of the weights and buffers after the step.
+        allowed: at most 1 where they are right.
+    :ivar gradients: the same of the gradients.
+    :ivar weights: the same of weights and buffers after the step.
     :ivar losses: of ten steps on one batch.
     :ivar native: share of leaf operator calls in the vendor's code, 0 to 1.
     :ivar calls: leaf operator calls of the eleven steps.
@@ -75,7 +76,10 @@ def measure(family: Family, device: torch.device) -> Measurement:
 
 
 def train(step: Step, device: torch.device) -> list[float]:
-    """The losses of ten steps on the batch of ``step``."""
+    """The losses of ten steps on the batch of ``step``.
+
+    :raises ValueError: they are computed elsewhere.
+    """
     model = copy.deepcopy(step.model).to(device).train()
     batch = {name: value.to(device) for name, value in step.batch.items()}
     optimizer = step.make_optimizer(list(model.parameters()))
@@ -83,6 +87,8 @@ def train(step: Step, device: torch.device) -> list[float]:
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss, _ = step.forward(model, batch)
+        if loss.device.type != device.type:
+            raise ValueError(f"[train] the loss is on {loss.device}, not on {device}")
         loss.backward()
         optimizer.step()
         losses.append(loss.detach())

@@ -25,9 +25,7 @@ def entry(result: Result) -> dict[str, Any]:
     """What is recorded of one family."""
     if result.facts is None:
         return {"problem": result.problem}
-    return {name: _rounded(value) for name, value in result.facts.items()} | {
-        "problem": result.problem
-    }
+    return {name: _rounded(value) for name, value in result.facts.items()}
 
 
 def _rounded(value: Any) -> Any:
@@ -39,7 +37,9 @@ def _rounded(value: Any) -> Any:
 def write(path: Path, results: list[Result]) -> Recorded:
     """Write what is recorded of a vendor."""
     measured = {result.key[0]: entry(result) for result in results}
-    path.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    # A line for each family, for differences that can be read.
+    lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in measured.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return measured
 
 
