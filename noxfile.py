@@ -388,9 +388,29 @@ def add_device_tests(vendor: str) -> None:
     DEVICE_TESTS.append(name)
 
 
+def add_models(vendor: str) -> None:
+    """Make models-VENDOR: the table of model families, each process of which may crash."""
+
+    def models(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        if not has_device(python, vendor):
+            session.skip(f"vendor {vendor} has no device here")
+        waiting = {"OMP_WAIT_POLICY": "passive"}
+        env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, **waiting}
+        session.run(python, "-m", "models.families.run", *session.posargs, env=env, external=True)
+
+    name = f"models-{vendor}"
+    models.__doc__ = f"Train each model family on vendor {vendor}, as exactly as on the CPU."
+    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    declare(models)
+    MODELS.append(name)
+
+
 DEVICE_TESTS: list[str] = []
+MODELS: list[str] = []
 for found_vendor in vendors():
     add_device_tests(found_vendor)
+    add_models(found_vendor)
 
 
 def add_torch_release(release: str, torchvision: str) -> None:
@@ -452,8 +472,8 @@ def torch_matrix(session: nox.Session) -> None:
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
-    checks = ("lint", "units", "tests", *DEVICE_TESTS, "torch-matrix", "sanitize", "fuzz")
-    names = (*checks, "train", *BENCHMARKS)
+    checks = ("lint", "units", "tests", *DEVICE_TESTS, *MODELS, "torch-matrix")
+    names = (*checks, "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-PROBLEM, COMPARED = "problem", "compared"
-"""Properties that a test reports."""
+PROBLEM, COMPARED, FACTS = "problem", "compared", "facts"
+"""Properties that a test reports; facts are whatever else there is to know of it, as JSON."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +63,7 @@ class Journal:
                 outcome=report.outcome,
                 problem=found.get(PROBLEM),
                 compared=found.get(COMPARED),
+                facts=found.get(FACTS),
                 seconds=round(report.duration, 3),
                 said="" if report.passed else str(report.longrepr)[-300:],
             )

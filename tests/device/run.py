@@ -40,6 +40,7 @@ class Result:
     :ivar problem: the first one; None where all was right.
     :ivar compared: samples that the CPU computed.
     :ivar crashed: the process ended in it.
+    :ivar facts: what else the test has told.
     """
 
     key: Key
@@ -47,6 +48,7 @@ class Result:
     compared: int
     seconds: float
     crashed: bool = False
+    facts: Any = None
 
 
 def results_in(lines: list[str]) -> list[Result]:
@@ -63,7 +65,8 @@ def results_in(lines: list[str]) -> list[Result]:
             # A test that has compared nothing failed before it; another one, for being listed.
             if told is None and facts["outcome"] == "failed" and facts["compared"] is None:
                 told = facts["said"]
-            found.append(Result(key, told, facts["compared"] or 0, facts["seconds"]))
+            compared, seconds = facts["compared"] or 0, facts["seconds"]
+            found.append(Result(key, told, compared, seconds, facts=facts.get("facts")))
             key = None
     if key is not None:
         found.append(Result(key, "the process ended", 0, 0.0, crashed=True))

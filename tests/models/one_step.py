@@ -138,11 +138,30 @@ def cpu_settings(onednn: bool, threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+WITHOUT_PROMOTION = frozenset(
+    {
+        torch.ops.aten.nll_loss_forward.default,
+        torch.ops.aten.nll_loss_backward.default,
+        torch.ops.aten.nll_loss2d_forward.default,
+        torch.ops.aten.nll_loss2d_backward.default,
+    }
+)
+"""Operators that take no weights of classes in float32 beside values in float64."""
+
+
+def is_float64(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+def is_float32(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
 class KeepFloat64(TorchDispatchMode):
     """Leave float64 tensors float64 where a model asks for float32.
 
     Models widen to float32 where 16 bits would not do (norms, rotary embeddings, losses). That
-    would narrow the reference.
+    would narrow the reference. What they make in float32 themselves is widened, where it has to be.
     """
 
     def __torch_dispatch__(
@@ -155,4 +174,28 @@ class KeepFloat64(TorchDispatchMode):
             and kwargs.get("dtype") == torch.float32
         ):
             kwargs["dtype"] = torch.float64
+        if func in WITHOUT_PROMOTION and any(is_float64(each) for each in args):
+            args = tuple(each.double() if is_float32(each) else each for each in args)
+        if func is torch.ops.aten._grouped_mm.default and args[0].dtype == torch.float64:
+            return grouped_product(args[0], args[1], args[2])
         return func(*args, **kwargs)
+
+
+def grouped_product(left: torch.Tensor, right: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    """``torch._grouped_mm`` by its definition, which has no kernel in float64.
+
+    :param left: (G, M, K), (M, K) grouped by rows, or (M, K) grouped by columns as ``right`` is.
+    :param right: (G, K, N), (K, N) grouped by columns, or (K, N) grouped by rows.
+    :param ends: (G,) where each group ends.
+    """
+    ends = ends.tolist()
+    groups = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+    if left.ndim == 2 and right.ndim == 2:
+        return torch.stack([left[:, group] @ right[group] for group in groups])
+    if left.ndim == 2:
+        parts = [left[group] @ right[at] for at, group in enumerate(groups)]
+        rest = left.new_zeros(len(left) - ends[-1], right.shape[-1])
+        return torch.cat([*parts, rest])
+    if right.ndim == 2:
+        return torch.cat([left[at] @ right[:, group] for at, group in enumerate(groups)], dim=1)
+    return left @ right

@@ -180,3 +180,24 @@ def test_sorts_are_right_in_every_layout(layout: str, dim: int) -> None:
     want, got = x.sort(dim), x.to("dl").sort(dim)
     assert torch.equal(got.values.cpu(), want.values)
     assert torch.equal(got.indices.cpu(), want.indices)
+
+
+@pytest.mark.vendor("cpu")
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss"])
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 2, 3, 1), (3, 2, 1, 0)], ids=str)
+def test_gradients_of_losses_are_contiguous_without_a_fallback(
+    name: str, reduction: str, order: tuple[int, ...]
+) -> None:
+    torch.manual_seed(0)
+    gradient_of = getattr(torch.ops.aten, f"{name}_backward")
+    base, target = (torch.randn(2, 3, 4, 5) for _ in range(2))
+    arguments = [base.permute(order), target.permute(order)]
+    outer = arguments[1] if reduction == "none" else torch.tensor(0.5)
+    number = ["none", "mean", "sum"].index(reduction)
+    rest = (number,) if name == "mse_loss" else (number, 0.7)
+    wanted = gradient_of(outer, *arguments, *rest)
+    with torch.dl.fallback("error"):
+        got = gradient_of(outer.to("dl"), *(each.to("dl") for each in arguments), *rest)
+    assert got.stride() == wanted.stride()
+    torch.testing.assert_close(got.cpu(), wanted)

@@ -27,6 +27,11 @@ bool fits_elements(const Tensor& self, const Tensor& target, const OptionalTenso
   return !weight || !weight->defined() || at::is_expandable_to(weight->sizes(), self.sizes());
 }
 
+bool fits_gradient(const Tensor& grad_output, const Tensor& self) {
+  return alike(self, grad_output) &&
+         (grad_output.dim() == 0 || grad_output.sizes() == self.sizes());
+}
+
 }  // namespace
 
 bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
@@ -46,12 +51,19 @@ bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
 bool pointwise_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
                              const Tensor& target, const OptionalTensor& weight,
                              int64_t reduction) {
-  if (!fits_elements(self, target, weight) || !alike(self, grad_output)) return false;
-  if (grad_output.dim() != 0 && grad_output.sizes() != self.sizes()) return false;
+  if (!fits_elements(self, target, weight) || !fits_gradient(grad_output, self)) return false;
   const auto format = common_format(self, target);
   if (!format) return false;
   plan.start(self);
   plan.output(self.sizes(), self.scalar_type(), *format);
+  return true;
+}
+
+bool plain_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
+                         const Tensor& target) {
+  if (!fits_elements(self, target, {}) || !fits_gradient(grad_output, self)) return false;
+  plan.start(self);
+  plan.output(self.sizes(), self.scalar_type());
   return true;
 }
 

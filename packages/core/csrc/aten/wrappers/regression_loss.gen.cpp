@@ -44,7 +44,7 @@ bool mse_loss_backward_native(OutputPlan& plan, GivenOutputs given, const at::Te
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMSELossBackward);
   if (function == nullptr) return false;
-  if (!plans::pointwise_loss_backward(plan, grad_output, self, target, std::nullopt, reduction)) return false;
+  if (!plans::plain_loss_backward(plan, grad_output, self, target)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(mse_loss_backward_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -107,7 +107,7 @@ bool smooth_l1_loss_backward_native(OutputPlan& plan, GivenOutputs given, const 
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiSmoothL1LossBackward);
   if (function == nullptr) return false;
-  if (!plans::pointwise_loss_backward(plan, grad_output, self, target, std::nullopt, reduction)) return false;
+  if (!plans::plain_loss_backward(plan, grad_output, self, target)) return false;
   if (!plan.make_outputs(given)) return false;
   if (!conditions::not_negative(beta)) return false;
   NativeCall call(smooth_l1_loss_backward_site, device_index);

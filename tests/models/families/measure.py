@@ -1,0 +1,131 @@
+"""What the table says of one family: one step judged against the CPU, ten steps, what ran where."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from ..one_step import Results, Step
+from ..rule import Judgement, Rule
+from .family import Family
+
+STEPS = 10
+LEAST_FALL = 0.01
+"""Share of the first loss that ten steps have to take away."""
+
+LEAST_CERTAINTY = 1e-3
+"""The error that a family may leave its output, as a share of it: beyond, it judges nothing."""
+
+PARTS = {"gradient of": "gradients", "updated": "weights"}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One family on one device.
+
+    :ivar outputs: the largest distance of loss or output from float64's, in units of what is
+        allowed: at most 1 where they are right.
+    :ivar gradients: the same of the gradients.
+    :ivar weights: the same of weights and buffers after the step.
+    :ivar losses: of ten steps on one batch.
+    :ivar native: share of leaf operator calls in the vendor's code, 0 to 1.
+    :ivar calls: leaf operator calls of the eleven steps.
+    :ivar fallbacks: calls by name of the leaf operators that ran on the CPU.
+    :ivar problem: what is wrong; None where nothing is.
+    """
+
+    outputs: float
+    gradients: float
+    weights: float
+    losses: list[float]
+    native: float
+    calls: int
+    fallbacks: dict[str, int]
+    problem: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+
+def measure(family: Family, device: torch.device) -> Measurement:
+    """Make the family's steps on ``device``, which is dl, and judge them."""
+    step = family.step()
+    reference = step.reference()
+    rule = Rule(step, reference, step.cpu_variants())
+    torch.dl.reset_fallback_stats()
+    results = step.run(device)
+    losses = train(step, device)
+    stats = torch.dl.fallback_stats()
+    native, calls = stats.totals["native"], stats.totals["native"] + stats.totals["fallback"]
+    counts = {name: entry["count"] for name, entry in stats.items() if entry["count"]}
+    problems = [*weaknesses(rule, reference), *rule.failures(results)[:3], *not_falling(losses)]
+    return Measurement(
+        **largest(rule.judge(results)),
+        losses=losses,
+        native=native / calls,
+        calls=calls,
+        fallbacks=dict(sorted(counts.items(), key=lambda one: -one[1])),
+        problem="; ".join(problems) or None,
+    )
+
+
+def train(step: Step, device: torch.device) -> list[float]:
+    """The losses of ten steps on the batch of ``step``.
+
+    :raises ValueError: they are computed elsewhere.
+    """
+    model = copy.deepcopy(step.model).to(device).train()
+    batch = {name: value.to(device) for name, value in step.batch.items()}
+    optimizer = step.make_optimizer(list(model.parameters()))
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss, _ = step.forward(model, batch)
+        if loss.device.type != device.type:
+            raise ValueError(f"[train] the loss is on {loss.device}, not on {device}")
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return [float(loss) for loss in losses]
+
+
+def not_falling(losses: list[float]) -> list[str]:
+    """Falling is: the end is below the beginning, by more than a hundredth; not each step alone."""
+    first, last = sum(losses[:3]) / 3, sum(losses[-3:]) / 3
+    if math.isfinite(last) and first - last > LEAST_FALL * abs(first):
+        return []
+    return [f"the losses do not fall: {', '.join(f'{loss:.4g}' for loss in losses)}"]
+
+
+def weaknesses(rule: Rule, reference: Results) -> list[str]:
+    """Why the rule would judge nothing of this family: a fault of the family, not of the device."""
+    found = []
+    error = rule.relative_error_of_output()
+    if error > LEAST_CERTAINTY:
+        found.append(f"the CPU's variants leave an error of {error:.1e} in the output")
+    size = {
+        name: float(torch.linalg.vector_norm(value))
+        for name, value in reference.items()
+        if name.startswith("gradient of ")
+    }
+    # A gradient of zero in exact arithmetic, such as that of a key's bias, is but roundings.
+    seen = 1e-10 * max(size.values())
+    blind = [name for name in rule.blind_to() if size[name] > seen]
+    if blind:
+        found.append(f"any value would do for {len(blind)} gradients, such as the {blind[0]}")
+    return found
+
+
+def largest(judgements: Iterable[Judgement]) -> dict[str, float]:
+    """The largest ratio of each part of a step's results."""
+    ratios = {"outputs": 0.0, "gradients": 0.0, "weights": 0.0}
+    for judgement in judgements:
+        part = next((PARTS[p] for p in PARTS if judgement.name.startswith(p)), "outputs")
+        ratios[part] = max(ratios[part], judgement.ratio)
+    return ratios

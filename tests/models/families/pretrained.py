@@ -1,0 +1,71 @@
+"""Models of transformers, built from a configuration alone: nothing is loaded or downloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+
+from ..one_step import Batch
+
+# Settings of configurations that make a forward pass random.
+CHANCE = re.compile(r"drop|jitter|mask_\w+_prob")
+# The usual 0.02 is for a thousand features; with so few, layers would hardly see each other.
+INITIALIZER_RANGE = 0.1
+
+
+def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
+    """How to make a model of transformers.
+
+    :param model: the name of its class.
+    :param settings: of its configuration; nested configurations are dicts.
+    """
+
+    def make() -> nn.Module:
+        kind = getattr(transformers, model)
+        config = kind.config_class(**settings)
+        _settle(config)
+        made: nn.Module = kind(config)
+        for weight in made.parameters():
+            # Routers that start at zero leave experts equally good, and devices choose at will.
+            if weight.ndim > 1 and not weight.any():
+                nn.init.normal_(weight, std=INITIALIZER_RANGE)
+        return made
+
+    return make
+
+
+def _settle(config: Any) -> None:
+    """Leave nothing to chance, and widen the first weights."""
+    for name, value in vars(config).items():
+        if isinstance(value, transformers.PretrainedConfig):
+            _settle(value)
+        elif isinstance(value, float) and CHANCE.search(name):
+            setattr(config, name, 0.0)
+        elif name in ("initializer_range", "init_std"):
+            setattr(config, name, INITIALIZER_RANGE)
+
+
+def by_its_own_loss(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss that the model computes from the labels of the batch, and its first output."""
+    found = model(**batch)
+    return found.loss, first_output(found)
+
+
+def toward_target(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """The squared distance of the model's first output from ``target``."""
+    inputs = {name: value for name, value in batch.items() if name != "target"}
+    output = first_output(model(**inputs))
+    return nn.functional.mse_loss(output, batch["target"].to(output.dtype)), output
+
+
+def first_output(found: Any) -> torch.Tensor:
+    """The first tensor of numbers among the outputs that is no loss."""
+    for name, value in found.items():
+        if isinstance(value, torch.Tensor) and value.ndim and not name.endswith("loss"):
+            return value
+    raise ValueError(f"[first_output] {type(found).__name__} holds no tensor but losses")

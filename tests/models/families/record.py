@@ -1,0 +1,64 @@
+"""Record the table of model families: ``python -m models.families.record`` in tests/.
+
+Runs all of them on dl:0, which DL_VENDORS chooses, and writes ``tests/models.json`` of the vendor's
+package and ``packages/core/docs/models.md``. Look at the differences before committing them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from device.run import Result, arguments, vendor_here
+from opinfo.vendor_lists import list_of
+
+from .page import NAME, PAGE, Recorded, page, recorded
+from .run import line, run_families
+
+DIGITS = 4
+"""What is kept of a number: more would change with every processor."""
+
+
+def entry(result: Result) -> dict[str, Any]:
+    """What is recorded of one family."""
+    if result.facts is None:
+        return {"problem": result.problem}
+    return {name: _rounded(value) for name, value in result.facts.items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def write(path: Path, results: list[Result]) -> Recorded:
+    """Write what is recorded of a vendor."""
+    measured = {result.key[0]: entry(result) for result in results}
+    # A line for each family, for differences that can be read.
+    lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in measured.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return measured
+
+
+def main() -> int:
+    """Run all and record; fails where a family does."""
+    options = arguments(__doc__).parse_args()
+    if options.select:
+        raise SystemExit("models.families.record records whole runs: leave out -k")
+    vendor = vendor_here()
+    path = list_of(vendor, NAME)
+    if path is None:
+        raise SystemExit(f"no package here is vendor {vendor}'s: there is no place for its record")
+    results = run_families(options.jobs)
+    for result in results:
+        print(line(result))
+    write(path, results)
+    PAGE.write_text(page(recorded()), encoding="utf-8")
+    return int(any(result.problem for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
