@@ -15,6 +15,7 @@
 #include "contract/dtype.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
+#include "runtime/first_use.h"
 #include "runtime/generator.h"
 #include "runtime/host.h"
 #include "runtime/legacy.h"
@@ -185,6 +186,7 @@ PYBIND11_MODULE(_C, m) {
       "default_generator", [](int index) { return at::Generator(default_generator(index)); },
       py::arg("index"));
   m.def("is_in_bad_fork", &in_bad_fork);
+  m.def("note_first_use", &note_first_use);
 
   m.def("fallback_stats", &fallback_stats,
         "Per overload: count, and nanoseconds while operators are profiled.");

@@ -16,7 +16,8 @@ struct ThreadCounts {
   std::atomic<uint64_t> composed{0};
 };
 
-// This thread's, made at its first operator, which also settles where its backward() runs. Without a constructor, so that reading it is cheap.
+// This thread's, made at its first operator, which also settles where its backward() runs. Without
+// a constructor, so that reading it is cheap.
 extern __thread ThreadCounts* thread_counts;
 ThreadCounts& make_thread_counts();
 

@@ -3,6 +3,7 @@
 #include <c10/core/AllocatorConfig.h>
 
 #include "memory/growth.h"
+#include "runtime/first_use.h"
 
 namespace dl::core {
 
@@ -24,6 +25,7 @@ size_t total_memory(int device) noexcept {
 }  // namespace
 
 DeviceState& make_device_state(int device) {
+  note_first_use();
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
   if (device_states[device].load() == nullptr)

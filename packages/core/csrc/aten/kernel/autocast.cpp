@@ -3,6 +3,8 @@
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
+#include "aten/kernel/layer_fallback.h"
+
 namespace at {
 
 namespace {
@@ -16,11 +18,11 @@ Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::opti
               "leave autocast around the loss");
 }
 
-}  // namespace
+const bool others_fall_through =
+    dl::core::add_layer_fallback<c10::DispatchKey::AutocastPrivateUse1,
+                                 &torch::CppFunction::makeFallthrough>();
 
-TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) {
-  library.fallback(torch::CppFunction::makeFallthrough());
-}
+}  // namespace
 
 // The macros below register on a variable named `m`.
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {

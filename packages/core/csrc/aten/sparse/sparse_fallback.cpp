@@ -8,6 +8,7 @@
 #include "aten/fallback/boxed_arguments.h"
 #include "aten/fallback/operator_info.h"
 #include "aten/fallback/refusal.h"
+#include "aten/kernel/layer_fallback.h"
 #include "calls/call.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
@@ -150,11 +151,15 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (timed) info.nanoseconds.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&sparse_fallback>());
-}
-TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&sparse_fallback>());
-}
+namespace {
 
+torch::CppFunction made_sparse_fallback() {
+  return torch::CppFunction::makeFromBoxedFunction<&sparse_fallback>();
+}
+const bool coordinates_fall_back =
+    add_layer_fallback<c10::DispatchKey::SparsePrivateUse1, &made_sparse_fallback>();
+const bool compressed_fall_back =
+    add_layer_fallback<c10::DispatchKey::SparseCsrPrivateUse1, &made_sparse_fallback>();
+
+}  // namespace
 }  // namespace dl::core

@@ -3,6 +3,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
+#include "aten/kernel/layer_fallback.h"
+
 namespace dl::core {
 namespace {
 
@@ -23,9 +25,10 @@ torch::CppFunction refusal() {
   return torch::CppFunction::makeFromBoxedFunction<&refuse<words>>();
 }
 
+const bool nested_refused =
+    add_layer_fallback<c10::DispatchKey::NestedTensorPrivateUse1, &refusal<kNested>>();
+const bool quantized_refused =
+    add_layer_fallback<c10::DispatchKey::QuantizedPrivateUse1, &refusal<kQuantized>>();
+
 }  // namespace
-
-TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, library) { library.fallback(refusal<kNested>()); }
-TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, library) { library.fallback(refusal<kQuantized>()); }
-
 }  // namespace dl::core

@@ -142,7 +142,7 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Check that the devices can be used in this process; there is nothing to initialise.
+    """Check that the devices can be used in this process, and do what waited for the first use.
 
     :raises RuntimeError: this is a forked child of a process that has used a device.
     """
@@ -151,6 +151,7 @@ def init() -> None:
             "[torch.dl.init] a forked process cannot use the devices its parent has used. Start it "
             "with the spawn method: torch.multiprocessing.set_start_method('spawn')."
         )
+    _C.note_first_use()
 
 
 _lazy_init = init
