@@ -91,7 +91,7 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         cells = (
             row.torch,
             row.core,
-            f"on {', '.join(row.diagnosis.vendors)}",
+            f"healthy on {', '.join(row.diagnosis.vendors)}",
             _counts(row.outcomes[OPINFO.name]),
             _counts(row.outcomes[ON_TEST_VENDOR]),
             _counts(row.outcomes[MODELS.name]),
@@ -105,7 +105,8 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         "Counted is what passes, of what ran; all else is on the strict lists of known failures.",
         f"OpInfo is a seeded sample, of which all releases ran {shared:,} tests. The test vendor",
         "has queues that run on their own and memory that the host cannot touch. Models are single",
-        "training steps, held against float64.",
+        "training steps, held against float64. The index has torchvision for one build of a torch",
+        "release, and it does not load beside another.",
         "",
         END,
     ]

@@ -119,8 +119,8 @@ struct NanToNum {
   }
 };
 
-// From a half on eps is above 1 - eps: what is below it becomes eps, all else 1 - eps. clamp() would
-// make 1 - eps of everything.
+// From a half on eps is above 1 - eps: what is below it becomes eps, all else 1 - eps. clamp()
+// would make 1 - eps of everything.
 Tensor between(const Tensor& x, double eps) {
   if (eps <= 0.5) return x.clamp(eps, 1.0 - eps);
   return x.clamp_max(1.0 - eps).masked_fill_(x.lt(eps), eps);
