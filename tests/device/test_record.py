@@ -35,6 +35,13 @@ def test_the_test_in_which_a_process_ended_is_named() -> None:
     assert (last.key, last.crashed) == (SIN, True)
 
 
+def test_facts_of_a_test_are_kept() -> None:
+    ended = {"outcome": "passed", "problem": None, "compared": 3, "seconds": 0.1, "said": ""}
+    lines = [{"key": EXP}, ended | {"facts": {"losses": [2.0, 1.0]}}]
+    (only,) = results_in([json.dumps(line) for line in lines])
+    assert only.facts == {"losses": [2.0, 1.0]}
+
+
 CRASHING = """
 import os
 import pytest

@@ -152,6 +152,11 @@ class Rule:
             )
         ]
 
+    def relative_error_of(self, name: str) -> float:
+        """The largest error that a result may have in the Euclidean norm, in units of its own."""
+        wanted = self._reference[name]
+        return self._allowed(name, wanted, 2.0) / _norm(wanted, 2.0)
+
     def relative_error_of_output(self) -> float:
         """The largest error that ``output`` may have, in units of its root mean square.
 

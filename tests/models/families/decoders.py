@@ -24,6 +24,14 @@ SIZE = {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
+# Every other layer has a state in place of attention (gated delta rule).
+DELTA = {
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+    "layer_types": ["linear_attention", "full_attention"],
+}
 GATED = {**SIZE, "intermediate_size": 48, "num_key_value_heads": 2}
 
 
@@ -48,7 +56,14 @@ FAMILIES = [
     decoder("Mistral", "Mistral", sliding_window=6),
     decoder("Qwen2", "Qwen2"),
     decoder("Qwen3", "Qwen3", head_dim=8),
+    decoder("Qwen3.5", "Qwen3_5", **DELTA, head_dim=8),
     decoder("SmolLM3", "SmolLM3"),
+    decoder("ERNIE 4.5", "Ernie4_5"),
+    decoder("EXAONE 4", "Exaone4", sliding_window=6),
+    decoder("HunYuan", "HunYuanDenseV1", head_dim=8),
+    decoder("Seed-OSS", "SeedOss", head_dim=8),
+    decoder("BioGPT", "BioGpt", SIZE, intermediate_size=48),
+    decoder("CTRL", "CTRLLMHeadModel", SIZE, dff=48),
     decoder("Gemma", "Gemma", head_dim=8),
     decoder("Gemma 2", "Gemma2", head_dim=8, sliding_window=6),
     decoder("Gemma 3", "Gemma3", head_dim=8, sliding_window=6),
@@ -76,6 +91,7 @@ FAMILIES = [
     decoder("BLOOM", "Bloom", SIZE),
     decoder("OPT", "OPT", SIZE, ffn_dim=48, word_embed_proj_dim=32),
     decoder("MPT", "Mpt", SIZE),
+    decoder("GPT", "OpenAIGPTLMHeadModel", SIZE),
     decoder("GPT-2", "GPT2LMHeadModel", SIZE),
     decoder("GPT-BigCode", "GPTBigCode", SIZE),
     decoder("GPT-J", "GPTJ", SIZE, rotary_dim=4),

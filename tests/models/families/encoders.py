@@ -22,6 +22,11 @@ FAMILIES = [
     encoder("BERT", "Bert"),
     encoder("RoBERTa", "Roberta"),
     encoder("XLM-RoBERTa", "XLMRoberta"),
+    encoder("CamemBERT", "Camembert"),
+    encoder("MegatronBERT", "MegatronBert"),
+    encoder("RemBERT", "RemBert", input_embedding_size=16, output_embedding_size=16),
+    encoder("EuroBERT", "EuroBert", num_key_value_heads=2, mask_token_id=4),
+    encoder("LayoutLM", "LayoutLM"),
     encoder("ALBERT", "Albert", embedding_size=16),
     encoder("DeBERTa", "Deberta", relative_attention=True, pos_att_type=["p2c", "c2p"]),
     encoder(

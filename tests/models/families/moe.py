@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .batches import translation
-from .decoders import GATED, decoder
+from .decoders import DELTA, GATED, decoder
 from .family import Family
 from .pretrained import by_its_own_loss, pretrained
 
@@ -14,6 +14,9 @@ LATENT = {
     "qk_nope_head_dim": 8,
     "qk_rope_head_dim": 4,
     "v_head_dim": 8,
+}
+# One layer of all words, then layers whose experts are chosen, beside one for all.
+SHARED = {
     "first_k_dense_replace": 1,
     "moe_intermediate_size": 16,
     "n_routed_experts": 8,
@@ -43,14 +46,10 @@ FAMILIES = [
         **ROUTED,
         head_dim=8,
         shared_expert_intermediate_size=16,
-        linear_num_key_heads=2,
-        linear_num_value_heads=4,
-        linear_key_head_dim=8,
-        linear_value_head_dim=8,
-        layer_types=["linear_attention", "full_attention"],
+        **DELTA,
     ),
-    decoder("DeepSeek-V2", "DeepseekV2", **LATENT, n_group=2, topk_group=1),
-    decoder("DeepSeek-V3", "DeepseekV3", **LATENT, n_group=2, topk_group=1),
+    decoder("DeepSeek-V2", "DeepseekV2", **LATENT, **SHARED, n_group=2, topk_group=1),
+    decoder("DeepSeek-V3", "DeepseekV3", **LATENT, **SHARED, n_group=2, topk_group=1),
     decoder(
         "GPT-OSS",
         "GptOss",
@@ -66,7 +65,7 @@ FAMILIES = [
     decoder(
         "DBRX",
         "Dbrx",
-        {**GATED},
+        GATED,
         d_model=32,
         n_heads=4,
         n_layers=2,
@@ -74,12 +73,9 @@ FAMILIES = [
         attn_config={"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0},
         ffn_config={"ffn_hidden_size": 16, "moe_num_experts": 4, "moe_top_k": 2, "hidden_size": 32},
     ),
-    decoder(
-        "GLM-4-MoE",
-        "Glm4Moe",
-        head_dim=8,
-        **{k: v for k, v in LATENT.items() if k[0] in "fmn" and k != "num_key_value_heads"},
-    ),
+    decoder("GLM-4-MoE", "Glm4Moe", **SHARED, head_dim=8),
+    decoder("GLM-4-MoE Lite", "Glm4MoeLite", **LATENT, **SHARED),
+    decoder("MiniMax-M2", "MiniMaxM2", num_local_experts=4, num_experts_per_tok=2, head_dim=8),
     decoder(
         "ERNIE 4.5 MoE",
         "Ernie4_5_Moe",

@@ -183,6 +183,27 @@ FAMILIES = [
         by_patches,
     ),
     Family(
+        "Qwen3-VL",
+        pretrained(
+            "Qwen3VLForConditionalGeneration",
+            text_config={**ROTARY, "head_dim": 8},
+            vision_config={
+                "depth": 2,
+                "hidden_size": 32,
+                "out_hidden_size": 32,
+                "num_heads": 4,
+                "patch_size": 4,
+                "intermediate_size": 48,
+                "num_position_embeddings": 16,
+                "deepstack_visual_indexes": [0],
+            },
+            image_token_id=IMAGE,
+            vision_start_token_id=2,
+        ),
+        patched,
+        by_patches,
+    ),
+    Family(
         "ViLT",
         pretrained(
             "ViltForQuestionAnswering",

@@ -72,7 +72,7 @@ def test_what_is_recorded_can_be_read_again(tmp_path: Path) -> None:
 
 def test_the_page_says_what_is_wrong() -> None:
     text = page({"one": {result.key[0]: entry(result) for result in RESULTS}})
-    assert "0 of 2 families pass" in text
+    assert "0 of 2 families pass; 0 of them need no fallback." in text
     assert "| Llama | 0.12 | 2.00 | 0.50 | 4 → 3 | 99.00% | `digamma` 1 |" in text
     assert "- Llama: gradient of a [norm]: off by 2" in text
     assert "- Qwen2: the process ended" in text
