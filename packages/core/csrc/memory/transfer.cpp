@@ -1,6 +1,7 @@
 #include "memory/transfer.h"
 
 #include "dl/peer.h"
+#include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/stream.h"
@@ -86,6 +87,11 @@ void copy_to_host(int device, void* host, const void* source, size_t bytes) {
   copy(device, host, source, bytes, DL_COPY_DEVICE_TO_HOST);
 }
 
-void wait_for(int device) { synchronize_stream(current_stream(device)); }
+void wait_for(int device) {
+  check_not_capturing(device,
+                      "what the host has to wait for (operators that run on the CPU, copies "
+                      "to it, item())");
+  synchronize_stream(current_stream(device));
+}
 
 }  // namespace dl::core
