@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from core.processes import output
 
 SIZE = 4096
 
@@ -13,11 +14,13 @@ captures = pytest.mark.vendor("async")
 
 
 def captured(
-    function: Callable[[], torch.Tensor], **options: object
+    function: Callable[[], torch.Tensor],
+    stream: torch.Stream | None = None,
+    pool: tuple[int, int] | None = None,
 ) -> tuple[torch.accelerator.Graph, torch.Tensor]:
     """A graph of a call, and the tensor that each replay writes."""
-    graph = torch.accelerator.Graph(**options)
-    with torch.Stream(device="dl"), graph:
+    graph = torch.accelerator.Graph(pool=pool)
+    with stream or torch.Stream(device="dl"), graph:
         result = function()
     return graph, result
 
@@ -63,10 +66,9 @@ def test_replays_on_another_stream_are_in_its_order() -> None:
 @pytest.mark.parametrize("size", [SIZE, 1 << 20])
 def test_its_memory_serves_nothing_else(size: int) -> None:
     """Intermediate results are freed in the capture, and written by each replay."""
-    given = torch.ones(size, device="dl")
-    graph, result = captured(lambda: (given * 2 + 1).mul(3).add(4))
+    given, stream = torch.ones(size, device="dl"), torch.Stream(device="dl")
+    graph, result = captured(lambda: (given * 2 + 1).mul(3).add(4), stream)
     torch.dl.empty_cache()
-    stream = torch.Stream(device="dl")
     with stream:
         others = [torch.full((size,), 7.0, device="dl") for _ in range(8)]
         graph.replay()
@@ -163,6 +165,20 @@ def test_an_end_without_a_begin_is_refused() -> None:
 def test_what_a_graph_holds_is_not_shown() -> None:
     with pytest.raises(NotImplementedError, match=r"debug_dump.*profile"):
         torch.accelerator.Graph().debug_dump("graph.dot")
+
+
+CHECKED = """
+import torch
+try:
+    with torch.Stream(device="dl"), torch.accelerator.Graph():
+        pass
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_nothing_is_captured_while_memory_is_checked() -> None:
+    assert "leave it out" in output(CHECKED, DL_VENDORS="async", DL_MEM_CHECK="1")
 
 
 @pytest.mark.vendor("cpu")

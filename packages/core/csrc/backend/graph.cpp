@@ -10,6 +10,7 @@
 
 #include "dl/graph.h"
 #include "memory/graph_pools.h"
+#include "memory/memory_checker.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
@@ -54,6 +55,8 @@ class Graph final : public at::GraphImplInterface {
     const auto& graphs = graphs_of(device_);
     const c10::Stream stream = current_stream(device_);
     check_not_capturing(device_, "another graph");
+    TORCH_CHECK(!checks_memory(), "[torch.accelerator.Graph] capture_begin: no graph is captured ",
+                "while DL_MEM_CHECK checks memory, which hands out no block twice; leave it out");
     pool_ = pool == c10::MempoolId_t{0, 0} ? new_pool_name() : pool;
     begin_pool(device_, stream.id(), pool_);
     holds_pool_ = true;
