@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -80,9 +81,12 @@ def test_its_memory_serves_nothing_else(size: int) -> None:
 def test_its_memory_comes_back() -> None:
     torch.dl.empty_cache()
     before = torch.dl.memory_reserved()
-    given = torch.ones(1 << 20, device="dl")
-    graph, result = captured(lambda: given * 2 + 1)
-    del given, result
+
+    def call(given: torch.Tensor) -> torch.Tensor:
+        return given * 2 + 1
+
+    graph, result = captured(partial(call, torch.ones(1 << 20, device="dl")))
+    del result
     torch.dl.empty_cache()
     assert torch.dl.memory_reserved() > before
     graph.reset()
