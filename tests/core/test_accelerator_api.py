@@ -139,11 +139,6 @@ def test_pinned_batches_of_a_data_loader() -> None:
     assert torch.cat(there).tolist() == list(range(8))
 
 
-def test_graphs_are_refused_with_the_device_named() -> None:
-    with pytest.raises((RuntimeError, NotImplementedError), match="dl"):
-        torch.accelerator.Graph()
-
-
 def test_dlpack_shares_memory_within_the_device() -> None:
     x = torch.arange(6.0, device="dl").reshape(2, 3)
     shared = torch.from_dlpack(x.t())

@@ -243,3 +243,21 @@ print(len(rows))
 """
     variables = {**stub.variables(), "DL_ASYNC_TEST_DELAY_US": "1000"}
     assert output(code, **variables).splitlines()[-1] == "6"
+
+
+def test_marks_for_a_vendors_tool_are_refused() -> None:
+    """Nobody can have them, and torch would call what is not there."""
+    from torch._C import _profiler
+    from torch.autograd import ProfilerActivity, _enable_profiler
+
+    config = _profiler.ProfilerConfig(
+        _profiler.ProfilerState.PRIVATEUSE1,
+        False,
+        False,
+        False,
+        False,
+        False,
+        _profiler._ExperimentalConfig(),
+    )
+    with pytest.raises(NotImplementedError, match=r"no marks; use torch\.profiler"):
+        _enable_profiler(config, {ProfilerActivity.CPU})

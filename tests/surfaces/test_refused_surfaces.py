@@ -37,7 +37,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch._convert_weight_to_int4pack(ones(32, 32, dtype=torch.uint8), 2),
         r"\[dl\] aten::_convert_weight_to_int4pack cannot run on dl:0",
     ),
-    "graphs": (torch.accelerator.Graph, "Graph is not supported on device type: dl"),
 }
 
 

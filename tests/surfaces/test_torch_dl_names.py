@@ -48,7 +48,9 @@ def test_nothing_is_refused_that_is_there_or_unknown() -> None:
 
 
 def test_a_refused_name_gives_the_reason() -> None:
-    with pytest.raises(AttributeError, match=r"\[torch.dl.CUDAGraph\] there is none: dl has no"):
+    with pytest.raises(
+        AttributeError, match=r"\[torch.dl.CUDAGraph\] there is none: use torch\.acc"
+    ):
         _ = torch.dl.CUDAGraph
     with pytest.raises(AttributeError, match=r"module 'torch\.dl' has no attribute 'no_such_name'"):
         _ = torch.dl.no_such_name

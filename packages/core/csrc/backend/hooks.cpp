@@ -83,6 +83,7 @@ void activate() {
     register_allocators();
     register_hooks();
     register_guard();
+    register_graphs();
     return true;
   }();
   (void)once;

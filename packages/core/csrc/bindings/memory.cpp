@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/graph_pools.h"
 #include "memory/growth.h"
 #include "memory/history.h"
 #include "memory/memory_checker.h"
@@ -150,6 +151,8 @@ py::dict snapshot() {
 void bind_memory(py::module_& m) {
   m.def("set_memory_fraction", &set_memory_fraction, py::arg("index"), py::arg("fraction"));
   m.def("memory_fraction", &memory_fraction, py::arg("index"));
+  m.def("is_capturing", &is_capturing, py::arg("index"),
+        "Whether the current stream of a device is recorded in a graph.");
   m.def(
       "allocate_raw", [](size_t bytes, int index) { return address(allocate_raw(bytes, index)); },
       py::arg("bytes"), py::arg("index"), "Address of a new block.");

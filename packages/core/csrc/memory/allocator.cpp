@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory/device_state.h"
+#include "memory/graph_pools.h"
 #include "memory/growth.h"
 #include "memory/lending.h"
 #include "memory/memory_checker.h"
@@ -80,8 +81,9 @@ class Allocator final : public DeviceAllocator {
     const int64_t stream = current_stream(index).id();
     DeviceState& state = state_of(index);
     const size_t length = rounded(bytes, owner);
-    Block* block = take_kept(state, stream, length, bytes);
-    if (C10_UNLIKELY(block == nullptr)) block = take(state, index, stream, length, bytes);
+    const Request request{index, stream, pool_of(index, stream), length, bytes};
+    Block* block = take_kept(state, request);
+    if (C10_UNLIKELY(block == nullptr)) block = take(state, request);
     if (C10_UNLIKELY(memory_watchers.load(std::memory_order_relaxed) != 0)) {
       tell_memory_watchers({MemoryEvent::allocated, index, block->memory, block->bytes, stream});
     }
@@ -157,10 +159,19 @@ class Allocator final : public DeviceAllocator {
   }
 
  private:
-  static Block* take_kept(DeviceState& state, int64_t stream, size_t length, size_t bytes) {
+  // What is asked for.
+  struct Request {
+    int index;
+    int64_t stream;
+    int64_t pool;  // the stream, or a graph that it captures
+    size_t length;
+    size_t bytes;
+  };
+
+  static Block* take_kept(DeviceState& state, const Request& request) {
     const std::lock_guard<SpinLock> guard(state.lock);
-    Block* const block = state.memory_of(stream).take(length);
-    if (C10_LIKELY(block != nullptr)) count(state, block, bytes);
+    Block* const block = state.memory_of(request.pool).take(request.length);
+    if (C10_LIKELY(block != nullptr)) count(state, block, request.bytes);
     return block;
   }
 
@@ -172,36 +183,38 @@ class Allocator final : public DeviceAllocator {
   }
 
   // What take_kept() does not find: cut from what is free, or from new memory of the vendor.
-  static Block* take(DeviceState& state, int index, int64_t stream, size_t length, size_t bytes) {
+  static Block* take(DeviceState& state, const Request& request) {
     read_settings();
     collect_loans();
-    collect_waiting(index);
-    if (Block* block = search(state, index, stream, length, bytes)) return block;
-    return grow(state, index, stream, length, bytes);
+    collect_waiting(request.index);
+    if (Block* block = search(state, request)) return block;
+    return grow(state, request);
   }
 
-  static Block* search(DeviceState& state, int index, int64_t stream, size_t length, size_t bytes) {
+  static Block* search(DeviceState& state, const Request& request) {
     const std::lock_guard<SpinLock> guard(state.lock);
-    Block* const block =
-        state.memory_of(stream).search(length, split_limits(device_unchecked(index)));
-    if (block != nullptr) count(state, block, bytes);
+    Block* const block = state.memory_of(request.pool)
+                             .search(request.length, split_limits(device_unchecked(request.index)));
+    if (block != nullptr) count(state, block, request.bytes);
     return block;
   }
 
-  static Block* grow(DeviceState& state, int index, int64_t stream, size_t length, size_t bytes) {
+  static Block* grow(DeviceState& state, const Request& request) {
     note_device_use();
+    const auto [index, stream, pool, length, bytes] = request;
     const size_t whole = segment_bytes(length, state.total);
-    collect_garbage(index, whole);
+    if (!is_capturing(index)) collect_garbage(index, whole);
     std::string reason;
     Segment* segment = new_segment(index, stream, whole, length, &reason);
-    if (segment == nullptr) {
+    // A stream that captures cannot be waited for.
+    if (segment == nullptr && !is_capturing(index)) {
       release_unused(index);
       {
         const std::lock_guard<SpinLock> guard(state.lock);
         ++state.retries;
       }
       // What other streams used has been waited for.
-      if (Block* block = search(state, index, stream, length, bytes)) return block;
+      if (Block* block = search(state, request)) return block;
       segment = new_segment(index, stream, whole, length, &reason);
     }
     // A small device may have room for no more than what is wanted.
@@ -209,8 +222,8 @@ class Allocator final : public DeviceAllocator {
       segment = new_segment(index, stream, length, length, &reason);
     if (segment == nullptr) fail_out_of_memory(index, stream, bytes, reason);
     const std::lock_guard<SpinLock> guard(state.lock);
-    Block* const block = state.memory_of(stream).add(segment, length, static_cast<int16_t>(index),
-                                                     stream, split_limits(device_unchecked(index)));
+    Block* const block = state.memory_of(pool).add(segment, length, static_cast<int16_t>(index),
+                                                   stream, split_limits(device_unchecked(index)));
     count(state, block, bytes);
     return block;
   }

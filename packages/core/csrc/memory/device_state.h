@@ -35,7 +35,7 @@ struct DeviceState {
 
   SpinLock lock;
   FreeMemory default_stream_memory;
-  std::unordered_map<int64_t, FreeMemory> other_memory;  // by stream
+  std::unordered_map<int64_t, FreeMemory> other_memory;  // by stream, or by graph
   std::vector<WaitingBlock> waiting;
   std::vector<Adopted*> unused_adopted;  // kept for the next ones
   Tally allocated, reserved, requested, allocations, segments, waiting_blocks, waiting_bytes;

@@ -58,6 +58,11 @@ class FreeMemory {
 
   const std::unordered_set<Segment*>& segments() const { return segments_; }
 
+  // Memory of captured graphs (graph_pools.h): what is free is theirs until each has let go.
+  void hold() { ++holders_; }
+  void let_go() { --holders_; }
+  bool is_held() const { return holders_ > 0; }
+
  private:
   static constexpr int kWords = kBlockClasses / 64;
 
@@ -77,6 +82,7 @@ class FreeMemory {
   std::array<Block*, kBlockClasses> kept_{};
   std::array<Lists, 2> lists_;  // of large and of small segments
   std::unordered_set<Segment*> segments_;
+  int holders_ = 0;
 };
 
 }  // namespace dl::core

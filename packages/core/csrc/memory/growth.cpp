@@ -76,6 +76,7 @@ void release_unused(int device) {
     const std::lock_guard<SpinLock> guard(state.lock);
     ++state.synchronisations;
     state.each_memory([&](FreeMemory& memory) {
+      if (memory.is_held()) return;
       while (Segment* segment = memory.remove_unused()) unused.push_back(segment);
     });
     for (const Segment* segment : unused) {

@@ -1,12 +1,22 @@
 #include "memory/transfer.h"
 
 #include "dl/peer.h"
+#include "memory/graph_pools.h"
+#include "memory/pinned.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/stream.h"
 
 namespace dl::core {
 namespace {
+
+constexpr char kWaits[] =
+    "what the host has to wait for (operators that run on the CPU, copies to it, item())";
+
+// Copies from and to pinned memory may be part of a graph.
+void check_capturable(int device, const void* host) {
+  if (C10_UNLIKELY(is_capturing(device)) && !is_pinned(host)) check_not_capturing(device, kWaits);
+}
 
 void copy(int index, void* destination, const void* source, size_t bytes, dl_copy_kind_t kind) {
   if (bytes == 0) return;
@@ -79,13 +89,18 @@ bool copy_to_peer(int source_device, const void* source, int index, void* destin
 }
 
 void copy_to_device(int device, void* destination, const void* host, size_t bytes) {
+  check_capturable(device, host);
   copy(device, destination, host, bytes, DL_COPY_HOST_TO_DEVICE);
 }
 
 void copy_to_host(int device, void* host, const void* source, size_t bytes) {
+  check_capturable(device, host);
   copy(device, host, source, bytes, DL_COPY_DEVICE_TO_HOST);
 }
 
-void wait_for(int device) { synchronize_stream(current_stream(device)); }
+void wait_for(int device) {
+  check_not_capturing(device, kWaits);
+  synchronize_stream(current_stream(device));
+}
 
 }  // namespace dl::core

@@ -7,6 +7,7 @@ namespace dl::core {
 void register_guard();
 void register_hooks();
 void register_allocators();
+void register_graphs();
 
 // All of the above, once.
 void activate();

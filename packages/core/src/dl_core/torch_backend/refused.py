@@ -5,7 +5,7 @@ Asking for one is an AttributeError with that text, so that ``hasattr`` tells pr
 
 from __future__ import annotations
 
-_GRAPHS = "dl has no capture of graphs through torch yet; run the function itself"
+_GRAPHS = "use torch.accelerator.Graph, which works where the vendor captures graphs"
 _POOLS = "dl has one caching allocator for each device and no private pools in Python"
 _ALLOCATOR = "memory comes from the allocator of dl-core alone; make a tensor instead"
 _SENSORS = "the vendor interface has no sensors; ask the vendor's own tool"

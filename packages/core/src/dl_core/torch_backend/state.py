@@ -41,8 +41,8 @@ def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether work is being recorded instead of done: never."""
-    return False
+    """Whether work is being recorded instead of done, by :class:`torch.accelerator.Graph`."""
+    return _C.is_capturing(_C.current_device())
 
 
 def ipc_collect() -> None:
