@@ -157,8 +157,8 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
     if (reduced[d]) order.push_back(d);
   }
   for (int64_t dim : dims) {
-    TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) != 0, "hash_tensor: Expected reduction dim ",
-                      dim, " to have non-zero size.");
+    TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) != 0,
+                      "hash_tensor: Expected reduction dim ", dim, " to have non-zero size.");
   }
   const int64_t outputs = c10::multiply_integers(kept);
   bits = bits.permute(order).reshape({outputs, outputs == 0 ? 0 : self.numel() / outputs});

@@ -50,9 +50,9 @@ bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor&
 // the dispatcher: they would take as long as a small product.
 Tensor column_of(const Tensor& vector) {
   Tensor column = rewrap(vector.storage(), vector, vector.key_set());
-  column.unsafeGetTensorImpl()->set_sizes_and_strides(
-      at::IntArrayRef({vector.size(0), 1}), at::IntArrayRef({vector.stride(0), 1}),
-      vector.storage_offset());
+  column.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef({vector.size(0), 1}),
+                                                      at::IntArrayRef({vector.stride(0), 1}),
+                                                      vector.storage_offset());
   return column;
 }
 Tensor as_column(const Tensor& summand) {
