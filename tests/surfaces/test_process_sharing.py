@@ -195,7 +195,7 @@ def test_what_was_received_is_not_sent_on(other: Other) -> None:
 
 
 def test_the_same_process_gets_its_own_tensor() -> None:
-    queue = SPAWN.SimpleQueue()
+    queue, before = SPAWN.SimpleQueue(), used()
     tensor = torch.arange(4.0, device="dl")
     queue.put(tensor)
     assert queue.get().data_ptr() == tensor.data_ptr()
@@ -204,6 +204,7 @@ def test_the_same_process_gets_its_own_tensor() -> None:
     gc.collect()
     with pytest.raises(RuntimeError, match="has freed it since; keep the tensor itself"):
         queue.get()
+    assert used() == before
 
 
 def test_a_process_with_another_vendor_is_told_the_cure(other: Other) -> None:

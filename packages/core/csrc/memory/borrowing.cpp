@@ -112,10 +112,19 @@ std::string what_is_lent(const Loan& loan) {
   return c10::str("a tensor of ", loan.bytes, " bytes");
 }
 
+// This process's own storages are known to it without a message, while they live.
+void refuse_own(const Loan& loan, const std::string& what) {
+  if (loan.name.process != getpid()) return;
+  try {
+    SharedFile(loan.name, what).note_received();
+  } catch (const c10::Error&) {
+    // Nothing waits for this message any more.
+  }
+  TORCH_CHECK(false, "[dl] ", what, " cannot be received by process ", getpid(),
+              ", which sent it and has freed it since; keep the tensor itself");
+}
+
 void check_loan(const Loan& loan, const std::string& what) {
-  check_not_forked();
-  TORCH_CHECK(loan.name.process != getpid(), "[dl] ", what, " cannot be received by process ",
-              getpid(), ", which sent it and has freed it since; keep the tensor itself");
   TORCH_CHECK(loan.device < device_count(), "[dl] ", what, " on dl:", loan.device,
               " cannot be received: this process has ", device_count(), " dl devices; start it ",
               "with the sender's DL_VENDORS and DL_VISIBLE_DEVICES");
@@ -126,7 +135,6 @@ void check_loan(const Loan& loan, const std::string& what) {
 }
 
 at::DataPtr borrow_block(SharedFile file, const Loan& loan, const std::string& what) {
-  file.hold(what);
   std::shared_ptr<Opened> segment = opened(loan.device, loan.handle);
   TORCH_CHECK(loan.offset <= segment->bytes && loan.bytes <= segment->bytes - loan.offset, "[dl] ",
               what, " cannot be received: it does not lie in the memory that process ",
@@ -157,10 +165,14 @@ void note_borrowed_again(const Loan& loan) {
 
 c10::Storage borrow(const Loan& loan) {
   const std::string what = what_is_lent(loan);
-  check_loan(loan, what);
+  check_not_forked();
+  refuse_own(loan, what);
   SharedFile file(loan.name, what);
+  // First: what no message is under way with, and nobody holds, is freed.
+  if (loan.is_device_memory != 0) file.hold(what);
   // Whatever comes of it, this message is no longer under way.
   file.note_received();
+  check_loan(loan, what);
   at::DataPtr memory;
   if (loan.is_device_memory != 0) {
     memory = borrow_block(std::move(file), loan, what);
