@@ -156,6 +156,9 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (reduced[d]) order.push_back(d);
   }
+  TORCH_CHECK(self.numel() != 0 || !dims.empty(),
+              "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify "
+              "the reduction dim with the 'dim' argument.");
   for (int64_t dim : dims) {
     TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) != 0,
                       "hash_tensor: Expected reduction dim ", dim, " to have non-zero size.");
