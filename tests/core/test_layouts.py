@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 
-Make = Callable[[torch.Tensor], torch.Tensor]
-
 FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(lambda x: x.to_sparse(), id="to_sparse"),
-        pytest.param(lambda x: x.to_sparse_csr(), id="to_sparse_csr"),
-        pytest.param(lambda x: x.cpu().to_sparse().to("dl"), id="moved"),
-    ],
-)
-def test_sparse_tensors_are_refused(make: Make) -> None:
-    with pytest.raises((NotImplementedError, RuntimeError), match=r"(?i)sparse|layout"):
-        make(torch.eye(2, device="dl"))
 
 
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")

@@ -77,11 +77,6 @@ CAUSES = (
         test=r"^logcumsumexp \| (backward|gradgrad) \| float64",
     ),
     Cause(
-        "a loss of no rows is refused, which the CPU takes",
-        "raises RuntimeError: Expected non-empty vector or matrix",
-        r"\| sizes",
-    ),
-    Cause(
         "torch keeps ASGD's eta and mu in float32: float64 sees how they are rounded",
         test=r"^optim\.ASGD\[.* \| float64",
         everywhere=True,

@@ -53,9 +53,11 @@ NO_REFERENCE = {
     ("masked.median", "layouts"),
     ("nn.CTCLoss", "module-layouts"),
     ("nn.functional.ctc_loss", "layouts"),
+    ("nn.functional.multi_margin_loss", "sizes"),
+    ("nn.functional.multilabel_margin_loss", "sizes"),
     ("resize_", "sizes"),
     ("resize_as_", "sizes"),
 }
 """Nothing to compare with: torch's CPU (2.13) crashes, by reading beside labels that are one label,
-expanded, and with tensors without dimensions; it takes the median of expanded tensors from memory
-that it has not written; and what a resized tensor has gained is written by nobody."""
+expanded, and with tensors without dimensions; it takes the median of expanded tensors, and the
+margin losses of no rows, from memory that it has not written; and what a resized tensor has gained is written by nobody."""
