@@ -22,7 +22,7 @@ FAMILIES = sorted(path.stem for path in TABLE.glob("*.yaml"))
 # belong together, though the contract has a family for each way of computing them.
 SHARED = {
     *("plan", "checks", "conditions", "elementwise", "output_plan", "stored_number"),
-    *("normalization", "pooling", "resample", "upsample"),
+    *("normalization", "pointwise_loss", "pooling", "resample", "upsample"),
 }
 
 Rows = Mapping[str, list[dict[str, Any]]]

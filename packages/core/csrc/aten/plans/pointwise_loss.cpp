@@ -1,4 +1,4 @@
-#include "aten/plans/regression_loss.h"
+#include "aten/plans/pointwise_loss.h"
 
 #include <ATen/ExpandUtils.h>
 
