@@ -2,15 +2,10 @@
 
 #include <ATen/ExpandUtils.h>
 
-#include <optional>
-
 #include "aten/plans/checks.h"
 
 namespace dl::core::plans {
-namespace {
 
-// How torch lays out the result of an elementwise operator on these; nothing where it is neither
-// plain nor channels last.
 std::optional<at::MemoryFormat> common_format(const Tensor& self, const Tensor& target) {
   for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast,
                             at::MemoryFormat::ChannelsLast3d}) {
@@ -32,8 +27,6 @@ bool fits_gradient(const Tensor& grad_output, const Tensor& self) {
          (grad_output.dim() == 0 || grad_output.sizes() == self.sizes());
 }
 
-}  // namespace
-
 bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
                     const OptionalTensor& weight, int64_t reduction) {
   if (!fits_elements(self, target, weight)) return false;
@@ -45,25 +38,6 @@ bool pointwise_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
   const auto format = common_format(self, target);
   if (!format) return false;
   plan.output(self.sizes(), self.scalar_type(), *format);
-  return true;
-}
-
-bool pointwise_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
-                             const Tensor& target, const OptionalTensor& weight,
-                             int64_t reduction) {
-  if (!fits_elements(self, target, weight) || !fits_gradient(grad_output, self)) return false;
-  const auto format = common_format(self, target);
-  if (!format) return false;
-  plan.start(self);
-  plan.output(self.sizes(), self.scalar_type(), *format);
-  return true;
-}
-
-bool plain_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
-                         const Tensor& target) {
-  if (!fits_elements(self, target, {}) || !fits_gradient(grad_output, self)) return false;
-  plan.start(self);
-  plan.output(self.sizes(), self.scalar_type());
   return true;
 }
 
