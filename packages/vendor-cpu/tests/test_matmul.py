@@ -116,6 +116,20 @@ def test_addmm_broadcasts_its_input(vendor: Vendor, dtype: str, shape: tuple[int
     product_check(out, x, y, "Addmm", 3 * z + np.matmul(x, y) / 2)
 
 
+@pytest.mark.parametrize("n", [2, 80])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_addmm_with_alpha_zero_does_not_read_its_matrices(
+    vendor: Vendor, dtype: str, n: int
+) -> None:
+    infinite = place(vendor, np.full((n, n), np.inf), dtype)[0]
+    summand, x = place(vendor, np.arange(n * n).reshape(n, n) / 8, dtype)
+    out = out_like(vendor, (n, n), dtype)
+    vendor.op.Addmm(out, summand, infinite, infinite, 1, 0)
+    check(out, x, OpClass.EXACT, "Addmm")
+    vendor.op.Addmm(out, summand, infinite, infinite, 0, 0)
+    check(out, np.zeros((n, n)), OpClass.EXACT, "Addmm")
+
+
 def test_addmm_with_beta_zero_does_not_read_its_input(vendor: Vendor) -> None:
     a = vendor.tensor(np.ones((2, 2), np.float32))
     out = vendor.tensor(np.full((2, 2), np.nan, np.float32))
