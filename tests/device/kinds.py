@@ -60,4 +60,5 @@ NO_REFERENCE = {
 }
 """Nothing to compare with: torch's CPU (2.13) crashes, by reading beside labels that are one label,
 expanded, and with tensors without dimensions; it takes the median of expanded tensors, and the
-margin losses of no rows, from memory that it has not written; and what a resized tensor has gained is written by nobody."""
+margin losses of no rows, from memory that it has not written; and what a resized tensor has gained
+is written by nobody."""

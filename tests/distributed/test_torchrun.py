@@ -24,4 +24,5 @@ def test_torchrun_starts_ranks_on_dl() -> None:
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"rank {r} of 2: [3.0, 3.0]" for r in (0, 1)]
+    wanted = [f"rank {rank} of 2: [3.0, 3.0], gradient [[3.0, 3.0]]" for rank in (0, 1)]
+    assert sorted(done.stdout.splitlines()) == wanted

@@ -189,6 +189,15 @@ def test_what_runs_on_the_cpu_is_right_and_counted(overload: str, make: Make) ->
     assert_alike(ours, make("cpu"))
 
 
+def test_products_of_two_matrices_made_sparse() -> None:
+    matrix = torch.arange(48.0).reshape(6, 8).remainder(5) - 2
+    ours = matrix.to("dl").to_sparse()
+    assert ours._indices().is_contiguous()
+    for left in (ours, ours.cpu()):
+        found = torch.sparse.mm(left, left.t()).to_dense()
+        assert torch.equal(found.cpu(), matrix @ matrix.t())
+
+
 def test_fallbacks_of_sparse_tensors_can_be_forbidden() -> None:
     given = joined("dl")
     with (

@@ -32,6 +32,7 @@ def apply_distributed() -> None:
 
     _replace(DistributedDataParallel, "_check_comm_hook", _check_comm_hook)
     _replace(ProcessGroup, "_has_hooks", _has_hooks)
+    _replace(ProcessGroup, "_register_backend", _register_backend)
 
 
 def _replace(owner: type, name: str, wrap: Callable[[Any], Any]) -> None:
@@ -90,6 +91,20 @@ def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
         return original(self, other_name)
 
     return check_comm_hook
+
+
+def _register_backend(original: Callable[..., None]) -> Callable[..., None]:
+    """Where no backend is named, torch makes the accelerator's and takes gloo for the default.
+
+    ``DistributedDataParallel`` asks the default backend for its name, and would not find it.
+    """
+
+    def register_backend(self: Any, device: Any, kind: Any, backend: Any = None) -> None:
+        original(self, device, kind, backend)
+        if backend is not None and backend.name() == "dicl":
+            self._set_default_backend(kind)
+
+    return register_backend
 
 
 def _has_hooks(original: Callable[..., bool]) -> Callable[..., bool]:
