@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from core.processes import output
@@ -37,6 +39,18 @@ def test_the_default_names_what_works() -> None:
     with pytest.raises(RuntimeError, match=said):
         torch.compile(double)(torch.ones(5, device="dl"))
     assert torch.compile(double, backend="aot_eager")(torch.ones(1, device="dl")).item() == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+def test_packages_of_aot_inductor_are_refused_alike(tmp_path: Path) -> None:
+    class Doubled(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return double(x)
+
+    program = torch.export.export(Doubled(), (torch.ones(2, device="dl"),))
+    with pytest.raises(RuntimeError, match=r"Inductor.* generates no code for dl"):
+        torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+    assert program.module()(torch.ones(2, device="dl")).tolist() == [3.0, 3.0]
 
 
 def test_importing_torch_imports_no_compiler() -> None:

@@ -67,3 +67,10 @@ def test_products_of_packed_int8_work() -> None:
     weight = torch.ones(8, 16, dtype=torch.int8, device="dl")
     product = torch._weight_int8pack_mm(ones(4, 16, dtype=torch.bfloat16), weight, scales)
     assert product.shape == (4, 8) and product.eq(32).all().item()
+
+
+def test_autocast_for_cuda_says_that_it_does_nothing() -> None:
+    with pytest.warns(UserWarning, match="CUDA is not available"):
+        autocast = torch.autocast("cuda", dtype=torch.bfloat16)
+    with autocast:
+        assert (ones(2, 2) @ ones(2, 2)).dtype == torch.float32
