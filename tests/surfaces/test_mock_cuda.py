@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from core.processes import output
 from torch import nn
 from torch.utils import _device
 
@@ -257,6 +258,22 @@ def test_afterwards_every_attribute_is_what_it_was() -> None:
     assert ("torch.Tensor", "cuda") not in before  # inherited, as ever
     with pytest.raises(AssertionError, match="CUDA"):
         torch.ones(1, device="cuda")
+
+
+def test_what_was_first_compiled_within_compiles_afterwards() -> None:
+    code = """
+import torch
+from dl_core.torch_backend import mock_cuda
+
+def ones(x):
+    return torch.zeros_like(x) + 1
+
+with mock_cuda.mocked():
+    compiled = torch.compile(ones, backend="eager", fullgraph=True)
+    print(compiled(torch.ones(2, device="cuda")).tolist())
+print(torch.compile(ones, backend="eager", fullgraph=True)(torch.ones(3)).tolist())
+"""
+    assert output(code).splitlines() == ["[1.0, 1.0]", "[1.0, 1.0, 1.0]"]
 
 
 def test_an_error_within_ends_it_too() -> None:

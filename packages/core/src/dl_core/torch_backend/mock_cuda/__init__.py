@@ -6,6 +6,7 @@ Names of torch are replaced as :mod:`.table` lists them, and put back when it en
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,14 @@ def stop() -> None:
         if _users == 0:
             _on.undo()
             _on = None
+            _forget_names_of_dynamo()
+
+
+def _forget_names_of_dynamo() -> None:
+    """Torch's compiler lists torch's functions when it first compiles: ours, if that was here."""
+    rules = sys.modules.get("torch._dynamo.trace_rules")
+    if rules is not None:
+        rules.clear_lru_cache()
 
 
 @contextmanager
