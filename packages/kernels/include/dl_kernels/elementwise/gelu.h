@@ -12,6 +12,9 @@ template <class C>
 struct GeluOp {
   DL_FN C operator()(C x) const { return math::gelu(x); }
 };
+struct GeluOfBFloat16Op {
+  DL_FN float operator()(float x) const { return math::gelu_of_bfloat16(x); }
+};
 template <class C>
 struct GeluBackwardOp {
   DL_FN C operator()(C grad, C x) const { return grad * math::gelu_derivative(x); }

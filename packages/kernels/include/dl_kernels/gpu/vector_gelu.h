@@ -14,6 +14,7 @@ DL_FN float normal_cdf(float x) { return 0.5f * ::erfcf(x * -0x1.6a09e6p-1f); }
 // From kGeluReach on, both are their limits, which infinities would make NaN.
 inline constexpr float kGeluReach = 20.0f;
 DL_FN float gelu(float x) { return x < -kGeluReach ? -0.0f : x * normal_cdf(x); }
+DL_FN float gelu_of_bfloat16(float x) { return gelu(x); }
 DL_FN float gelu_derivative(float x) {
   const float cdf = normal_cdf(x);
   const bool beyond = x < -kGeluReach || x > kGeluReach;
