@@ -84,6 +84,15 @@ ROTARY = {
     **GATED,
     "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]},
 }
+# The images' side of the Qwen families.
+TOWER = {
+    "depth": 2,
+    "hidden_size": 32,
+    "out_hidden_size": 32,
+    "num_heads": 4,
+    "patch_size": 4,
+    "intermediate_size": 48,
+}
 
 FAMILIES = [
     contrast("CLIP", "CLIP"),
@@ -167,12 +176,7 @@ FAMILIES = [
             "Qwen2_5_VLForConditionalGeneration",
             text_config=ROTARY,
             vision_config={
-                "depth": 2,
-                "hidden_size": 32,
-                "out_hidden_size": 32,
-                "num_heads": 4,
-                "patch_size": 4,
-                "intermediate_size": 48,
+                **TOWER,
                 "window_size": 16,
                 "fullatt_block_indexes": [1],
             },
@@ -188,12 +192,7 @@ FAMILIES = [
             "Qwen3VLForConditionalGeneration",
             text_config={**ROTARY, "head_dim": 8},
             vision_config={
-                "depth": 2,
-                "hidden_size": 32,
-                "out_hidden_size": 32,
-                "num_heads": 4,
-                "patch_size": 4,
-                "intermediate_size": 48,
+                **TOWER,
                 "num_position_embeddings": 16,
                 "deepstack_visual_indexes": [0],
             },

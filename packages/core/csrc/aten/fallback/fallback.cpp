@@ -163,9 +163,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
   const int index = common_device(info, op, *stack, begin, count);
   apply_fallback_mode(info, index, *stack, begin, count);
-  info.calls.fetch_add(1, std::memory_order_relaxed);
-  const bool timed = is_timed();
-  const uint64_t start = timed ? now_ns() : 0;
+  const typed::Count counted(info);
 
   // CPU kernels call other operators; those must neither record gradients nor be autocast.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -193,7 +191,6 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
   host.finish();
   replace_outputs(host, *stack, op.schema().returns().size());
-  if (timed) info.nanoseconds.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {

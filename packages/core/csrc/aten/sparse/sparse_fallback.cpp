@@ -9,7 +9,6 @@
 #include "aten/fallback/operator_info.h"
 #include "aten/fallback/refusal.h"
 #include "aten/kernel/layer_fallback.h"
-#include "calls/call.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -127,9 +126,7 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const size_t begin = stack->size() - count;
   const int index = device_in_common(info, *stack, begin, count);
   apply_fallback_mode(info, index, *stack, begin, count);
-  info.calls.fetch_add(1, std::memory_order_relaxed);
-  const bool timed = is_timed();
-  const uint64_t start = timed ? now_ns() : 0;
+  const typed::Count counted(info);
 
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
@@ -148,7 +145,6 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::Device device(kDeviceType, static_cast<c10::DeviceIndex>(index));
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)
     to_dl(copies, (*stack)[i], device);
-  if (timed) info.nanoseconds.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
 namespace {
