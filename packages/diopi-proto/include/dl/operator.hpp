@@ -103,16 +103,19 @@ diopiError_t guarded(const char* name, diopiContextHandle_t ctx, Args... args) n
 
 }  // namespace dl
 
-// An initialiser of dl_operator_t for ns::op, which must have the type of ::op. The shim is a
-// lambda because that gives each operator its own function with its own name in messages. The cast
-// through void(*)() is the one that compilers accept between function types.
+// An initialiser of dl_operator_t for ns::op, which must have the type of ::op.
+#define DL_OPERATOR(ns, op) DL_OPERATOR_BY(ns::op, op)
+
+// As DL_OPERATOR for a function of another name. The shim is a lambda because that gives each
+// operator its own function with its own name in messages. The cast through void(*)() is the one
+// that compilers accept between function types.
 // clang-format off
-#define DL_OPERATOR(ns, op)                                                                       \
+#define DL_OPERATOR_BY(function, op)                                                              \
   {                                                                                               \
     #op, DIOPI_FINGERPRINT_##op,                                                                  \
     reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                                 \
         static_cast<decltype(&::op)>([](auto... args) {                                           \
-          return ::dl::operator_detail::guarded<&ns::op, decltype(&::op)>(#op, args...);          \
+          return ::dl::operator_detail::guarded<&function, decltype(&::op)>(#op, args...);        \
         }))),                                                                                     \
     0                                                                                             \
   }

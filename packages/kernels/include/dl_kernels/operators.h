@@ -26,16 +26,16 @@ DL_KERNELS_END
     return {array, static_cast<uint64_t>(sizeof(array) / sizeof(*array))}; \
   }
 
-// Exports an operator by its name, as DIOPI's own convention has it. The loader asks `find` for the
-// function behind the name, so that no list of parameters is repeated.
-#define DL_KERNELS_EXPORT(op)                                                                   \
-  extern "C" {                                                                                  \
-  static decltype(&::op) find_##op() {                                                          \
-    return [](auto... args) {                                                                   \
-      return ::dl::operator_detail::guarded<&::dl::kernels::op, decltype(&::op)>(#op, args...); \
-    };                                                                                          \
-  }                                                                                             \
-  DL_EXPORT decltype(::op) op __attribute__((ifunc("find_" #op)));                              \
+// Exports a function by an operator's name, as DIOPI's own convention has it. The loader asks
+// `find` for the function behind the name, so that no list of parameters is repeated.
+#define DL_KERNELS_EXPORT(function, op)                                                \
+  extern "C" {                                                                         \
+  static decltype(&::op) find_##op() {                                                 \
+    return [](auto... args) {                                                          \
+      return ::dl::operator_detail::guarded<&function, decltype(&::op)>(#op, args...); \
+    };                                                                                 \
+  }                                                                                    \
+  DL_EXPORT decltype(::op) op __attribute__((ifunc("find_" #op)));                     \
   }
 
 #endif  // DL_KERNELS_OPERATORS_H_

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from .promotion import promotion
 from .sources import families
 
 __all__ = ["write_units"]
@@ -62,13 +63,23 @@ def write_units(
 
 def _listed(chosen: dict[str, tuple[str, ...]], *, diopi_convention: bool) -> str:
     names = [name for operators in chosen.values() for name in operators]
-    lines = [_NOTICE, '#include "dl_kernels/operators.h"\n\nDL_KERNELS_BEGIN\n']
+    promoting = {name: rule for name in names if (rule := promotion(name)) is not None}
+    headers = ("operators", "promotion")
+    lines = [_NOTICE, *(f'#include "dl_kernels/{name}.h"' for name in headers)]
+    lines.append("\nDL_KERNELS_BEGIN\n")
     lines += [f"decltype(::{name}) {name};" for name in names]
+    lines += ["", *(f"DL_KERNELS_PROMOTE({name}, {rule})" for name, rule in promoting.items())]
     lines.append("\nDL_KERNELS_END\n")
+    functions = {
+        name: f"dl::kernels::promoting_{name}::call"
+        if name in promoting
+        else f"dl::kernels::{name}"
+        for name in names
+    }
     if diopi_convention:
-        lines += [f"DL_KERNELS_EXPORT({name})" for name in names]
+        lines += [f"DL_KERNELS_EXPORT({function}, {x})" for x, function in functions.items()]
     else:
         lines.append("static const dl_operator_t kOperators[] = {")
-        lines += [f"    DL_OPERATOR(dl::kernels, {name})," for name in names]
+        lines += [f"    DL_OPERATOR_BY({function}, {x})," for x, function in functions.items()]
         lines.append("};\n\nDL_KERNELS_LIST(kOperators)")
     return "\n".join(lines) + "\n"
