@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diopi_proto.schema import load
+from diopi_proto.schema import Operator, load
 
 Array = npt.NDArray[Any]
 Compute = Callable[..., Mapping[str, Any]]
@@ -36,6 +36,8 @@ class Expected:
     :ivar magnitude: the sum of the terms' absolute values, likewise; None: that of the value.
     :ivar roundings: how often inputs or intermediates are rounded to the output's dtype on the way.
     :ivar accumulate: the dtype that sums are computed in, where the contract names another one.
+    :ivar op_class: the class of this output, where the formula is a sum of several terms and the
+        schema's class knows one; or where an output of sums is only moved.
     :ivar dtype: the dtype of a result that the operator allocates, where the schema leaves it open.
     """
 
@@ -44,6 +46,7 @@ class Expected:
     magnitude: npt.ArrayLike | None = None
     roundings: int = 0
     accumulate: str | None = None
+    op_class: str | None = None
     dtype: str | None = None
 
 
@@ -111,12 +114,33 @@ def _import_family(family: str) -> None:
 def find(name: str) -> Compute | None:
     """The reference of an operator, or None if there is none.
 
+    An operator that computes in place has that of the operator which does not.
+
     :raises BadReferenceError: there is no such operator.
     """
     if name not in load():
         raise BadReferenceError(f"[{name}] is not an operator of the contract")
-    _import_family(load()[name].family)
-    return _REFERENCES.get(name)
+    operator = load()[name]
+    _import_family(operator.family)
+    found = _REFERENCES.get(name)
+    if found is None and operator.in_place_of is not None:
+        return _in_place(operator, load()[operator.in_place_of])
+    return found
+
+
+def _in_place(operator: Operator, base: Operator) -> Compute | None:
+    """The reference of the operator that writes elsewhere, with its output in the input's place."""
+    compute = find(base.name)
+    written, outputs = operator.outputs[0].name, [p.name for p in base.outputs]
+    first = next((p.name for p in base.params if p.direction == "in" and p.name != "ctx"), "")
+    if compute is None:
+        return None
+
+    def computed(**arguments: Any) -> Mapping[str, Any]:
+        found = dict(compute(**{first if n == written else n: v for n, v in arguments.items()}))
+        return {written if n == outputs[0] else n: v for n, v in found.items()}
+
+    return computed
 
 
 def compute(name: str, arguments: Mapping[str, Any], outputs: set[str]) -> dict[str, Any]:
