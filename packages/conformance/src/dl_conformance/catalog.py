@@ -1,0 +1,65 @@
+"""All cases, by operator; the modules of :mod:`dl_conformance.cases` are imported lazily."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+
+from diopi_proto.schema import load
+
+from .case import Case
+from .reference import family_of_module, find
+
+
+@cache
+def case_modules() -> tuple[str, ...]:
+    """The names of all modules of cases."""
+    from dl_conformance import cases
+
+    return tuple(sorted(x.name for x in pkgutil.iter_modules(cases.__path__)))
+
+
+@cache
+def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
+    """The cases of a family by operator; those without a reference are left out."""
+    found: dict[str, dict[str, Case]] = {}
+    for module in case_modules():
+        if family_of_module(module) != family:
+            continue
+        content = importlib.import_module(f"dl_conformance.cases.{module}")
+        for calls in content.CASES:
+            for case in calls.cases():
+                found.setdefault(case.operator, {}).setdefault(case.name, case)
+    return {name: tuple(x.values()) for name, x in found.items() if find(name) is not None}
+
+
+def cases_of(operator: str) -> tuple[Case, ...]:
+    """The cases of an operator."""
+    return cases_of_family(load()[operator].family).get(operator, ())
+
+
+def all_cases() -> Iterator[Case]:
+    """Every case, in the order of the contract."""
+    for operator in load():
+        yield from cases_of(operator)
+
+
+def case_named(name: str) -> Case:
+    """A case by its name.
+
+    :raises KeyError: there is none.
+    """
+    operator = name.partition("[")[0]
+    for case in cases_of(operator) if operator in load() else ():
+        if case.name == name:
+            return case
+    raise KeyError(f"no case is named {name!r}; `dl conformance --list` prints all names")
+
+
+def in_sample(name: str, parts: int, seed: int) -> bool:
+    """Whether a case is in the one of so many parts that the seed chooses."""
+    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % parts == 0

@@ -1,0 +1,102 @@
+"""Elements from raw words of Philox, through transforms of our own: the same with every numpy.
+
+numpy promises the words of its generators, not what its distributions make of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diopi_proto.schema import expand_dtypes
+from diopi_proto.tolerance import bfloat16_to_float32, float32_to_bfloat16
+
+Array = npt.NDArray[Any]
+
+FLOATS = expand_dtypes("float")
+COMPLEX = expand_dtypes("complex")
+
+EDGES = (
+    *(float("nan"), 1.0, float("inf"), -0.0, 0.5, float("-inf"), 0.0, -1.0, "tiny", -2.5),
+    *("max", 2.0, "-max", "smallest normal", 0.75, "-tiny", -0.5),
+)
+"""Where functions and their implementations go wrong, between ordinary numbers."""
+SPECIAL = tuple(x for x in EDGES if x not in ("max", "-max"))
+"""The same without those whose sums overflow."""
+
+
+def words(key: str, count: int) -> npt.NDArray[np.uint64]:
+    """Raw words of 64 bits; another key gives others."""
+    digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
+    generator = np.random.Philox(key=np.frombuffer(digest, "<u8").astype(np.uint64))
+    return np.asarray(generator.random_raw(count), np.uint64).reshape(count)
+
+
+def uniform(key: str, count: int, low: float, high: float) -> Array:
+    """Numbers of float64 in [low, high)."""
+    unit = (words(key, count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return np.asarray(low + (high - low) * unit)
+
+
+def integers(key: str, count: int, low: int, high: int) -> Array:
+    """Integers from low to high, both included."""
+    span = np.uint64(high - low + 1)
+    return np.asarray((words(key, count) % span).astype(np.int64) + low)
+
+
+def stored(values: npt.ArrayLike, dtype: str) -> Array:
+    """Numbers rounded to the dtype, as numpy stores it: bfloat16 as bits."""
+    array = np.asarray(values)
+    with np.errstate(all="ignore"):
+        if dtype == "bfloat16":
+            return np.asarray(float32_to_bfloat16(array.astype(np.float32)))
+        return array.astype(dtype)
+
+
+def exact(array: Array, dtype: str) -> Array:
+    """What stored elements mean: longdouble and clongdouble, integers and bools as they are."""
+    if dtype == "bfloat16":
+        return bfloat16_to_float32(array).astype(np.longdouble)
+    if dtype in FLOATS:
+        return array.astype(np.longdouble)
+    return array.astype(np.clongdouble) if dtype in COMPLEX else array
+
+
+def edge_values(dtype: str, special: bool) -> Array:
+    """The edge values of a dtype, as it stores them."""
+    if dtype == "bool":
+        return np.array([True, False])
+    if dtype in COMPLEX:
+        part = "float32" if dtype == "complex64" else "float64"
+        parts = edge_values(part, special)
+        both = np.stack([parts, np.roll(parts, 3)], axis=-1)
+        return np.ascontiguousarray(both).view(dtype).reshape(-1)
+    if dtype not in FLOATS:
+        limits = np.iinfo(dtype)
+        return np.array([limits.max, 1, limits.min, 0, 2, limits.max - 1, 7], dtype)
+    wide = "float32" if dtype == "bfloat16" else dtype
+    limits_of = np.finfo(wide)
+    largest = 2.0**127 * (2 - 2.0**-7) if dtype == "bfloat16" else float(limits_of.max)
+    tiny = 2.0**-133 if dtype == "bfloat16" else float(limits_of.smallest_subnormal)
+    named = {
+        "max": largest,
+        "-max": -largest,
+        "tiny": tiny,
+        "-tiny": -tiny,
+        "smallest normal": float(limits_of.smallest_normal),
+    }
+    chosen = SPECIAL if special else EDGES
+    return stored(np.array([named[x] if isinstance(x, str) else x for x in chosen]), dtype)
+
+
+def wrong_everywhere(want: Array, dtype: str) -> Array:
+    """Stored elements none of which is right: what an output holds before the call."""
+    if dtype == "bool":
+        return ~want.astype(bool)
+    if dtype not in FLOATS and dtype not in COMPLEX:
+        return (want.astype(np.int64) + 77).astype(dtype)
+    with np.errstate(all="ignore"):
+        return stored(np.where(np.isnan(want), 77.0, np.nan), dtype)

@@ -1,0 +1,181 @@
+"""Workers that run cases, one thread here for each: a crash or a hang ends one case."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import IO
+
+from .execute import Outcome
+from .target import Target
+
+STARTING = 120.0
+"""Seconds that loading a library may take."""
+SAID = 2000
+"""Characters kept of what a worker left behind."""
+
+
+class WorkerError(Exception):
+    """A library could not even be loaded."""
+
+
+class Worker:
+    """One process, which loads the library when it starts."""
+
+    def __init__(self, target: Target, environ: dict[str, str]) -> None:
+        self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the worker
+        there, self.outgoing = os.pipe()
+        self.incoming, back = os.pipe()
+        command = [sys.executable, "-m", "dl_conformance.worker", str(there), str(back)]
+        self.process = subprocess.Popen(
+            command,
+            pass_fds=(there, back),
+            stdin=subprocess.DEVNULL,
+            stdout=self.said,
+            stderr=self.said,
+            env=environ,
+        )
+        os.close(there)
+        os.close(back)
+        self.pending = b""
+        self._send(target.as_dict())
+
+    def _send(self, message: object) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.outgoing, json.dumps(message).encode() + b"\n")
+
+    def receive(self, seconds: float) -> dict[str, object] | None:
+        """The next line; None where the worker ended or takes longer."""
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self.pending:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.incoming], [], [], left)[0]:
+                return None
+            piece = os.read(self.incoming, 1 << 16)
+            if not piece:
+                return None
+            self.pending += piece
+        line, _, self.pending = self.pending.partition(b"\n")
+        answer: dict[str, object] = json.loads(line)
+        return answer
+
+    def run(self, name: str, seconds: float) -> dict[str, object] | None:
+        self._send(name)
+        return self.receive(seconds)
+
+    def end(self) -> str:
+        """End it, and say how it ended: by a signal, with a status, or not by itself."""
+        os.close(self.outgoing)
+        hung = False
+        try:
+            self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            hung = True
+            # Python's stack is written to where the worker speaks.
+            self.process.send_signal(signal.SIGABRT)
+            try:
+                self.process.wait(2)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        os.close(self.incoming)
+        code = self.process.returncode
+        if hung:
+            return "hang"
+        if code < 0:
+            return f"crash: {signal.Signals(-code).name}"
+        return f"the process ended with status {code}"
+
+    def last_words(self) -> str:
+        self.said.seek(0)
+        text = self.said.read().decode(errors="replace")
+        self.said.close()
+        return text[-SAID:].strip()
+
+
+class Pool:
+    """Runs cases in workers and gives each outcome to a function, as it comes."""
+
+    def __init__(self, target: Target, *, jobs: int, seconds: float) -> None:
+        self.target = target
+        self.jobs = jobs
+        self.seconds = seconds
+        self.about: dict[str, object] = {}
+        self.problems: list[str] = []
+        self.environ = dict(os.environ)
+        self.environ.setdefault("OMP_NUM_THREADS", "1" if jobs > 1 else str(os.cpu_count() or 1))
+
+    def run(self, names: Iterable[str], tell: Callable[[Outcome], None]) -> None:
+        """Run the cases.
+
+        :raises WorkerError: the library cannot be loaded.
+        """
+        waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+        count = 0
+        for name in names:
+            waiting.put(name)
+            count += 1
+        if not count:
+            return
+        lock = threading.Lock()
+
+        def locked(outcome: Outcome) -> None:
+            with lock:
+                tell(outcome)
+
+        threads = [
+            threading.Thread(target=self._serve, args=(waiting, locked))
+            for _ in range(min(self.jobs, count))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self.problems:
+            raise WorkerError(self.problems[0])
+
+    def _started(self) -> Worker | None:
+        worker = Worker(self.target, self.environ)
+        hello = worker.receive(STARTING)
+        if hello is None or "fatal" in hello:
+            how = worker.end()
+            said = hello["fatal"] if hello else f"{how}\n{worker.last_words()}"
+            self.problems.append(f"{self.target.library} cannot be loaded: {said}")
+            return None
+        self.about = hello
+        return worker
+
+    def _serve(self, waiting: queue.SimpleQueue[str], tell: Callable[[Outcome], None]) -> None:
+        worker = None
+        while not self.problems:
+            try:
+                name = waiting.get_nowait()
+            except queue.Empty:
+                break
+            worker = worker or self._started()
+            if worker is None:
+                return
+            answer = worker.run(name, self.seconds)
+            if answer is not None:
+                tell(Outcome(**answer))  # type: ignore[arg-type]
+                continue
+            how = worker.end()
+            if how == "hang":
+                how = f"hang: longer than {self.seconds:g} s"
+            operator, _, rest = name.partition("[")
+            dtype = rest.rstrip("]").partition("-")[0]
+            tell(Outcome(name, operator, dtype, "failed", how, worker.last_words()))
+            worker = None
+        if worker is not None:
+            worker.end()
+            worker.said.close()

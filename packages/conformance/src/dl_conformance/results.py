@@ -1,0 +1,152 @@
+"""What became of a run: counts, causes, the worst element for each operator and dtype."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from ._version import __version__
+from .execute import Outcome
+
+COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
+
+
+@dataclass
+class Results:
+    """Outcomes of a run.
+
+    :ivar known: names of cases that are known to fail. One that passes is a failure.
+    :ivar strict: dtypes by operator that may not be unsupported.
+    """
+
+    known: frozenset[str] = frozenset()
+    strict: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome, in the light of what is known of the vendor."""
+        if outcome.name in self.known:
+            if outcome.status == "failed":
+                outcome = replace(outcome, status="known failure")
+            elif outcome.status == "passed":
+                said = "it is in the list of known failures and passes: take it out"
+                outcome = replace(outcome, status="failed", cause="known failure", detail=said)
+        elif outcome.status == "unsupported" and outcome.dtype in self.strict.get(
+            outcome.operator, ()
+        ):
+            said = f"the profile promises {outcome.dtype}: {outcome.detail or outcome.cause}"
+            outcome = replace(outcome, status="failed", cause="promised", detail=said)
+        self.outcomes.append(outcome)
+
+    def counts(self) -> dict[str, int]:
+        found = Counter(x.status for x in self.outcomes)
+        return {status: found[status] for status in COUNTED}
+
+    @property
+    def failed(self) -> list[Outcome]:
+        return [x for x in self.outcomes if x.status == "failed"]
+
+    def matrix(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Counts and the worst element, in units of its bound, by operator and dtype."""
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for outcome in self.outcomes:
+            cell = found.setdefault(outcome.operator, {}).setdefault(outcome.dtype, {})
+            cell[outcome.status] = cell.get(outcome.status, 0) + 1
+            if math.isfinite(outcome.worst):
+                cell["worst"] = max(cell.get("worst", 0.0), outcome.worst)
+        return found
+
+    def clusters(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
+        """Failures by operator and cause, the largest cluster first."""
+        found: dict[tuple[str, str], list[Outcome]] = {}
+        for outcome in self.failed:
+            found.setdefault((outcome.operator, outcome.cause), []).append(outcome)
+        return sorted(found.items(), key=lambda x: (-len(x[1]), x[0]))
+
+    def text(self, about: Mapping[str, Any], seconds: float) -> str:
+        """The summary for a terminal."""
+        lines = []
+        for (operator, cause), outcomes in self.clusters():
+            lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
+            lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
+        counts = self.counts()
+        shown = ", ".join(
+            f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]
+        )
+        operators = {x.operator for x in self.outcomes if x.status != "unsupported"}
+        name = f"{about.get('name', '')} {about.get('version', '')}".strip()
+        lines.append(
+            f"{name}: {len(self.outcomes)} cases of {len(operators)} operators "
+            f"in {seconds:.1f} s: {shown}".replace("unchecked", "with nothing to check")
+        )
+        return "\n".join(lines)
+
+    def as_dict(self, about: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The report as data."""
+        return {
+            "format": 1,
+            "suite": __version__,
+            "vendor": dict(about),
+            "seconds": round(seconds, 3),
+            "counts": self.counts(),
+            "operators": self.matrix(),
+            "cases": [_case(x) for x in sorted(self.outcomes, key=lambda x: x.name)],
+        }
+
+    def write_json(self, path: Path, about: Mapping[str, Any], seconds: float) -> None:
+        text = json.dumps(self.as_dict(about, seconds), indent=1, allow_nan=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+    def write_junit(self, path: Path, about: Mapping[str, Any], seconds: float) -> None:
+        """The report as JUnit's XML, which continuous integration reads."""
+        counts = self.counts()
+        suite = ElementTree.Element(
+            "testsuite",
+            name=f"dl-conformance {about.get('name', '')}",
+            tests=str(len(self.outcomes)),
+            failures=str(counts["failed"]),
+            skipped=str(len(self.outcomes) - counts["failed"] - counts["passed"]),
+            time=f"{seconds:.3f}",
+        )
+        for outcome in self.outcomes:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=outcome.operator,
+                name=outcome.name,
+                time=f"{outcome.seconds:.4f}",
+            )
+            if outcome.status == "failed":
+                failure = ElementTree.SubElement(case, "failure", message=outcome.cause)
+                failure.text = _printable(outcome.detail)
+            elif outcome.status != "passed":
+                message = f"{outcome.status} {outcome.cause}".strip()
+                ElementTree.SubElement(case, "skipped", message=message)
+        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _printable(text: str) -> str:
+    """Without what XML cannot hold."""
+    return "".join(x if x in "\n\t" or x.isprintable() else "?" for x in text)
+
+
+def _case(outcome: Outcome) -> dict[str, Any]:
+    found = outcome.as_dict()
+    found["worst"] = outcome.worst if math.isfinite(outcome.worst) else None
+    found["seconds"] = round(outcome.seconds, 5)
+    return {key: value for key, value in found.items() if value not in ("", None)}
+
+
+def failed_names(path: Path) -> frozenset[str]:
+    """The cases that failed in a report that was written before.
+
+    :raises OSError: there is none.
+    """
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return frozenset(x["name"] for x in report["cases"] if x["status"] == "failed")

@@ -1,0 +1,109 @@
+"""What is tested: the library of a vendor's wheel, or any one in a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from diopi_proto import Vendor, load_vendor
+from diopi_proto.elf import read_elf
+
+KNOWN_FAILURES = "conformance-xfails.txt"
+
+
+class TargetError(Exception):
+    """There is no such vendor or library."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A library.
+
+    :ivar legacy: it exports DIOPI's operators by name and no table.
+    :ivar runtime: a library whose functions it finds at run time, loaded before it.
+    """
+
+    name: str
+    library: str
+    legacy: bool = False
+    runtime: str | None = None
+
+    def load(self) -> Vendor:
+        """Load it, with everything that it writes being checked."""
+        if self.runtime is not None:
+            from cffi import FFI
+
+            ffi = FFI()
+            ffi.dlopen(self.runtime, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
+        vendor = load_vendor(self.library, legacy=self.legacy)
+        vendor.guard_calls()
+        return vendor
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def of_library(path: str, runtime: str | None = None) -> Target:
+    """The library of a file.
+
+    :raises TargetError: it is not there or no library.
+    """
+    library = Path(path).absolute()
+    if not library.is_file():
+        raise TargetError(f"--library {path}: there is no such file")
+    if runtime is not None and not Path(runtime).is_file():
+        raise TargetError(f"--runtime {runtime}: there is no such file")
+    try:
+        exported = read_elf(library).exported
+    except Exception as error:
+        raise TargetError(f"--library {path}: {error}") from error
+    return Target(library.stem, str(library), "dl_vendor_v1" not in exported, runtime)
+
+
+def of_vendor(name: str) -> tuple[Target, Path | None]:
+    """The library of an installed vendor, and its list of known failures where it has one.
+
+    :raises TargetError: there is no such vendor, or no dl-core to find it.
+    """
+    try:
+        from dl_core.manager import PluginManager
+    except ImportError as error:
+        raise TargetError(
+            "--vendor finds vendors with dl-core, which is not installed; name its library with "
+            "--library"
+        ) from error
+    manager = PluginManager()
+    manager.load()
+    found = {descriptor.name: (record, descriptor) for record, descriptor in manager.vendors()}
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise TargetError(f"--vendor {name}: there is no such vendor; installed are {known}")
+    record, descriptor = found[name]
+    package = record.module.partition(".")[0].partition(":")[0]
+    known_failures = Path(str(files(package))) / KNOWN_FAILURES
+    target = Target(name, str(descriptor.library), descriptor.legacy)
+    return target, known_failures if known_failures.is_file() else None
+
+
+def profile(name: str) -> dict[str, tuple[str, ...]]:
+    """What the profile of a plugin promises: dtypes by operator.
+
+    :raises TargetError: there is no such profile.
+    """
+    from dl_core.manager import PluginManager
+
+    manager = PluginManager()
+    manager.load()
+    found = {x.name: x for _, x in manager.contributions("dl_conformance_profiles")}
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise TargetError(f"--profile {name}: there is no such profile; installed are {known}")
+    return {str(k): tuple(map(str, v)) for k, v in found[name].load().items()}
+
+
+def read_known_failures(path: Path) -> frozenset[str]:
+    """Names of cases, one a line; comments begin with ``#``."""
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return frozenset(line for line in lines if line and not line.startswith("#"))

@@ -1,0 +1,175 @@
+"""The words in which cases are written, and how calls, dtypes, layouts and edge values combine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from diopi_proto.schema import Operator, Parameter, load
+
+from .case import Case, T
+from .dtype_rules import main_dtypes, resolve
+from .layouts import LAYOUTS, applies
+
+__all__ = ["Calls", "T", "calls"]
+
+BY_TYPE: Mapping[str, Any] = {
+    "bool": False,
+    "int64_t": 1,
+    "int32_t": 1,
+    "double": 0.5,
+    "float": 0.5,
+    "diopiScalar_t": 2,
+    "diopiReduction_t": "mean",
+    "diopiRoundMode_t": "floor",
+}
+"""What a parameter that a call does not name gets."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of operators; see :func:`calls`."""
+
+    operators: tuple[str, ...]
+    each: tuple[Mapping[str, Any], ...]
+    dtypes: tuple[str, ...] | None
+    layouts: tuple[str, ...]
+    edges: str
+
+    def cases(self) -> Iterator[Case]:
+        for name in self.operators:
+            operator = load()[name]
+            for dtype in self.dtypes or main_dtypes(operator):
+                if dtype in main_dtypes(operator):
+                    yield from self._cases_of(operator, dtype)
+
+    def _cases_of(self, operator: Operator, dtype: str) -> Iterator[Case]:
+        for at, call in enumerate(self.each):
+            arguments = complete(operator, call)
+            yield make(operator, dtype, arguments, call)
+            if at:
+                continue
+            shapes = [x.sizes for x in tensors(arguments) if not x.plain]
+            for layout in self.layouts:
+                if layout != "contiguous" and any(applies(layout, x) for x in shapes):
+                    yield make(operator, dtype, arguments, call, layout=layout)
+            if self.edges:
+                yield make(operator, dtype, arguments, call, edge=self.edges)
+
+
+def calls(
+    operators: str,
+    *each: Mapping[str, Any],
+    dtypes: str | None = None,
+    layouts: Iterable[str] = LAYOUTS,
+    edges: str = "",
+) -> Calls:
+    """Every call, of every operator, with every dtype; the first one in all layouts too.
+
+    :param operators: names, without ``diopi``, with spaces between them.
+    :param each: arguments by parameter: for a tensor its shape, a :class:`T` or None. Outputs are
+        made as the reference wants them; None there leaves one out, a :class:`T` names its dtype.
+    :param dtypes: None: those of the schema.
+    :param edges: ``"extreme"``: the first call with nan, infinities, zeros, denormals and the
+        largest numbers too; ``"special"``: without the largest, whose sums overflow.
+    """
+    names = (x if x.startswith("dlop") else f"diopi{x}" for x in operators.split())
+    chosen = None if dtypes is None else tuple(dtypes.split())
+    return Calls(tuple(names), each, chosen, tuple(layouts), edges)
+
+
+def is_output(parameter: Parameter) -> bool:
+    """Whether it is only written."""
+    return parameter.direction == "out"
+
+
+def complete(operator: Operator, call: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, with defaults for those that it does not name.
+
+    Names that the operator does not have are for others of the same calls.
+    """
+    arguments: dict[str, Any] = {}
+    for parameter in operator.params[1:]:
+        name = parameter.name
+        if operator.count_of(name):
+            continue
+        if is_output(parameter):
+            if name in call:
+                arguments[name] = call[name]
+        elif name in call:
+            arguments[name] = _argument(parameter, call[name])
+        else:
+            arguments[name] = _default(operator, parameter)
+    return arguments
+
+
+def _argument(parameter: Parameter, value: Any) -> Any:
+    if parameter.is_tensor and isinstance(value, str):
+        return T(value)
+    if parameter.is_tensor_pointer and isinstance(value, list):
+        return [T(x) if isinstance(x, str) else x for x in value]
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _default(operator: Operator, parameter: Parameter) -> Any:
+    if parameter.nullable:
+        return None
+    if parameter.is_tensor or parameter.is_tensor_pointer:
+        raise ValueError(f"[{operator.name}] a case names no {parameter.name}")
+    if parameter.type.startswith("diopiGeneratorHandle_t"):
+        return (5, 0)
+    if parameter.values:
+        return parameter.values[0]
+    kind = parameter.value_type.removeprefix("const ").removesuffix("*")
+    if kind not in BY_TYPE:
+        raise ValueError(f"[{operator.name}] a case names no {parameter.name}")
+    return BY_TYPE[kind]
+
+
+def tensors(arguments: Mapping[str, Any]) -> Iterator[T]:
+    """The tensors that arguments have, also in lists."""
+    for value in arguments.values():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, T):
+                yield each
+
+
+def make(
+    operator: Operator,
+    dtype: str,
+    arguments: Mapping[str, Any],
+    call: Mapping[str, Any],
+    layout: str = "contiguous",
+    edge: str = "",
+) -> Case:
+    """A case with its name."""
+    given = {n: v.dtype for n, v in arguments.items() if isinstance(v, T) and v.dtype}
+    dtypes = resolve(operator, dtype, given)
+    named = [p.name for p in operator.params if not is_output(p)]
+    parts = [dtype, layout if layout != "contiguous" else "", f"{edge} values" if edge else ""]
+    shown = (described(name, arguments[name]) for name in named if name in call)
+    absent = (f"no {n}" for n, v in arguments.items() if v is None and n in call and n not in named)
+    words = [x for x in (*parts, *shown, *absent) if x]
+    text = "-".join(words)
+    return Case(f"{operator.name}[{text}]", operator.name, dtype, layout, edge, arguments, dtypes)
+
+
+def described(name: str, value: Any) -> str:
+    """How an argument is told in the name of a case."""
+    if isinstance(value, T):
+        shape = "x".join(map(str, value.sizes)) or "scalar"
+        if value.values is not None and len(value.sizes) <= 1:
+            shape = f"{name}={'_'.join(map(str, _flat(value.values)[:6]))}"
+        return f"{shape} {value.dtype}" if value.dtype else shape
+    if isinstance(value, list):
+        return "+".join(described(name, x) if x is not None else "none" for x in value)
+    if value is None:
+        return f"no {name}"
+    if isinstance(value, tuple):
+        return f"{name}={'_'.join(map(str, value)) or 'empty'}"
+    return f"{name}={value}"
+
+
+def _flat(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, (list, tuple)) else [values]
