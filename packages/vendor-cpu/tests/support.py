@@ -20,6 +20,9 @@ INTS = ("int8", "uint8", "int16", "int32", "int64")
 NUMBERS = FLOATS + INTS
 REALS = (*NUMBERS, "bool")
 LAYOUTS = ("dense", "transposed", "sliced")
+COMPLEXES = ("complex64", "complex128")
+EVERY = (*REALS, *COMPLEXES)
+GRADIENTS = (*FLOATS, *COMPLEXES)
 ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
 """What statistics of halves are held in."""
 DIMS: list[tuple[int, ...] | None] = [None, (0,), (1,), (-1,), (0, 2), (0, 1, 2), (1, 2)]
@@ -100,6 +103,8 @@ def numbers(
     random = np.random.default_rng(seed)
     if dtype == "bool":
         return random.random(shape) < 0.5
+    if dtype.startswith("complex"):
+        return random.uniform(low, high, shape) + 1j * random.uniform(low, high, shape)
     if dtype in INTS:
         return random.integers(0 if dtype == "uint8" else int(low), int(high) + 1, shape)
     return random.uniform(low, high, shape)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, NUMBERS, check, out_like
+from referenced import run
+from support import EVERY, FLOATS, LAYOUTS, NUMBERS, Array, check, numbers, out_like
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -35,3 +36,21 @@ def test_linspace_ends_are_exact(vendor: Vendor, dtype: str) -> None:
     one = out_like(vendor, (1,), dtype)
     vendor.op.Linspace(one, 3, 9, 1)
     assert one.float32().tolist() == [3.0]
+
+
+def mesh_grid(inputs: list[Array]) -> dict[str, list[Array]]:
+    return {"outs": list(np.meshgrid(*inputs, indexing="ij"))}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("lengths", [(4,), (2, 3), (3, 1, 4), (2, 0)])
+@pytest.mark.parametrize("dtype", EVERY)
+def test_mesh_grid(vendor: Vendor, dtype: str, lengths: tuple[int, ...], layout: str) -> None:
+    lines = [numbers((n,), dtype, 61 + i) for i, n in enumerate(lengths)]
+    run(vendor, "diopiMeshGrid", mesh_grid, dtype, layout, inputs=lines)
+
+
+def test_grids_of_what_is_no_line(vendor: Vendor) -> None:
+    out = out_like(vendor, (2, 3), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiMeshGrid\] input 0 has 2 dimensions"):
+        vendor.op.MeshGrid([out, out], [out, out])

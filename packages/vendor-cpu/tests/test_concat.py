@@ -7,7 +7,8 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import LAYOUTS, REALS, check, numbers, out_like, place
+from referenced import run
+from support import EVERY, LAYOUTS, REALS, Array, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("dtype", REALS)
@@ -43,3 +44,37 @@ def test_stack(vendor: Vendor, dim: int) -> None:
     out = out_like(vendor, want.shape, "int32")
     vendor.op.Stack(out, [place(vendor, a, "int32")[0] for a in arrays], dim)
     assert np.array_equal(out.numpy(), want)
+
+
+def split_with_sizes(
+    input: Array,
+    splitSizes: list[int],  # noqa: N803 - as in the schema
+    dim: int,
+) -> dict[str, list[Array]]:
+    return {"outs": np.split(input, np.cumsum(splitSizes)[:-1], axis=dim)}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("dim", "sizes"), [(0, [4]), (1, [2, 0, 3]), (-1, [1, 5])])
+@pytest.mark.parametrize("dtype", EVERY)
+def test_split(vendor: Vendor, dtype: str, dim: int, sizes: list[int], layout: str) -> None:
+    run(
+        vendor, "diopiSplitWithSizes", split_with_sizes, dtype, layout,
+        input=numbers((4, 5, 6), dtype, 55), splitSizes=sizes, dim=dim,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ([1, 1], "add up to 2, dim 0 has 3"),
+        ([1, 3], "piece 1 of size 3"),
+        ([3], "1 sizes were given"),
+        ([-1, 4], "piece 0 of size -1"),
+        ([2, 1], "output 0 does not have"),
+    ],
+)
+def test_sizes_that_do_not_fit(vendor: Vendor, sizes: list[int], told: str) -> None:
+    outs = [out_like(vendor, (1, 2), "float32") for _ in range(2)]
+    with pytest.raises(OperatorError, match=told):
+        vendor.op.SplitWithSizes(outs, out_like(vendor, (3, 2), "float32"), sizes, 0)

@@ -5,9 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, LAYOUTS, REALS, check, laid_out, numbers, out_like, place, stored
+from support import (
+    EVERY,
+    FLOATS,
+    INTS,
+    LAYOUTS,
+    REALS,
+    check,
+    laid_out,
+    numbers,
+    out_like,
+    place,
+    stored,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -89,3 +101,46 @@ def test_float_is_rounded_to_nearest_even(vendor: Vendor, dtype: str) -> None:
     out = out_like(vendor, source.shape, dtype)
     vendor.op.CastDtype(out, vendor.tensor(source))
     assert np.array_equal(out.numpy().view(np.uint16), want.view(np.uint16))
+
+
+FORMATS = {
+    "Contiguous": ((2, 3, 4, 5), (60, 20, 5, 1)),
+    "ChannelsLast": ((2, 3, 4, 5), (60, 1, 15, 3)),
+    "ChannelsLast3d": ((2, 3, 4, 5, 6), (360, 1, 90, 18, 3)),
+    "ChannelsLast1d": ((2, 3, 4), (12, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("memory_format", FORMATS)
+@pytest.mark.parametrize("dtype", EVERY)
+def test_contiguous(vendor: Vendor, dtype: str, memory_format: str, layout: str) -> None:
+    shape, strides = FORMATS[memory_format]
+    bits = stored(numbers(shape, dtype, 33), dtype)
+    out = vendor.op.Contiguous(vendor.tensor(laid_out(bits, layout), dtype=dtype), memory_format)
+    assert out.strides == strides
+    assert out.numpy().tobytes() == bits.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("layout", "strides"),
+    [
+        ("dense", (60, 20, 5, 1)),
+        ("transposed", (1, 2, 6, 24)),
+        ("channels last", (60, 1, 15, 3)),
+        ("sliced", (60, 20, 5, 1)),
+        ("repeated", (60, 20, 5, 1)),
+    ],
+)
+def test_order_in_memory_is_preserved(
+    vendor: Vendor, layout: str, strides: tuple[int, ...]
+) -> None:
+    x = laid_out(numbers((2, 3, 4, 5), "float32", 34).astype(np.float32), layout)
+    out = vendor.op.Contiguous(vendor.tensor(x), "Preserve")
+    assert out.strides == strides
+    assert np.array_equal(out.numpy(), x)
+
+
+def test_formats_are_for_their_dimensions(vendor: Vendor) -> None:
+    with pytest.raises(OperatorError, match=r"\[diopiContiguous\].*for 4 dimensions.*has 2"):
+        vendor.op.Contiguous(out_like(vendor, (2, 3), "float32"), "ChannelsLast")

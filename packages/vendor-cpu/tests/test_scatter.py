@@ -7,6 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
+from referenced import run
 from support import (
     FLOATS,
     LAYOUTS,
@@ -182,3 +183,24 @@ def test_scatter_names_what_does_not_fit(vendor: Vendor) -> None:
     a, index = out_like(vendor, (3, 4), "float32"), vendor.tensor(np.zeros((3, 5), np.int64))
     with pytest.raises(OperatorError, match="5 elements in dim 1, more than the source's 4"):
         vendor.op.ScatterInp(a, 0, a, index, "")
+
+
+def one_hot(input: Array, num_classes: int) -> dict[str, Array]:
+    classes = int(input.max()) + 1 if num_classes == -1 else num_classes
+    return {"out": (input[..., None] == np.arange(classes)).astype(np.int64)}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("num_classes", [-1, 7, 9])
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4)])
+def test_one_hot(vendor: Vendor, shape: tuple[int, ...], num_classes: int, layout: str) -> None:
+    classes = np.random.default_rng(9).integers(0, 7, shape)
+    run(vendor, "diopiOneHot", one_hot, "int64", layout, input=classes, num_classes=num_classes)
+
+
+def test_classes_out_of_range(vendor: Vendor) -> None:
+    out = out_like(vendor, (2, 3), "int64")
+    with pytest.raises(OperatorError, match=r"\[diopiOneHot\] index 3 at position 1 .* \[0, 3\)"):
+        vendor.op.OneHot(out, vendor.tensor(np.array([0, 3])), 3)
+    with pytest.raises(OperatorError, match=r"\[diopiOneHot\].* 4 classes"):
+        vendor.op.OneHot(out, vendor.tensor(np.array([0, 2])), 4)

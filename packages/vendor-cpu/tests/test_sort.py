@@ -7,6 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
+from referenced import run
 from support import FLOATS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
 
 
@@ -114,3 +115,39 @@ def test_topk_names_a_k_that_is_too_large(vendor: Vendor) -> None:
     values, where = out_like(vendor, (4,), "float32"), out_like(vendor, (4,), "int64")
     with pytest.raises(OperatorError, match=r"\[diopiTopk\].*k is 4"):
         vendor.op.Topk(values, where, out_like(vendor, (3,), "float32"), 4, 0, True, True)
+
+
+def sort_backward(
+    grad_output: Array, dim: int, indices: Array, sizes: list[int], keepdim: bool
+) -> dict[str, Array]:
+    if not keepdim:
+        grad_output, indices = np.expand_dims(grad_output, dim), np.expand_dims(indices, dim)
+    grad = np.zeros(sizes, grad_output.dtype)
+    np.put_along_axis(grad, indices, grad_output, dim)
+    return {"grad_input": grad}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("keepdim", [True, False])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gradient(vendor: Vendor, dtype: str, dim: int, keepdim: bool, layout: str) -> None:
+    sizes = (4, 5, 6)
+    order = np.argsort(numbers(sizes, "float64", 77), axis=dim)
+    chosen = np.take(order, range(3), dim) if keepdim else np.take(order, 2, dim)
+    run(
+        vendor, "diopiSortBackward", sort_backward, dtype, layout,
+        grad_output=numbers(chosen.shape, dtype, 78), dim=dim, indices=chosen, sizes=list(sizes),
+        keepdim=keepdim,
+    )  # fmt: skip
+
+
+def test_gradients_that_do_not_fit(vendor: Vendor) -> None:
+    out, grad = out_like(vendor, (2, 3), "float32"), out_like(vendor, (2, 2), "float32")
+    places = vendor.tensor(np.array([[0, 3], [0, 1]]))
+    with pytest.raises(OperatorError, match=r"index 3 at position 1 is out of range \[0, 3\)"):
+        vendor.op.SortBackward(out, grad, 1, places, (2, 3), True)
+    with pytest.raises(OperatorError, match=r"does not fit the shape sizes"):
+        vendor.op.SortBackward(out, grad, 1, places, (2, 3), False)
+    with pytest.raises(OperatorError, match=r"does not have the shape sizes"):
+        vendor.op.SortBackward(out, grad, 1, places, (3, 2), True)

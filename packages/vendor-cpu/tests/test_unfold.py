@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, LAYOUTS, check, numbers, out_like, place
+from referenced import run
+from support import EVERY, FLOATS, LAYOUTS, Array, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -68,3 +69,24 @@ def test_columns_and_images(vendor: Vendor, dtype: str, layout: str) -> None:
     vendor.op.Col2Im(image, out, [6, 7], *lists)
     inner = back[:, :, ph : ph + 6, pw : pw + 7]
     check(image, inner, OpClass.REDUCTION, "Col2Im", reduction_length=6, magnitude=np.abs(inner))
+
+
+def unfold(input: Array, dim: int, size: int, step: int) -> dict[str, Array]:
+    windows = np.lib.stride_tricks.sliding_window_view(input, size, dim)
+    return {"out": windows[(*[slice(None)] * (dim % input.ndim), slice(None, None, step))]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("size", "step"), [(3, 1), (2, 3), (5, 9), (1, 1)])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", EVERY)
+def test_unfold(vendor: Vendor, dtype: str, dim: int, size: int, step: int, layout: str) -> None:
+    x = numbers((5, 6, 7), dtype, 326)
+    run(vendor, "diopiUnfold", unfold, dtype, layout, input=x, dim=dim, size=size, step=step)
+
+
+def test_windows_that_do_not_fit(vendor: Vendor) -> None:
+    x = out_like(vendor, (3,), "float32")
+    for size, step in ((4, 1), (-1, 1), (2, 0)):
+        with pytest.raises(OperatorError, match=rf"windows of {size} elements every {step} do not"):
+            vendor.op.Unfold(x, x, 0, size, step)

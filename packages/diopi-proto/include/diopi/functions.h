@@ -2453,7 +2453,7 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t mask);
 
 /** Gradient of diopiMaskedSelect: the elements of `grad_output` back at their places, 0 elsewhere.
- *  `input` gives the shape only.
+ *  `input` gives the shape only; `mask` broadcasts to it.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float, complex
  *  @param[in] input dtype like grad_output

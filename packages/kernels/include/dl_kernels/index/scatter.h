@@ -10,6 +10,7 @@
 #include "dl_kernels/base/dtype_dispatch.h"
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
+#include "dl_kernels/layout/view.h"
 
 DL_KERNELS_BEGIN
 
@@ -62,6 +63,21 @@ class RepeatedScalar {
   TensorRef source_;
   diopiError_t status_;
 };
+
+// `target` = zeros, to which `source` is added, or where it is put (`reduce` ""), at the positions
+// `index`: the gradient of reading there. All have the same number of dimensions, one or more.
+inline diopiError_t scatter_gradient(diopiContextHandle_t ctx, const char* op, View& target,
+                                     int64_t dim, View& source, View& index, const char* reduce) {
+  const int64_t before = target.ndim();
+  target.pairs();
+  source.pairs();
+  if (target.ndim() != before) index.insert(before, 2, 0);
+  const TensorRef to = target.tensor();
+  const RepeatedScalar zeros(zero_scalar(), to, to);
+  DL_TRY(zeros.status());
+  return scatter_into(ctx, op, to, dim, source.tensor(), index.tensor(), reduce, false,
+                      &zeros.source());
+}
 
 DL_KERNELS_END
 

@@ -1,0 +1,131 @@
+// A part of a tensor, or the tensor seen otherwise, without a copy.
+#ifndef DL_KERNELS_LAYOUT_VIEW_H_
+#define DL_KERNELS_LAYOUT_VIEW_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "dl/dtype.h"
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+// Of at most kMaxDims dimensions. Refs that it gives live as long as the view.
+class View {
+ public:
+  explicit View(const TensorRef& tensor) : seen_(tensor) {
+    for (int64_t d = 0; d < tensor.ndim; ++d) {
+      sizes_[d] = tensor.sizes[d];
+      strides_[d] = tensor.strides[d];
+    }
+  }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  // `count` positions along `dim` from `start` on, every `step`.
+  View& narrow(int64_t dim, int64_t start, int64_t count, int64_t step = 1) {
+    if (count > 0) move(start * strides_[dim]);
+    sizes_[dim] = count;
+    strides_[dim] *= step;
+    return *this;
+  }
+
+  // Without `dim`, at one position of it.
+  View& select(int64_t dim, int64_t at) {
+    move(at * strides_[dim]);
+    for (int64_t d = dim + 1; d < seen_.ndim; ++d) {
+      sizes_[d - 1] = sizes_[d];
+      strides_[d - 1] = strides_[d];
+    }
+    --seen_.ndim;
+    return *this;
+  }
+
+  // From the end to the start of `dim`.
+  View& reverse(int64_t dim) {
+    if (sizes_[dim] > 0) move((sizes_[dim] - 1) * strides_[dim]);
+    strides_[dim] = -strides_[dim];
+    return *this;
+  }
+
+  // A tensor without dimensions as one with a single element.
+  View& vector() { return seen_.ndim == 0 ? insert(0, 1, 1) : *this; }
+
+  // With a dimension more, before `dim`.
+  View& insert(int64_t dim, int64_t size, int64_t stride) {
+    for (int64_t d = seen_.ndim; d > dim; --d) {
+      sizes_[d] = sizes_[d - 1];
+      strides_[d] = strides_[d - 1];
+    }
+    sizes_[dim] = size;
+    strides_[dim] = stride;
+    ++seen_.ndim;
+    return *this;
+  }
+
+  // Dimension `from` becomes dimension `to`.
+  View& move_dim(int64_t from, int64_t to) {
+    const int64_t size = sizes_[from], stride = strides_[from];
+    const int64_t way = from < to ? 1 : -1;
+    for (int64_t d = from; d != to; d += way) {
+      sizes_[d] = sizes_[d + way];
+      strides_[d] = strides_[d + way];
+    }
+    sizes_[to] = size;
+    strides_[to] = stride;
+    return *this;
+  }
+
+  // Complex numbers as pairs of real ones, along a last dimension; real tensors stay as they are.
+  View& pairs() {
+    const bool wide = seen_.dtype == diopi_dtype_complex128;
+    if (!wide && seen_.dtype != diopi_dtype_complex64) return *this;
+    seen_.dtype = wide ? diopi_dtype_float64 : diopi_dtype_float32;
+    for (int64_t d = 0; d < seen_.ndim; ++d) strides_[d] *= 2;
+    return insert(seen_.ndim, 2, 1);
+  }
+
+  int64_t ndim() const { return seen_.ndim; }
+  int64_t size(int64_t dim) const { return sizes_[dim]; }
+
+  TensorRef tensor() const {
+    TensorRef view = seen_;
+    view.sizes = sizes_;
+    view.strides = strides_;
+    view.numel = 1;
+    view.contiguous = true;
+    for (int64_t d = view.ndim - 1; d >= 0; --d) {
+      view.contiguous = view.contiguous && (sizes_[d] == 1 || strides_[d] == view.numel);
+      view.numel *= sizes_[d];
+    }
+    return view;
+  }
+
+ private:
+  void move(int64_t elements) {
+    seen_.data = seen_.as<char>() + elements * dl_dtype_bytes(seen_.dtype);
+  }
+
+  TensorRef seen_;
+  // Room for the dimensions that `insert` and `pairs` add.
+  int64_t sizes_[kMaxDims + 2], strides_[kMaxDims + 2];
+};
+
+// Whether a list of sizes is the shape of a tensor.
+inline bool has_shape(const TensorRef& tensor, const diopiSize_t& sizes) {
+  return sizes.len == tensor.ndim &&
+         (sizes.len == 0 ||
+          std::memcmp(sizes.data, tensor.sizes, static_cast<size_t>(sizes.len) * 8) == 0);
+}
+
+inline diopiScalar_t zero_scalar() {
+  diopiScalar_t zero{};
+  zero.stype = diopi_dtype_int64;
+  return zero;
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_LAYOUT_VIEW_H_
