@@ -227,7 +227,8 @@ def _argument(parameter: Parameter, shapes: Mapping[str, Any], dtypes: Mapping[s
         return shapes[name]
     if parameter.type.startswith("diopiGeneratorHandle_t"):
         return Generator
-    if parameter.values:
-        return parameter.values[0]
     kind = parameter.value_type.removeprefix("const ").removesuffix("*")
+    if parameter.values:
+        first = parameter.values[0]
+        return first if kind == "char" else int(first)
     return NUMBERS.get(name, BY_TYPE.get(kind)) if kind != "diopiSize_t" else None

@@ -1,0 +1,120 @@
+// What kernels share that compute in float or double whatever floats they are given: halves are
+// converted on the way in and out, so that they cost no instances of their own.
+#ifndef DL_KERNELS_BASE_WIDE_H_
+#define DL_KERNELS_BASE_WIDE_H_
+
+#include <cstdio>
+#include <initializer_list>
+
+#include "diopi/diopirt.h"
+#include "dl_kernels/base/dense.h"
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/error.h"
+
+DL_KERNELS_BEGIN
+
+inline constexpr uint32_t kSingleAndDouble =
+    dtype_bit(diopi_dtype_float32) | dtype_bit(diopi_dtype_float64);
+
+// Calls `f(Tag<double>{})` for float64 and `f(Tag<float>{})` for narrower floats.
+template <class F>
+diopiError_t dispatch_wide(diopiDtype_t dtype, F&& f) {
+  return dtype == diopi_dtype_float64 ? f(Tag<double>{}) : f(Tag<float>{});
+}
+
+// Whether the dtypes of all tensors are equal, and in the mask.
+template <uint32_t Mask>
+bool alike(std::initializer_list<TensorRef> tensors) {
+  const diopiDtype_t first = tensors.begin()->dtype;
+  for (const TensorRef& tensor : tensors) {
+    if (tensor.dtype != first) return false;
+  }
+  return (dtype_bit(first) & Mask) != 0;
+}
+
+inline bool all_indexes(std::initializer_list<TensorRef> tensors) {
+  for (const TensorRef& tensor : tensors) {
+    if ((dtype_bit(tensor.dtype) & kIndexes) == 0) return false;
+  }
+  return true;
+}
+
+inline constexpr int64_t kAnySize = -1;
+
+// Whether a tensor has these sizes.
+inline diopiError_t check_sizes(const char* op, const char* name, const TensorRef& tensor,
+                                std::initializer_list<int64_t> sizes) {
+  bool good = tensor.ndim == static_cast<int64_t>(sizes.size());
+  int64_t d = 0;
+  for (const int64_t size : sizes) {
+    good = good && (size == kAnySize || tensor.sizes[d] == size);
+    ++d;
+  }
+  if (good) return diopiSuccess;
+  char wanted[160] = "", given[160] = "";
+  size_t used = 0;
+  for (const int64_t size : sizes) {
+    if (used >= sizeof(wanted) - 32) break;
+    const char* comma = used == 0 ? "" : ", ";
+    used += static_cast<size_t>(
+        size == kAnySize ? std::snprintf(wanted + used, 32, "%s*", comma)
+                         : std::snprintf(wanted + used, 32, "%s%lld", comma, (long long)size));
+  }
+  used = 0;
+  for (d = 0; d < tensor.ndim && used < sizeof(given) - 32; ++d) {
+    used += static_cast<size_t>(std::snprintf(given + used, 32, "%s%lld", used == 0 ? "" : ", ",
+                                              (long long)tensor.sizes[d]));
+  }
+  return fail(op, "%s has the shape [%s]; it needs [%s]", name, given, wanted);
+}
+
+// Numbers that are to be larger than 0.
+struct Named {
+  const char* name;
+  int64_t value;
+};
+inline diopiError_t check_positive(const char* op, std::initializer_list<Named> numbers) {
+  for (const Named& number : numbers) {
+    if (number.value < 1)
+      return fail(op, "%s is %lld; it must be at least 1", number.name, (long long)number.value);
+  }
+  return diopiSuccess;
+}
+
+// The elements of a tensor that is read and written, row-major; finish() brings them back.
+template <class T>
+class DenseInOut {
+ public:
+  DenseInOut(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t tensor)
+      : output_(ctx, op, tensor), status_(output_.status()) {
+    if (tensor == nullptr || status_ != diopiSuccess) return;
+    const TensorRef from = ref(tensor);
+    if (from.data == static_cast<void*>(output_.data())) return;
+    int64_t strides[kMaxDims];
+    status_ = copy_elements(ctx, op, detail::array_like(output_.data(), from, strides), from);
+  }
+
+  diopiError_t status() const { return status_; }
+  T* data() const { return output_.data(); }
+  diopiError_t finish() const { return output_.finish(); }
+
+ private:
+  DenseOutput<T> output_;
+  diopiError_t status_;
+};
+
+// A tensor of the host's for an output whose shape the operator knows.
+inline diopiError_t require_output(diopiContextHandle_t ctx, const char* op,
+                                   diopiTensorHandle_t* out, std::initializer_list<int64_t> sizes,
+                                   diopiDtype_t dtype, diopiConstTensorHandle_t beside) {
+  const diopiSize_t size{sizes.begin(), static_cast<int64_t>(sizes.size())};
+  diopiDevice_t device = diopi_device;
+  DL_TRY(diopiGetTensorDevice(beside, &device));
+  const diopiError_t status = diopiRequireTensor(ctx, out, &size, nullptr, dtype, device);
+  if (status == diopiSuccess) return diopiSuccess;
+  return fail(op, "the host did not provide an output tensor (status %d)", status);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_BASE_WIDE_H_

@@ -1,0 +1,47 @@
+// Overlaps of two boxes whose numbers stand in a row.
+#ifndef DL_KERNELS_GEOMETRY_BOX_PAIR_H_
+#define DL_KERNELS_GEOMETRY_BOX_PAIR_H_
+
+#include "dl_kernels/geometry/polygon.h"
+
+DL_KERNELS_BEGIN
+
+// `shared` over the union of two areas, or over the first.
+DL_FN double over_base(double shared, double first, double second, bool first_only) {
+  const double base = first_only ? first : first + second - shared;
+  return base > 0 || base != base ? shared / base : 0;
+}
+
+// Boxes x1, y1, x2, y2, whose sides are longer by `offset`.
+DL_FN double upright_overlap(const double* a, const double* b, double offset, bool first_only) {
+  const double left = a[0] > b[0] ? a[0] : b[0], right = a[2] < b[2] ? a[2] : b[2];
+  const double top = a[1] > b[1] ? a[1] : b[1], bottom = a[3] < b[3] ? a[3] : b[3];
+  const double width = right - left + offset, height = bottom - top + offset;
+  const double shared = (width > 0 ? width : 0) * (height > 0 ? height : 0);
+  return over_base(shared, (a[2] - a[0] + offset) * (a[3] - a[1] + offset),
+                   (b[2] - b[0] + offset) * (b[3] - b[1] + offset), first_only);
+}
+
+// The area that two rectangles x, y, width, height, angle share.
+DL_FN double turned_area(Point a, double a_width, double a_height, double a_angle, Point b,
+                         double b_width, double b_height, double b_angle) {
+  const double reach = std::hypot(a_width, a_height) + std::hypot(b_width, b_height);
+  if (2 * std::hypot(a.x - b.x, a.y - b.y) > reach) return 0;
+  const Polygon shared = intersection(rectangle(a, a_width, a_height, a_angle, a),
+                                      rectangle(b, b_width, b_height, b_angle, a));
+  return shared.count < 3 ? 0 : shared.area();
+}
+
+DL_FN double turned_overlap(const double* a, const double* b, bool first_only) {
+  const double shared = turned_area({a[0], a[1]}, a[2], a[3], a[4], {b[0], b[1]}, b[2], b[3], b[4]);
+  return over_base(shared, std::fabs(a[2] * a[3]), std::fabs(b[2] * b[3]), first_only);
+}
+
+// The area that boxes x, y, z, dx, dy, dz, heading share seen from above.
+DL_FN double area_from_above(const double* a, const double* b) {
+  return turned_area({a[0], a[1]}, a[3], a[4], a[6], {b[0], b[1]}, b[3], b[4], b[6]);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GEOMETRY_BOX_PAIR_H_
