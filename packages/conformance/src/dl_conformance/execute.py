@@ -98,7 +98,7 @@ class Run:
                 elements = np.ascontiguousarray(np.broadcast_to(elements[:1], elements.shape))
             else:
                 layout = ""
-        return (elements, layout or "contiguous"), exact(elements, dtype)
+        return (elements, layout or "contiguous"), np.asarray(exact(elements, dtype))
 
     def outputs(self) -> set[str]:
         """The outputs that the call has."""
