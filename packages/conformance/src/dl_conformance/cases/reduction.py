@@ -13,7 +13,13 @@ DIMS = [
 ]
 
 CASES = [
-    calls("Sum Mean", *DIMS, dict(input="2x5000", dim=[1]), dtypes=FLOATS, edges="special"),
+    calls(
+        "Sum Mean",
+        *DIMS,
+        dict(input=T("2x5000", low=0.5, high=3), dim=[1]),
+        dtypes=FLOATS,
+        edges="special",
+    ),
     calls("Sum", dict(input="0x3", dim=[0]), dict(input="3x0", dim=None), dtypes=FLOATS),
     calls(
         "Sum",
