@@ -406,9 +406,30 @@ def add_models(vendor: str) -> None:
     MODELS.append(name)
 
 
+def add_conformance(vendor: str) -> None:
+    """Make conformance-VENDOR: the conformance suite, whose cases run in processes of their own."""
+
+    def conformance(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        if not has_device(python, vendor):
+            session.skip(f"vendor {vendor} has no device here")
+        report = BUILD / "conformance" / f"{vendor}.json"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
+        session.run(*command, *session.posargs, external=True)
+
+    name = f"conformance-{vendor}"
+    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for some of it."
+    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    declare(conformance)
+    CONFORMANCE.append(name)
+
+
 DEVICE_TESTS: list[str] = []
 MODELS: list[str] = []
+CONFORMANCE: list[str] = []
 for found_vendor in vendors():
+    add_conformance(found_vendor)
     add_device_tests(found_vendor)
     add_models(found_vendor)
 
@@ -472,7 +493,7 @@ def torch_matrix(session: nox.Session) -> None:
 @nox.session(venv_backend="none", default=False)
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
-    checks = ("lint", "units", "tests", *DEVICE_TESTS, *MODELS, "torch-matrix")
+    checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
     names = (*checks, "sanitize", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)

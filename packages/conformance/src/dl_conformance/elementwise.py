@@ -35,16 +35,10 @@ def _unary(function: Callable[[Array], Array]) -> Compute:
 
 
 def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
-    """A function of Python's floats for arrays; nan where it is not defined."""
-
-    def one(number: float) -> float:
-        try:
-            return function(number)
-        except (ValueError, OverflowError):
-            return math.inf if function is math.lgamma else math.nan
+    """A function of Python's floats for arrays."""
 
     def computed(values: Array) -> Array:
-        flat = [one(float(x)) for x in np.ravel(values)]
+        flat = [function(float(x)) for x in np.ravel(values)]
         return np.array(flat, np.longdouble).reshape(np.shape(values))
 
     return computed
@@ -52,7 +46,23 @@ def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 erf = each(math.erf)
 erfc = each(math.erfc)
-lgamma = each(math.lgamma)
+
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
+HALF_LOG_TWO_PI = np.longdouble("0.918938533204672741780329736405617639861")
+
+
+def lgamma(x: Array) -> Array:
+    """Stirling's series, for which positive numbers are moved up; infinity at poles and nan
+    between those."""
+    product, at = np.ones(x.shape, np.longdouble), np.where(x > 0, x, 1)
+    for _ in range(60):
+        low = at < 60
+        product = np.where(low, product * at, product)
+        at = np.where(low, at + 1, at)
+    series = sum(np.longdouble(c) / at ** (2 * k + 1) for k, c in enumerate(STIRLING))
+    value = (at - np.longdouble(0.5)) * np.log(at) - at + HALF_LOG_TWO_PI + series - np.log(product)
+    pole = np.where(x == np.floor(x), np.inf, np.nan)
+    return np.asarray(np.where(x > 0, value, pole))
 
 
 def sigmoid(x: Array) -> Array:
@@ -61,7 +71,3 @@ def sigmoid(x: Array) -> Array:
         return 1 / (1 + np.exp(-x))
     small = np.exp(-np.abs(x))
     return np.asarray(np.where(x >= 0, 1 / (1 + small), small / (1 + small)))
-
-
-def broadcast(*arrays: Array) -> list[Array]:
-    return list(np.broadcast_arrays(*arrays))

@@ -59,7 +59,7 @@ def stored(values: npt.ArrayLike, dtype: str) -> Array:
 def exact(array: Array, dtype: str) -> Array:
     """What stored elements mean: longdouble and clongdouble, integers and bools as they are."""
     if dtype == "bfloat16":
-        return bfloat16_to_float32(array).astype(np.longdouble)
+        return np.asarray(bfloat16_to_float32(array)).astype(np.longdouble)
     if dtype in FLOATS:
         return array.astype(np.longdouble)
     return array.astype(np.clongdouble) if dtype in COMPLEX else array

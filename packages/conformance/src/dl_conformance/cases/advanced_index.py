@@ -1,0 +1,37 @@
+"""Indexing by tensors of positions and masks."""
+
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+
+
+def places(shape, below):
+    return T(shape, low=-below, high=below - 1, dtype="int64")
+
+
+ONCE = T("3", values=[3, 0, -2], dtype="int64")
+MASK = T("5", values=[1, 0, 1, 1, 0], dtype="bool")
+
+CASES = [
+    calls(
+        "Index",
+        dict(input="5x7x3", indices=[places("4", 5)]),
+        dict(input="5x7x3", indices=[None, places("2x3", 7)]),
+        dict(input="5x7", indices=[places("4", 5), places("3x1", 7)]),
+        dict(input="5x7", indices=[MASK]),
+        dict(input="5x7x3", indices=[places("4", 5), None, places("4", 3)]),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "IndexPut IndexPutInp",
+        dict(input="5x7", values="3x7", indices=[ONCE], accumulate=False),
+        dict(input="5x7", values="7", indices=[MASK], accumulate=False),
+        dict(input="5x7", values="-", indices=[None, ONCE], accumulate=False),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "IndexPut IndexPutInp",
+        dict(input="5x7", values="9x7", indices=[places("9", 5)], accumulate=True),
+        layouts=LAYOUTS,
+    ),
+]

@@ -1,0 +1,25 @@
+"""Evenly spaced numbers."""
+
+from dl_conformance.vocabulary import calls
+
+CASES = [
+    calls(
+        "Arange",
+        dict(start=0, end=7, step=1),
+        dict(start=2, end=11, step=3),
+        dict(start=0, end=0, step=1),
+    ),
+    calls(
+        "Arange",
+        dict(start=0.5, end=3.0, step=0.25),
+        dict(start=2.0, end=-1.0, step=-0.5),
+        dtypes="float16 bfloat16 float32 float64",
+    ),
+    calls(
+        "Linspace",
+        dict(start=0.0, end=1.0, steps=5),
+        dict(start=-2.0, end=3.0, steps=41),
+        dict(start=1.0, end=2.0, steps=1),
+        dtypes="float16 bfloat16 float32 float64",
+    ),
+]

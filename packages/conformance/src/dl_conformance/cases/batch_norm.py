@@ -1,0 +1,19 @@
+"""Batch normalization."""
+
+from dl_conformance.vocabulary import T, calls
+
+SHAPES = [("4x3x5x5", "3"), ("4x3", "3"), ("2x3x7", "3"), ("2x2x2x3x4", "2")]
+POSITIVE = dict(low=0.5, high=2)
+
+
+def batch(shape, channels, training):
+    statistics = dict(running_mean=channels, running_var=T(channels, **POSITIVE))
+    saved = {} if training else dict(save_mean=None, save_invstd=None)
+    affine = dict(weight=channels, bias=channels, momentum=0.1, eps=1e-3)
+    return dict(input=shape, training=training, **statistics, **affine, **saved)
+
+
+CASES = [
+    calls("BatchNorm", *(batch(s, c, True) for s, c in SHAPES)),
+    calls("BatchNorm", *(batch(s, c, False) for s, c in SHAPES)),
+]

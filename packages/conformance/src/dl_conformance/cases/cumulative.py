@@ -1,0 +1,15 @@
+"""Running sums."""
+
+from dl_conformance.vocabulary import calls
+
+CASES = [
+    calls(
+        "Cumsum",
+        dict(input="5x7", dim=1),
+        dict(input="5x7", dim=0),
+        dict(input="3x5x4", dim=-2),
+        dict(input="2x257", dim=1),
+        dict(input="0x3", dim=0),
+        dict(input="-", dim=0),
+    ),
+]

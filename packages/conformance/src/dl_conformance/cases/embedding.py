@@ -1,0 +1,33 @@
+"""Rows of a table, and their gradient."""
+
+from dl_conformance.vocabulary import T, calls
+
+PLAIN = dict(scale_grad_byfreq=False, sparse=False)
+
+
+def index(shape, dtype="int64"):
+    return T(shape, low=0, high=8, dtype=dtype)
+
+
+CASES = [
+    calls(
+        "Embedding",
+        dict(weight="9x5", indices=index("4x3"), padding_idx=-1, **PLAIN),
+        dict(weight="9x5", indices=index("7", "int32"), padding_idx=2, **PLAIN),
+        dict(weight="9x5", indices=index("-"), padding_idx=-1, **PLAIN),
+    ),
+    calls(
+        "EmbeddingBackward",
+        dict(grad="4x3x5", indices=index("4x3"), num_weights=9, padding_idx=-1, **PLAIN),
+        dict(grad="40x5", indices=index("40", "int32"), num_weights=9, padding_idx=2, **PLAIN),
+        dict(
+            grad="40x5",
+            indices=index("40"),
+            num_weights=9,
+            padding_idx=2,
+            scale_grad_byfreq=True,
+            sparse=False,
+        ),
+        layouts=("transposed", "strided", "offset"),
+    ),
+]

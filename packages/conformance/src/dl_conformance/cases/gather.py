@@ -1,0 +1,27 @@
+"""Elements and slices at positions."""
+
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+
+
+def index(shape, below, dtype="int64"):
+    return T(shape, low=0, high=below - 1, dtype=dtype)
+
+
+CASES = [
+    calls(
+        "IndexSelect",
+        dict(input="5x7x3", dim=1, index=index("4", 7)),
+        dict(input="5x7", dim=0, index=index("9", 5, "int32")),
+        dict(input="5x7", dim=-1, index=index("0", 7)),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "Gather",
+        dict(input="5x7", dim=1, index=index("5x3", 7)),
+        dict(input="5x7", dim=0, index=index("9x7", 5)),
+        dict(input="3x5x4", dim=-2, index=index("2x6x4", 5)),
+        layouts=LAYOUTS,
+    ),
+]

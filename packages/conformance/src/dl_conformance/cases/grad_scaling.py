@@ -1,0 +1,50 @@
+"""Scaling of losses and gradients."""
+
+from dl_conformance.vocabulary import T, calls
+
+FACTORS = dict(scale_growth_factor=2.0, scale_backoff_factor=0.5, growth_interval=4)
+SCALE = T("1", low=2, high=9)
+
+
+def tracker(value):
+    return T("1", values=[value], dtype="int32")
+
+
+CASES = [
+    calls(
+        "AmpForeachNonFiniteCheckAndUnscaleInp",
+        dict(
+            scaled_grads=["3x41", "5"],
+            found_inf=T("1", values=[0.0]),
+            inv_scale=T("1", values=[0.25]),
+        ),
+        dict(
+            scaled_grads=[T("4", values=[1.0, float("inf"), 2.0, 3.0]), "5"],
+            found_inf=T("1", values=[0.0]),
+            inv_scale=T("1", values=[0.25]),
+        ),
+        layouts=(),
+    ),
+    calls(
+        "AmpUpdateScaleInp",
+        dict(
+            current_scale=SCALE,
+            growth_tracker=tracker(3),
+            found_inf=T("1", values=[0.0]),
+            **FACTORS,
+        ),
+        dict(
+            current_scale=SCALE,
+            growth_tracker=tracker(1),
+            found_inf=T("1", values=[0.0]),
+            **FACTORS,
+        ),
+        dict(
+            current_scale=SCALE,
+            growth_tracker=tracker(1),
+            found_inf=T("1", values=[1.0]),
+            **FACTORS,
+        ),
+        layouts=(),
+    ),
+]

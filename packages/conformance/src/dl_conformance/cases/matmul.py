@@ -1,0 +1,47 @@
+"""Matrix products."""
+
+from dl_conformance.vocabulary import calls
+
+PRODUCTS = [
+    ("5x7", "7x3"),
+    ("1x1", "1x1"),
+    ("33x65", "65x17"),
+    ("2x300", "300x3"),
+    ("0x4", "4x3"),
+    ("3x0", "0x2"),
+]
+FACTORS = [(1.0, 1.0), (0.5, 2.0), (0.0, 1.0)]
+
+CASES = [
+    calls("Mm", *(dict(input=a, mat2=b) for a, b in PRODUCTS)),
+    calls("Bmm", *(dict(input=f"3x{a}", mat2=f"3x{b}") for a, b in PRODUCTS)),
+    calls(
+        "Matmul",
+        *(dict(input=a, other=b) for a, b in PRODUCTS),
+        dict(input="7", other="7"),
+        dict(input="7", other="7x3"),
+        dict(input="5x7", other="7"),
+        dict(input="2x1x5x7", other="3x7x4"),
+        dict(input="3x5x7", other="7x4"),
+    ),
+    calls(
+        "Addmm",
+        *(dict(input="5x3", mat1="5x7", mat2="7x3", beta=b, alpha=a) for b, a in FACTORS),
+        dict(input="3", mat1="5x7", mat2="7x3", beta=1.0, alpha=1.0),
+        dtypes="float16 bfloat16 float32 float64",
+    ),
+    calls(
+        "Addmm",
+        dict(input="5x3", mat1="5x7", mat2="7x3", beta=1, alpha=2),
+        dict(input="3", mat1="5x7", mat2="7x3", beta=3, alpha=1),
+    ),
+    calls(
+        "Baddbmm",
+        *(dict(input="2x5x3", batch1="2x5x7", batch2="2x7x3", beta=b, alpha=a) for b, a in FACTORS),
+        dict(input="3", batch1="2x5x7", batch2="2x7x3", beta=1.0, alpha=1.0),
+    ),
+    calls(
+        "BaddbmmInp",
+        *(dict(input="2x5x3", batch1="2x5x7", batch2="2x7x3", beta=b, alpha=a) for b, a in FACTORS),
+    ),
+]

@@ -1,0 +1,81 @@
+"""Maxima of windows, their positions, and their gradients."""
+
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset", "channels-last")
+ONE = dict(dilation=[1, 1], ceil_mode=False)
+PLANES = [
+    dict(input="2x3x7x6", kernel_size=[2, 2], stride=[2, 2], padding=[0, 0], **ONE),
+    dict(input="1x2x7x6", kernel_size=[3, 2], stride=[1, 2], padding=[1, 0], **ONE),
+    dict(
+        input="1x2x7x6",
+        kernel_size=[2, 2],
+        stride=[1, 1],
+        padding=[1, 1],
+        dilation=[2, 2],
+        ceil_mode=False,
+    ),
+    dict(
+        input="1x2x7x6",
+        kernel_size=[2, 2],
+        stride=[2, 2],
+        padding=[0, 0],
+        dilation=[1, 1],
+        ceil_mode=True,
+    ),
+    dict(input="2x5x5", kernel_size=[2, 2], stride=None, padding=[0, 0], **ONE),
+]
+VOLUMES = [
+    dict(
+        input="2x2x5x4x6",
+        kernel_size=[2, 2, 3],
+        stride=[2, 1, 2],
+        padding=[0, 1, 1],
+        dilation=[1, 1, 1],
+        ceil_mode=False,
+    ),
+    dict(
+        input="1x2x5x5x5",
+        kernel_size=[2, 2, 2],
+        stride=None,
+        padding=[0, 0, 0],
+        dilation=[1, 1, 1],
+        ceil_mode=True,
+    ),
+]
+GRADIENT = dict(
+    grad_output="2x3x3x3",
+    input="2x3x7x6",
+    indices=T("2x3x3x3", low=0, high=41, dtype="int64"),
+    kernel_size=[2, 2],
+    stride=[2, 2],
+    padding=[0, 0],
+    **ONE,
+)
+VOLUME_GRADIENT = dict(
+    grad_output="1x2x2x2x2",
+    input="1x2x4x4x4",
+    indices=T("1x2x2x2x2", low=0, high=63, dtype="int64"),
+    kernel_size=[2, 2, 2],
+    stride=[2, 2, 2],
+    padding=[0, 0, 0],
+    dilation=[1, 1, 1],
+    ceil_mode=False,
+)
+
+CASES = [
+    calls("MaxPool2d MaxPool2dWithIndices", *PLANES, layouts=LAYOUTS),
+    calls("MaxPool3d MaxPool3dWithIndices", *VOLUMES, layouts=LAYOUTS),
+    calls(
+        "AdaptiveMaxPool2d AdaptiveMaxPool2dWithIndices",
+        *(dict(input="2x3x7x6", output_size=x) for x in ([3, 2], [1, 1], [7, 6])),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "AdaptiveMaxPool3d AdaptiveMaxPool3dWithIndices",
+        dict(input="1x2x5x4x6", output_size=[2, 3, 4]),
+        layouts=LAYOUTS,
+    ),
+    calls("MaxPool2dBackward AdaptiveMaxPool2dBackward", GRADIENT, layouts=LAYOUTS),
+    calls("MaxPool3dBackward AdaptiveMaxPool3dBackward", VOLUME_GRADIENT, layouts=LAYOUTS),
+]

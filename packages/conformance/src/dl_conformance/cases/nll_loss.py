@@ -1,0 +1,30 @@
+"""Negative log likelihood."""
+
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+SHAPES = [("5x7", "5"), ("2x7x3", "2x3"), ("2x7x3x2", "2x3x2")]
+
+
+def loss(shape, target, reduction, weight):
+    classes = T(target, low=0, high=6, dtype="int64")
+    weights = None if weight is None else T(weight, low=0.5, high=2)
+    return dict(input=shape, target=classes, weight=weights, reduction=reduction, ignore_index=3)
+
+
+FORWARD = [
+    loss(s, t, r, w) for s, t in SHAPES for r in ("mean", "sum", "none") for w in ("7", None)
+]
+BACKWARD = [
+    dict(
+        x,
+        grad_output=x["target"].shape if x["reduction"] == "none" else "-",
+        totalWeight=T("-", low=2, high=9),
+    )
+    for x in FORWARD
+]
+
+CASES = [
+    calls("NLLLoss NLLLossV2", *FORWARD, layouts=LAYOUTS),
+    calls("NLLLossBackward NLLLossV2Backward", *BACKWARD, layouts=LAYOUTS),
+]

@@ -1,0 +1,19 @@
+"""Elements that are not 0 or that a mask picks."""
+
+from dl_conformance.vocabulary import T, calls
+
+CASES = [
+    calls(
+        "Nonzero",
+        dict(input=T("5x7", low=0, high=1)),
+        dict(input=T("12", values=[0, 0, 2, 0, 1])),
+        dict(input=T("3x4", values=[0])),
+        dict(input="2x3x4x2"),
+    ),
+    calls(
+        "MaskedSelect",
+        dict(input="5x7", mask=T("5x7", dtype="bool")),
+        dict(input="5x7", mask=T("7", dtype="uint8", low=0, high=1)),
+        dict(input="3x4", mask=T("3x4", values=[0], dtype="bool")),
+    ),
+]

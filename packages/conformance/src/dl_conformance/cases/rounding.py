@@ -1,0 +1,9 @@
+"""Rounding to integers."""
+
+from dl_conformance.vocabulary import calls
+
+SHAPES = ("3x41", "5", "-", "0x3", "2x3x4x5")
+
+CASES = [
+    calls("Floor Ceil FloorInp CeilInp", *(dict(input=x) for x in SHAPES), edges="extreme"),
+]

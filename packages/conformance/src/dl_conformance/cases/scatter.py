@@ -1,0 +1,39 @@
+"""Elements that are written at positions."""
+
+from dl_conformance.vocabulary import T, calls
+
+NUMBERS = "float16 bfloat16 float32 float64 int8 int16 int32 int64"
+LAYOUTS = ("transposed", "strided", "offset")
+ONCE = T("2x7", values=[0, 1, 2, 3, 4, 0, 1, 3, 4, 0, 1, 2, 3, 4], dtype="int64")
+OFTEN = T("4x7", low=0, high=4, dtype="int64")
+
+CASES = [
+    calls(
+        "Scatter ScatterInp",
+        dict(input="5x7", dim=0, src="2x7", index=ONCE, reduce=""),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "ScatterScalar ScatterInpScalar",
+        dict(input="5x7", dim=0, value=9, index=ONCE, reduce=""),
+        layouts=LAYOUTS,
+    ),
+    *(
+        calls(
+            "Scatter ScatterInp",
+            dict(input="5x7", dim=0, src="4x7", index=OFTEN, reduce=r),
+            dtypes=NUMBERS,
+            layouts=LAYOUTS,
+        )
+        for r in ("add", "multiply")
+    ),
+    *(
+        calls(
+            "ScatterScalar ScatterInpScalar",
+            dict(input="5x7", dim=0, value=2, index=OFTEN, reduce=r),
+            dtypes=NUMBERS,
+            layouts=LAYOUTS,
+        )
+        for r in ("add", "multiply")
+    ),
+]

@@ -1,0 +1,37 @@
+"""Sorted elements and their positions."""
+
+from dl_conformance.vocabulary import T, calls
+
+REALS = "float16 bfloat16 float32 float64 uint8 int8 int16 int32 int64"
+LAYOUTS = ("transposed", "strided", "offset")
+STABLE = [
+    dict(input="5x7", dim=1, descending=False, pStable=True),
+    dict(input="5x7", dim=0, descending=True, pStable=True),
+    dict(input="3x5x4", dim=-2, descending=False, pStable=True),
+    dict(input="2x257", dim=1, descending=True, pStable=True),
+    dict(input="0x3", dim=1, descending=False, pStable=True),
+]
+
+CASES = [
+    calls("Sort", *STABLE, edges="extreme"),
+    calls(
+        "Argsort",
+        *(
+            dict(input=x["input"], dim=x["dim"], descending=x["descending"], stable=True)
+            for x in STABLE
+        ),
+    ),
+    calls(
+        "Argsort",
+        dict(input=T("5x7", apart=True), dim=None, descending=False, stable=False),
+        dtypes=REALS,
+    ),
+    calls(
+        "Topk",
+        dict(input=T("5x7", apart=True), k=3, dim=1, largest=True, sorted=True),
+        dict(input=T("5x7", apart=True), k=2, dim=0, largest=False, sorted=True),
+        dict(input=T("2x60", apart=True), k=60, dim=-1, largest=True, sorted=True),
+        dtypes=REALS,
+        layouts=LAYOUTS,
+    ),
+]

@@ -1,0 +1,23 @@
+"""Windows of images as columns, and the way back."""
+
+from dl_conformance.vocabulary import calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+WINDOW = dict(kernel_size=[2, 3], dilation=[1, 1], padding=[1, 0], stride=[2, 1])
+PLAIN = dict(kernel_size=[2, 2], dilation=[1, 1], padding=[0, 0], stride=[2, 2])
+
+CASES = [
+    calls("Im2Col", dict(input="2x3x6x5", **WINDOW), dict(input="3x4x4", **PLAIN), layouts=LAYOUTS),
+    calls(
+        "Col2Im",
+        dict(input="2x18x12", output_size=[6, 5], **WINDOW),
+        dict(input="12x4", output_size=[4, 4], **PLAIN),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "UnfoldBackward",
+        dict(grad_output="3x4x4", input_sizes=[3, 10], dim=1, size=4, step=2),
+        dict(grad_output="3x5x3", input_sizes=[7, 5], dim=0, size=3, step=2),
+        layouts=LAYOUTS,
+    ),
+]

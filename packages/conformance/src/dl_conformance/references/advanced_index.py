@@ -1,0 +1,38 @@
+"""Indexing by tensors of positions and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+
+def _key(indices: list[Any]) -> tuple[Any, ...]:
+    kinds = (x.astype(bool) if x is not None and x.dtype == np.uint8 else x for x in indices)
+    return tuple(slice(None) if x is None else x for x in kinds)
+
+
+@reference("diopiIndex")
+def index(*, input: Array, indices: list[Any]) -> dict[str, Any]:
+    return {"out": input[_key(indices)]}
+
+
+@reference("diopiIndexPut")
+def index_put(
+    *, input: Array, values: Array, indices: list[Any], accumulate: bool
+) -> dict[str, Any]:
+    result = input.copy()
+    if not accumulate:
+        result[_key(indices)] = values
+        return {"out": Expected(result, op_class="exact")}
+    if input.dtype == bool:
+        np.logical_or.at(result, _key(indices), values)
+        return {"out": result}
+    np.add.at(result, _key(indices), values)
+    if input.dtype.kind not in "fc":
+        return {"out": result}
+    size = np.abs(input)
+    np.add.at(size, _key(indices), np.abs(values))
+    return {"out": Expected(result, max(values.size, 2), size)}

@@ -1,0 +1,38 @@
+"""Rows of a table, and their gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+
+@reference("diopiEmbedding")
+def embedding(
+    *, weight: Array, indices: Array, padding_idx: int, scale_grad_byfreq: bool, sparse: bool
+) -> dict[str, Any]:
+    return {"out": weight[indices]}
+
+
+@reference("diopiEmbeddingBackward")
+def embedding_backward(
+    *,
+    grad: Array,
+    indices: Array,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_byfreq: bool,
+    sparse: bool,
+) -> dict[str, Any]:
+    rows = grad.reshape(-1, grad.shape[-1])
+    value = np.zeros((num_weights, rows.shape[1]), grad.dtype)
+    size = np.zeros_like(value)
+    count = np.bincount(indices.ravel(), minlength=num_weights)
+    for row, index in zip(rows, indices.ravel(), strict=True):
+        if index != padding_idx:
+            share = count[index] if scale_grad_byfreq else 1
+            value[index] += row / share
+            size[index] += np.abs(row) / share
+    return {"out": Expected(value, max(indices.size, 1), size)}

@@ -1,0 +1,19 @@
+"""Tensors full of one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import reference
+
+
+@reference("diopiOnes")
+def ones(*, size: tuple[int, ...]) -> dict[str, Any]:
+    return {"out": np.ones(size)}
+
+
+@reference("diopiZeros")
+def zeros(*, size: tuple[int, ...]) -> dict[str, Any]:
+    return {"out": np.zeros(size)}

@@ -1,0 +1,39 @@
+"""Scaling of losses and gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, reference
+
+
+@reference("diopiAmpForeachNonFiniteCheckAndUnscaleInp")
+def unscale(*, scaled_grads: list[Array], found_inf: Array, inv_scale: Array) -> dict[str, Any]:
+    bad = any(not np.all(np.isfinite(x)) for x in scaled_grads)
+    found = np.ones_like(found_inf) if bad else found_inf
+    return {"scaled_grads": [x * inv_scale for x in scaled_grads], "found_inf": found}
+
+
+@reference("diopiAmpUpdateScaleInp")
+def update_scale(
+    *,
+    current_scale: Array,
+    growth_tracker: Array,
+    found_inf: Array,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> dict[str, Any]:
+    if np.any(found_inf != 0):
+        return {
+            "current_scale": current_scale * scale_backoff_factor,
+            "growth_tracker": np.zeros_like(growth_tracker),
+        }
+    if growth_tracker.reshape(-1)[0] + 1 == growth_interval:
+        return {
+            "current_scale": current_scale * scale_growth_factor,
+            "growth_tracker": np.zeros_like(growth_tracker),
+        }
+    return {"current_scale": current_scale, "growth_tracker": growth_tracker + 1}

@@ -1,0 +1,59 @@
+"""Root-mean-square normalization and its gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+
+@reference("diopiRMSNorm")
+def rms_norm(
+    *, input: Array, normalized_shape: tuple[int, ...], weight: Any, bias: Any, eps: float
+) -> dict[str, Any]:
+    axes = tuple(range(input.ndim - len(normalized_shape), input.ndim))
+    count = math.prod(normalized_shape)
+    inverse = 1 / np.sqrt(np.mean(input * input, axis=axes, keepdims=True) + eps)
+    scaled = input * inverse * (1 if weight is None else weight)
+    shift = 0 if bias is None else bias
+    size = np.abs(scaled) + np.abs(shift)
+    return {
+        "out": Expected(scaled + shift, count, size),
+        "inv_rms": Expected(inverse, count, inverse),
+    }
+
+
+@reference("diopiRMSNormBackward")
+def rms_norm_backward(
+    *,
+    grad_output: Array,
+    input: Array,
+    weight: Any,
+    bias: Any,
+    inv_rms: Array,
+    normalized_shape: tuple[int, ...],
+    eps: float,
+) -> dict[str, Any]:
+    lead = input.ndim - len(normalized_shape)
+    axes, outer = tuple(range(lead, input.ndim)), tuple(range(lead))
+    count, rows = math.prod(normalized_shape), math.prod(input.shape[:lead])
+    slope = grad_output * (1 if weight is None else weight)
+    scaled = input * inv_rms
+
+    def average(terms: Array) -> Array:
+        return np.asarray(np.mean(terms, axis=axes, keepdims=True))
+
+    value = inv_rms * (slope - scaled * average(slope * scaled))
+    size = inv_rms * (np.abs(slope) + np.abs(scaled) * average(np.abs(slope * scaled)))
+    terms = grad_output * scaled
+    result: dict[str, Any] = {
+        "grad_input": Expected(value, count, 2 * np.abs(size)),
+        "grad_weight": Expected(terms.sum(axis=outer), rows, np.abs(terms).sum(axis=outer)),
+    }
+    if bias is not None:
+        total = np.abs(grad_output).sum(axis=outer)
+        result["grad_bias"] = Expected(grad_output.sum(axis=outer), rows, total)
+    return result

@@ -1,0 +1,14 @@
+"""Rounding to integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dl_conformance.elementwise import unary
+
+unary(
+    {
+        "Floor": lambda x: np.floor(x) if x.dtype.kind == "f" else x,
+        "Ceil": lambda x: np.ceil(x) if x.dtype.kind == "f" else x,
+    }
+)

@@ -1,0 +1,47 @@
+"""Softmax, log-softmax and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+
+def _shifted(input: Array, dim: int) -> Array:
+    return np.asarray(input - np.max(input, axis=dim, keepdims=True, initial=-np.inf))
+
+
+@reference("diopiSoftmax")
+def softmax(*, input: Array, dim: int) -> dict[str, Any]:
+    shifted = _shifted(input, dim)
+    value = np.exp(shifted) / np.sum(np.exp(shifted), axis=dim, keepdims=True)
+    return {
+        "out": Expected(value, input.shape[dim] if input.ndim else 1, value * (1 + np.abs(shifted)))
+    }
+
+
+@reference("diopiLogSoftmax")
+def log_softmax(*, input: Array, dim: int) -> dict[str, Any]:
+    shifted = _shifted(input, dim)
+    log = np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
+    size = np.abs(shifted) + np.abs(input) + np.abs(log) + 1
+    return {"out": Expected(shifted - log, input.shape[dim] if input.ndim else 1, size)}
+
+
+@reference("diopiSoftmaxBackward")
+def softmax_backward(*, grad_output: Array, output: Array, dim: int) -> dict[str, Any]:
+    terms = grad_output * output
+    value = output * (grad_output - np.sum(terms, axis=dim, keepdims=True))
+    size = np.abs(output) * (np.abs(grad_output) + np.sum(np.abs(terms), axis=dim, keepdims=True))
+    return {"grad_input": Expected(value, output.shape[dim] if output.ndim else 1, size)}
+
+
+@reference("diopiLogSoftmaxBackward")
+def log_softmax_backward(*, grad_output: Array, output: Array, dim: int) -> dict[str, Any]:
+    share = np.exp(output)
+    value = grad_output - share * np.sum(grad_output, axis=dim, keepdims=True)
+    total = np.sum(np.abs(grad_output), axis=dim, keepdims=True)
+    size = np.abs(grad_output) + share * (1 + np.abs(output)) * total
+    return {"grad_input": Expected(value, output.shape[dim] if output.ndim else 1, size)}

@@ -1,0 +1,19 @@
+"""Standard deviations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+
+@reference("diopiStd")
+def std(*, input: Array, dim: Any, correction: Any) -> dict[str, Any]:
+    axes = tuple(range(input.ndim)) if not dim else tuple(dim)
+    count = int(np.prod([input.shape[x] for x in axes], dtype=np.int64))
+    centred = input - np.mean(input, axis=axes, keepdims=True)
+    divisor = max(count - (1 if correction is None else correction), 0)
+    value = np.sqrt(np.sum(centred * centred, axis=axes) / divisor)
+    return {"out": Expected(value, max(count, 8), np.asarray(value))}

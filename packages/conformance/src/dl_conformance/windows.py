@@ -1,0 +1,69 @@
+"""The windows of pooling: which cells each output covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .reference import Array
+
+Sizes = tuple[int, ...]
+
+
+def several(sizes: Any, dims: int, default: Any = None) -> Sizes:
+    """One entry for each dimension."""
+    given = sizes if sizes else default
+    return tuple(given) * dims if len(given) == 1 else tuple(given)
+
+
+def output_size(n: int, kernel: int, stride: int, pad: int, dilation: int, ceil: bool) -> int:
+    """How many windows; with ``ceil`` also one that begins within the input and ends beyond."""
+    room = n + 2 * pad - dilation * (kernel - 1) - 1
+    count = (room + (stride - 1 if ceil else 0)) // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= n + pad else count
+
+
+def sliding(
+    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
+) -> tuple[Sizes, Iterator[tuple[Sizes, list[Array]]]]:
+    """The shape of the output, and for each of its places the cells in each dimension."""
+    each = list(zip(spatial, kernel, stride, padding, dilation, strict=True))
+    outputs = tuple(output_size(n, k, s, p, d, ceil) for n, k, s, p, d in each)
+
+    def places() -> Iterator[tuple[Sizes, list[Array]]]:
+        for place in np.ndindex(*outputs):
+            cells = []
+            for at, (n, k, s, p, d) in zip(place, each, strict=True):
+                line = at * s - p + np.arange(k) * d
+                cells.append(line[(line >= 0) & (line < n)])
+            yield place, cells
+
+    return outputs, places()
+
+
+def adaptive(spatial: Sizes, outputs: Sizes) -> Iterator[tuple[Sizes, list[Array]]]:
+    """The same for windows that are chosen by the output's size."""
+    for place in np.ndindex(*outputs):
+        yield (
+            place,
+            [
+                np.arange(i * n // m, -(-(i + 1) * n // m))
+                for i, n, m in zip(place, spatial, outputs, strict=True)
+            ],
+        )
+
+
+def picked(input: Array, cells: list[Array]) -> Array:
+    """The elements of a window, flat behind the two leading dimensions."""
+    count = prod(len(x) for x in cells)
+    lead = input.shape[: input.ndim - len(cells)]
+    at: tuple[Any, ...] = (..., *np.ix_(*cells))
+    return input[at].reshape(*lead, count)
+
+
+def positions(spatial: Sizes, cells: list[Array]) -> Array:
+    """Where these elements are in the flat plane."""
+    return np.ravel_multi_index(np.meshgrid(*cells, indexing="ij"), spatial).ravel()

@@ -1,0 +1,99 @@
+"""A vendor whose operators are right but for one seeded fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diopi_proto import Tensor, Vendor
+from diopi_proto.schema import load
+from diopi_proto.tolerance import bfloat16_to_float32, float32_to_bfloat16
+
+
+@dataclass
+class Call:
+    """One call of the operator that has the fault.
+
+    :ivar right: computes what is right; arguments that are given replace those of the call.
+    """
+
+    vendor: Vendor
+    operator: str
+    passed: dict[str, Any]
+    function: Callable[..., Any]
+
+    def right(self, **replaced: Any) -> Any:
+        return self.function(**{**self.passed, **replaced})
+
+    def change(self, name: str, change: Callable[[np.ndarray], Any]) -> None:
+        """Replace the elements of a tensor; they come as numbers, bfloat16 too."""
+        tensor = self.passed[name]
+        array = tensor.numpy()
+        if tensor.dtype.name == "bfloat16":
+            array = bfloat16_to_float32(array)
+        with np.errstate(all="ignore"):
+            tensor.copy_from(np.asarray(change(array.copy())))
+
+    def kept(self, name: str) -> np.ndarray:
+        return np.asarray(self.passed[name].numpy())
+
+
+Fault = Callable[[Call], Any]
+
+
+class Operators:
+    def __init__(self, vendor: Vendor, faults: dict[str, Fault], every: Fault | None) -> None:
+        self.vendor, self.faults, self.every = vendor, faults, every
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        function = self.vendor.op[name]
+        fault = self.faults.get(name, self.every)
+
+        def called(**passed: Any) -> Any:
+            if fault is None:
+                return function(**passed)
+            return fault(Call(self.vendor, name, passed, function))
+
+        return called
+
+
+class Faulty:
+    """What :func:`dl_conformance.execute.run` needs of a vendor."""
+
+    def __init__(
+        self, vendor: Vendor, faults: dict[str, Fault], every: Fault | None = None
+    ) -> None:
+        self.operators = vendor.operators
+        self.tensor = vendor.tensor
+        self.empty = vendor.empty
+        self.op = Operators(vendor, faults, every)
+
+
+def written(call: Call) -> list[Tensor]:
+    """The tensors that the call has to write."""
+    found = []
+    for parameter in load()[call.operator].outputs:
+        value = call.passed.get(parameter.name)
+        found += value if isinstance(value, list) else [value]
+    return [x for x in found if isinstance(x, Tensor)]
+
+
+def nothing(call: Call) -> None:
+    """Success, and nothing written."""
+
+
+def copy_first_input(call: Call) -> None:
+    """The first input in every output of its shape and dtype."""
+    read = [call.passed.get(p.name) for p in load()[call.operator].params if p.direction != "out"]
+    flat = [y for x in read for y in (x if isinstance(x, list) else [x]) if isinstance(y, Tensor)]
+    for tensor in written(call):
+        if flat and flat[0].shape == tensor.shape and flat[0].dtype == tensor.dtype:
+            tensor.copy_from(flat[0].numpy())
+
+
+def narrowed(array: np.ndarray) -> np.ndarray:
+    """Through bfloat16."""
+    return bfloat16_to_float32(float32_to_bfloat16(array.astype(np.float32)))

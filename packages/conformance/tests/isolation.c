@@ -1,0 +1,69 @@
+/* A library in DIOPI's own style with five operators: one is right, four do the worst there is. */
+#define DIOPI_EXPORT_SYMBOLS
+#define DIOPIRT_EXTERN
+#include <stdlib.h>
+
+#include "diopi/diopirt.h"
+#include "diopi/functions.h"
+
+const char* diopiGetVendorName(void) { return "isolation"; }
+const char* diopiGetImplVersion(void) { return "1"; }
+
+static diopiError_t floats(diopiConstTensorHandle_t tensor, const float** data, int64_t* numel) {
+  diopiDtype_t dtype;
+  const void* memory = NULL;
+  if (diopiGetTensorDtype(tensor, &dtype) != diopiSuccess) return diopiErrorOccurred;
+  if (dtype != diopi_dtype_float32) return diopiDtypeNotSupported;
+  if (diopiGetTensorDataConst(tensor, &memory) != diopiSuccess) return diopiErrorOccurred;
+  *data = memory;
+  return diopiGetTensorNumel(tensor, numel);
+}
+
+/* Right, for contiguous tensors. */
+diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input) {
+  const float *from = NULL, *to = NULL;
+  int64_t numel = 0;
+  (void)ctx;
+  diopiError_t code = floats(input, &from, &numel);
+  if (code == diopiSuccess) code = floats(out, &to, &numel);
+  if (code != diopiSuccess) return code;
+  for (int64_t i = 0; i < numel; ++i) ((float*)to)[i] = from[i] < 0 ? -from[i] : from[i];
+  return diopiSuccess;
+}
+
+/* A segmentation fault. */
+diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input) {
+  (void)ctx, (void)out, (void)input;
+  *(volatile int*)8 = 1;
+  return diopiSuccess;
+}
+
+/* It never returns. */
+diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input) {
+  (void)ctx, (void)out, (void)input;
+  for (volatile int forever = 1; forever;) continue;
+  return diopiSuccess;
+}
+
+/* What an exception that nobody catches does. */
+diopiError_t diopiTan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                      diopiConstTensorHandle_t input) {
+  (void)ctx, (void)out, (void)input;
+  abort();
+}
+
+/* One element too many. */
+diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                        diopiConstTensorHandle_t input) {
+  const float *from = NULL, *to = NULL;
+  int64_t numel = 0;
+  (void)ctx;
+  diopiError_t code = floats(input, &from, &numel);
+  if (code == diopiSuccess) code = floats(out, &to, &numel);
+  if (code != diopiSuccess) return code;
+  for (int64_t i = 0; i <= numel; ++i) ((float*)to)[i] = 1;
+  return diopiSuccess;
+}

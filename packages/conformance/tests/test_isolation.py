@@ -1,0 +1,108 @@
+"""A library that crashes, hangs and overruns: each is reported as what it is, and the rest runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import diopi_proto
+
+OPERATORS = ("Abs", "Sin", "Cos", "Tan", "Floor")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    path = tmp_path_factory.mktemp("isolation") / "libisolation.so"
+    source = Path(__file__).with_name("isolation.c")
+    flags = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
+    include = f"-I{diopi_proto.include_dir()}"
+    subprocess.run([compiler, *flags, include, str(source), "-o", str(path)], check=True)
+    return path
+
+
+def suite(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dl_conformance", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def report(library: Path) -> dict[str, Any]:
+    """The report of the cases of a shape, of each operator."""
+    file, junit = library.with_suffix(".json"), library.with_suffix(".xml")
+    names = [part for name in OPERATORS for part in ("--fname", name)]
+    options = ("--library", str(library), *names, "-k", "[float32-5]", "--seconds", "2")
+    done = suite(*options, "--json", str(file), "--junit", str(junit), "--jobs", "2")
+    assert done.returncode == 1, done.stderr
+    assert "1 passed, 4 failed" in done.stdout
+    assert ElementTree.parse(junit).getroot().get("failures") == "4"
+    read: dict[str, Any] = json.loads(file.read_text())
+    return read
+
+
+def test_each_operator_is_reported_as_what_it_does(report: dict[str, Any]) -> None:
+    causes = {case["operator"]: case.get("cause", case["status"]) for case in report["cases"]}
+    assert causes == {
+        "diopiAbs": "passed",
+        "diopiSin": "crash: SIGSEGV",
+        "diopiCos": "hang: longer than 2 s",
+        "diopiTan": "crash: SIGABRT",
+        "diopiFloor": "StrayWriteError",
+    }
+
+
+def test_report_says_where(report: dict[str, Any]) -> None:
+    details = {case["operator"]: case.get("detail", "") for case in report["cases"]}
+    assert "after the end of out" in details["diopiFloor"]
+    for name in ("diopiSin", "diopiCos", "diopiTan"):
+        assert "execute.py" in details[name]
+
+
+def test_failed_cases_run_again_alone(library: Path, report: dict[str, Any]) -> None:
+    file = library.with_name("again.json")
+    file.write_text(json.dumps(report))
+    options = ("--library", str(library), "--fname", "Sin", "--json", str(file), "--rerun-failed")
+    done = suite(*options)
+    assert done.returncode == 1
+    again = json.loads(file.read_text())
+    assert [x["name"] for x in again["cases"]] == ["diopiSin[float32-5]"]
+
+
+def test_known_failure_that_passes_fails_the_run(library: Path) -> None:
+    known = library.with_name("known.txt")
+    known.write_text("# a cause\ndiopiAbs[float32-5]\n")
+    options = ("--library", str(library), "--known-failures", str(known))
+    done = suite(*options, "--case", "diopiAbs[float32-5]")
+    assert done.returncode == 1
+    assert "passes: take it out" in done.stdout
+
+
+def test_known_failure_that_names_no_case_is_refused(library: Path) -> None:
+    known = library.with_name("unknown.txt")
+    known.write_text("diopiAbs[nothing]\n")
+    done = suite("--library", str(library), "--known-failures", str(known), "--fname", "Abs")
+    assert done.returncode == 2
+    assert "there is no case 'diopiAbs[nothing]'" in done.stderr
+
+
+def test_library_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "not.so"
+    file.write_text("text")
+    done = suite("--library", str(file), "--fname", "Abs")
+    assert done.returncode == 2
+    assert "is not an ELF file" in done.stderr
+
+
+def test_unknown_operator_is_refused() -> None:
+    done = suite("--list", "--fname", "Nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no such operator" in done.stderr
