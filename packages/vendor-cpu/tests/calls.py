@@ -159,12 +159,19 @@ class Call:
         }
 
 
+REAL_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
 def dtype_by_rule(rule: str, operator: Operator, known: Mapping[str, str], main: str) -> str:
     """What a dtype rule of the schema gives; ``main`` where it leaves a choice."""
     head, _, rest = rule.partition(" ")
     if head in ("float", "real", "complex") and rest.startswith("of "):
         dtype = dtype_by_rule(_reference(rest[3:]), operator, known, main)
-        return dtype if head == "real" or dtype in FLOATS else "float32"
+        if head == "real":
+            return REAL_PARTS.get(dtype, dtype)
+        if head == "complex":
+            return {"float64": "complex128"}.get(dtype, "complex64")
+        return dtype if dtype in FLOATS or dtype in REAL_PARTS else "float32"
     if head == "accumulate":
         dtype = dtype_by_rule(_reference(rest), operator, known, main)
         return "float32" if dtype in ("float16", "bfloat16") else dtype

@@ -8,7 +8,7 @@ import pytest
 from diopi_proto import OperatorError, Tensor, Vendor
 from diopi_proto.tolerance import OpClass
 from normalization import norm_gradient, normalised
-from support import FLOATS, LAYOUTS, check, numbers, out_like, place, terms
+from support import ACCUMULATE, FLOATS, LAYOUTS, check, numbers, out_like, place, terms
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -101,3 +101,30 @@ def test_layer_norm_refuses_statistics_and_weights_of_other_sizes(
     weight = out_like(vendor, (width,), "float32")
     with pytest.raises(OperatorError, match=r"\[diopiLayerNorm\]"):
         vendor.op.LayerNorm(x, stats, stats, x, weight, None, (8,), 1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_form_with_an_axis_is_the_same(vendor: Vendor, dtype: str, axis: int) -> None:
+    shape = (4, 5, 6)
+    width, wide = shape[axis:], ACCUMULATE.get(dtype, dtype)
+    rows = (*shape[:axis], *(1,) * len(width))
+    x, g = (place(vendor, numbers(shape, dtype, 81 + i), dtype)[0] for i in range(2))
+    w, b = (place(vendor, numbers(width, dtype, 83 + i), dtype)[0] for i in range(2))
+
+    def outputs() -> list[Tensor]:
+        return [out_like(vendor, shape, dtype), *(out_like(vendor, rows, wide) for _ in range(2))]
+
+    def gradients() -> list[Tensor]:
+        return [out_like(vendor, shape, dtype), *(out_like(vendor, width, dtype) for _ in range(2))]
+
+    want, got = outputs(), outputs()
+    vendor.op.LayerNorm(*want, x, w, b, width, 1e-5)
+    vendor.op.LayerNormGB(*got, x, w, b, 1e-5, axis)
+    grads_want, grads_got = gradients(), gradients()
+    vendor.op.LayerNormBackward(*grads_want, g, x, w, b, want[1], want[2], width)
+    vendor.op.LayerNormGBBackward(*grads_got, g, x, w, b, got[1], got[2], axis)
+    for one, other in zip(got + grads_got, want + grads_want, strict=True):
+        assert one.numpy().tobytes() == other.numpy().tobytes()
+    with pytest.raises(OperatorError, match=r"\[diopiLayerNormGB\] dim 3 is out of range"):
+        vendor.op.LayerNormGB(*got, x, w, b, 1e-5, 3)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import ACCUMULATE, FLOATS, LAYOUTS, Exact, check, numbers, out_like, place
+from referenced import Expected, run
+from support import ACCUMULATE, FLOATS, LAYOUTS, Array, Exact, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -55,3 +56,40 @@ def test_rms_norm_and_its_gradient(
             tensor, terms_of.sum(axis=outer), OpClass.REDUCTION, "RMSNormBackward",
             reduction_length=length, magnitude=np.abs(terms_of).sum(axis=outer),
         )  # fmt: skip
+
+
+def root_mean_square_norm(inoutput: Array, scale: Array, eps: float) -> dict[str, Expected]:
+    mean = (inoutput * inoutput).mean(axis=-1, keepdims=True)
+    normal = inoutput / np.sqrt(mean + Exact(np.float32(eps))) * scale
+    return {"inoutput": Expected(normal, inoutput.shape[-1])}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_in_place(vendor: Vendor, dtype: str, layout: str) -> None:
+    x, scale = numbers((7, 33), dtype, 68), numbers((33,), dtype, 69)
+    run(
+        vendor, "diopiRootMeanSquareNormInp", root_mean_square_norm, dtype, layout, inoutput=x,
+        scale=scale, eps=1e-5,
+    )  # fmt: skip
+    # Numbers whose sums are exact: what is normalized is the sum as it is stored.
+    whole = [np.round(numbers((7, 33), dtype, 70 + i)) for i in range(2)]
+
+    def added(
+        inoutput: Array, residual: Array, bias: Array | None, scale: Array, eps: float
+    ) -> dict[str, Expected]:
+        total = inoutput + residual + (0 if bias is None else bias)
+        normal = root_mean_square_norm(total, scale, eps)
+        return {**normal, "residual": Expected(total, 2)}
+
+    for bias in (np.round(numbers((33,), dtype, 72)), None):
+        run(
+            vendor, "diopiFusedAddRootMeanSquareNormInp", added, dtype, layout, inoutput=whole[0],
+            residual=whole[1], bias=bias, scale=scale, eps=1e-5,
+        )  # fmt: skip
+
+
+def test_scales_of_another_length(vendor: Vendor) -> None:
+    x, scale = out_like(vendor, (2, 3), "float32"), out_like(vendor, (4,), "float32")
+    with pytest.raises(OperatorError, match=r"\[diopiRootMeanSquareNormInp\].* 3 elements"):
+        vendor.op.RootMeanSquareNormInp(x, scale, 1e-5)

@@ -1,4 +1,4 @@
-"""The error function and the logarithm of the gamma function."""
+"""The error function, its inverse, and the logarithm of the gamma function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from diopi_proto import Vendor
 from diopi_proto.tolerance import OpClass
 from functions import Function, check_function, check_many_elements
-from support import FLOATS, LAYOUTS, check, numbers, out_like, place, units_of_last_place
+from support import FLOATS, LAYOUTS, check, exact, numbers, out_like, place, units_of_last_place
 
 erf = np.vectorize(math.erf, otypes=[np.longdouble])
 lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
@@ -25,7 +25,30 @@ def precise_lgamma(x: Any) -> Any:
     return total - sum(np.log(z - k) for k in range(1, 33))
 
 
-FUNCTIONS = {"Erf": Function(erf, OpClass.ELEMENTARY, -4.0, 4.0)}
+def precise_erf(x: Any) -> Any:
+    """2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms have one sign."""
+    x = np.asarray(x, np.longdouble)
+    term = total = x
+    for n in range(1, 80):
+        term = term * 2 * x * x / (2 * n + 1)
+        total = total + term
+    return total * np.exp(-x * x) * 2 / np.sqrt(4 * np.arctan(np.longdouble(1)))
+
+
+def erfinv(y: Any) -> Any:
+    """By Newton's method, from 0: erf is concave on either side of it."""
+    y = np.asarray(y, np.longdouble)
+    x = np.zeros_like(y)
+    slope = 2 / np.sqrt(4 * np.arctan(np.longdouble(1)))
+    for _ in range(40):
+        x = x + (y - precise_erf(x)) / (slope * np.exp(-x * x))
+    return x
+
+
+FUNCTIONS = {
+    "Erf": Function(erf, OpClass.ELEMENTARY, -4.0, 4.0),
+    "Erfinv": Function(erfinv, OpClass.ELEMENTARY, -0.999, 0.999),
+}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -67,3 +90,23 @@ def test_poles_and_limits(vendor: Vendor, dtype: str) -> None:
     vendor.op.dlopLgamma(out, vendor.tensor(x))
     want = np.array([np.inf] * 6 + [np.nan, 0.0, 0.0])
     assert np.array_equal(out.numpy(), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ends_of_the_inverse_error_function(vendor: Vendor, dtype: str) -> None:
+    x, _ = place(vendor, [1, -1, 1.5, -2, np.nan, np.inf, 0.0, -0.0], dtype)
+    vendor.op.ErfinvInp(x)
+    want = np.array([np.inf, -np.inf, np.nan, np.nan, np.nan, np.nan, 0.0, -0.0])
+    check(x, want, OpClass.EXACT, "Erfinv")
+    assert np.signbit(exact(x.numpy(), dtype)[6:]).tolist() == [False, True]
+
+
+def test_inverse_error_function_near_its_ends(vendor: Vendor) -> None:
+    x = 1 - np.ldexp(1.0, -np.arange(2, 53))
+    out = out_like(vendor, x.shape, "float64")
+    vendor.op.Erfinv(out, vendor.tensor(x))
+    # A step of Newton's method on erfc, which is well conditioned there, tells how far it is off.
+    got = out.numpy().astype(np.longdouble)
+    missed = np.vectorize(math.erfc)(out.numpy()) - (1 - x).astype(np.longdouble)
+    want = got + missed * np.exp(got * got) * np.sqrt(np.arctan(np.longdouble(1)))
+    check(out, want, OpClass.ELEMENTARY, "Erfinv")

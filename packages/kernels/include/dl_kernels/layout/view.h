@@ -12,6 +12,20 @@
 
 DL_KERNELS_BEGIN
 
+// The dtype of the parts of complex numbers; a real one is its own.
+inline diopiDtype_t real_of(diopiDtype_t dtype) {
+  switch (dtype) {
+    case diopi_dtype_complex32:
+      return diopi_dtype_float16;
+    case diopi_dtype_complex64:
+      return diopi_dtype_float32;
+    case diopi_dtype_complex128:
+      return diopi_dtype_float64;
+    default:
+      return dtype;
+  }
+}
+
 // Of at most kMaxDims dimensions. Refs that it gives live as long as the view.
 class View {
  public:
@@ -80,9 +94,9 @@ class View {
 
   // Complex numbers as pairs of real ones, along a last dimension; real tensors stay as they are.
   View& pairs() {
-    const bool wide = seen_.dtype == diopi_dtype_complex128;
-    if (!wide && seen_.dtype != diopi_dtype_complex64) return *this;
-    seen_.dtype = wide ? diopi_dtype_float64 : diopi_dtype_float32;
+    const diopiDtype_t part = real_of(seen_.dtype);
+    if (part == seen_.dtype) return *this;
+    seen_.dtype = part;
     for (int64_t d = 0; d < seen_.ndim; ++d) strides_[d] *= 2;
     return insert(seen_.ndim, 2, 1);
   }
