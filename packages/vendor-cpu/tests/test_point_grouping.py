@@ -19,13 +19,16 @@ def places(shape: tuple[int, ...], high: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_gather_and_group(vendor: Vendor, dtype: str, layout: str) -> None:
     points, sizes = numbers((2, 3, 7), dtype, 60), {"b": 2, "c": 3, "n": 7, "npoints": 5}
-    for name, shape, more in (("Gather", (2, 5), {}), ("Group", (2, 5, 4), {"nsample": 4})):
+    for name, shape, more in (
+        ("GatherPoints", (2, 5), {}),
+        ("GroupPoints", (2, 5, 4), {"nsample": 4}),
+    ):
         idx, grad = places(shape, 7, 61), numbers((2, 3, *shape[1:]), dtype, 62)
         check_operator(
-            vendor, f"diopi{name}PointsMmcv", dtype, layout, points=points, idx=idx, **sizes, **more
+            vendor, f"diopi{name}Mmcv", dtype, layout, points=points, idx=idx, **sizes, **more
         )
         check_operator(
-            vendor, f"diopi{name}PointsBackwardMmcv", dtype, layout, grad_points=points,
+            vendor, f"diopi{name}BackwardMmcv", dtype, layout, grad_points=points,
             grad_out=grad, idx=idx, **sizes, **more,
         )  # fmt: skip
 

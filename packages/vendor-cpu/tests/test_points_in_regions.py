@@ -41,9 +41,9 @@ def test_points_in_polygons(vendor: Vendor, layout: str) -> None:
 def test_points_in_boxes(vendor: Vendor, layout: str) -> None:
     boxes = standing(2, 5, 24)
     pts = np.random.default_rng(25).uniform(0, 20, (2, 30, 3)) * [1, 1, 0.3]
-    for name, shape, before in (("Part", (2, 30), -1), ("All", (2, 30, 5), 0)):
+    for name, shape, before in (("BoxesPart", (2, 30), -1), ("BoxesAll", (2, 30, 5), 0)):
         check_operator(
-            vendor, f"diopiPointsInBoxes{name}Mmcv", "float32", layout, boxes=boxes, pts=pts,
+            vendor, f"diopiPointsIn{name}Mmcv", "float32", layout, boxes=boxes, pts=pts,
             box_idx_of_points=np.full(shape, before),
         )  # fmt: skip
 

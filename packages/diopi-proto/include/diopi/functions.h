@@ -2415,7 +2415,8 @@ DIOPI_API diopiError_t diopiNLLLossV2Backward(diopiContextHandle_t ctx,
 
 /** Non-maximum suppression: of `boxes` [N, 4] as x1, y1, x2, y2, in falling order of `confidence`
  *  [N], keeps each that overlaps none kept before by more than `iou_threshold`. `*out` gets the
- *  positions kept, in that order.
+ *  positions kept, in that order; of equal confidences the first comes first. The overlap is the
+ *  shared area over that of both together, 0 where that is 0.
  *  @param[out] out dtype int64; handle stored by the operator, owned by the context
  *  @param[in] boxes dtype float32, float64
  *  @param[in] confidence dtype like boxes */
@@ -2978,7 +2979,9 @@ DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
 /** Average of bilinear samples in each of `pooled_height` × `pooled_width` bins of each region of
  *  `input` [N, C, H, W]; `out` is [K, C, `pooled_height`, `pooled_width`]. `rois` [K, 5] holds the
  *  batch number and x1, y1, x2, y2, multiplied by `spatial_scale`; `aligned` shifts them by half a
- *  pixel. `sampling_ratio` points are sampled per side of a bin, or ⌈bin size⌉ if not positive.
+ *  pixel; without it regions are at least one pixel wide and high. `sampling_ratio` points are
+ *  sampled per side of a bin, or ⌈bin size⌉ if not positive, at most 4096. Beyond its border a map
+ *  goes on for one pixel, and is 0 from there.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input */

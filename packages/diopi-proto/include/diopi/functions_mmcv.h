@@ -65,7 +65,8 @@ DIOPI_API diopiError_t diopiActiveRotatedFilterBackwardMmcv(diopiContextHandle_t
  * three-dimensional. */
 
 /** Overlap of boxes x1, y1, x2, y2: `ious` [m, n] for all pairs of `bboxes1` [m, 4] and `bboxes2`
- *  [n, 4], or [m] for matching rows if `aligned`. `offset` is added to widths and heights.
+ *  [n, 4], or [m] for matching rows if `aligned`. `offset` is added to widths and heights. An
+ *  overlap is 0 where what it is over is 0.
  *  @param[out] ious dtype like bboxes1
  *  @param[in] bboxes1 dtype float
  *  @param[in] bboxes2 dtype like bboxes1
@@ -116,8 +117,8 @@ DIOPI_API diopiError_t diopiConvexGiouMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t polygons);
 
 /** Orders the vertices of intersections of rotated boxes: of `vertices` [B, N, 24, 2], relative to
- *  the centre, those with true `mask` counter-clockwise. `*out` [B, N, 9] gets their positions, the
- *  first repeated at the end, and the position of a masked one in the rest.
+ *  the centre, those with true `mask` by their angles from the x axis. `*out` [B, N, 9] gets their
+ *  positions, the first repeated at the end, and the position of a masked one in the rest.
  *  @param[out] out dtype int32; handle stored by the operator, owned by the context
  *  @param[in] vertices dtype float32
  *  @param[in] mask dtype bool
@@ -418,7 +419,7 @@ DIOPI_API diopiError_t diopiModulatedDeformConvBackwardMmcv(diopiContextHandle_t
 
 /** Focal loss of class logits `input` [N, C] with class numbers `target` [N], not reduced: -`alpha`
  *  (1 - p)^`gamma` log p for the target class, -(1 - `alpha`) p^`gamma` log(1 - p) for the others,
- *  p the sigmoid.
+ *  p the sigmoid; times the weight of the target class, if it is a class.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] target dtype int64
@@ -527,7 +528,7 @@ DIOPI_API diopiError_t diopiNmsRotatedMmcv(diopiContextHandle_t ctx, diopiTensor
                                            bool multi_label);
 
 /** Non-maximum suppression of `boxes` [N, 7] by overlap seen from above, in the given order. `keep`
- *  [N] gets the positions kept, `keep_num` (one element) how many.
+ *  [N] gets the positions kept, then zeros, `keep_num` (one element) how many.
  *  @param[out] keep dtype int64
  *  @param[out] keep_num dtype int64
  *  @param[in] boxes dtype float32 */
@@ -692,7 +693,8 @@ DIOPI_API diopiError_t diopiStackBallQueryMmcv(diopiContextHandle_t ctx, diopiTe
                                                float max_radius, int64_t sample_num);
 
 /** The `nsample` nearest points of `xyz_tensor` [`b`, `n`, 3] to each of `new_xyz_tensor` [`b`,
- *  `m`, 3]: positions [`b`, `m`, `nsample`] and squared distances, nearest first.
+ *  `m`, 3]: positions [`b`, `m`, `nsample`] and squared distances, nearest first, of equal ones the
+ *  first. Where there are fewer points, position 0 and infinity.
  *  @param[out] idx_tensor dtype int32
  *  @param[out] dist2_tensor dtype float32
  *  @param[in] xyz_tensor dtype float32
@@ -799,7 +801,8 @@ DIOPI_API diopiError_t diopiChamferDistanceBackwardMmcv(diopiContextHandle_t ctx
 /* points_in_regions: Points in polygons and boxes, and the smallest boxes around points. */
 
 /** `polygons` [n, 8] = corners of the smallest rectangle around each of `pointsets` [n, 18], nine
- *  points.
+ *  points: along a side of their hull, from its lower left as seen along the side, turning from x
+ *  to y.
  *  @param[out] polygons dtype like pointsets
  *  @param[in] pointsets dtype float32, float64 */
 DIOPI_API diopiError_t diopiMinAreaPolygonsMmcv(diopiContextHandle_t ctx,
@@ -890,7 +893,8 @@ DIOPI_API diopiError_t diopiBorderAlignBackwardMmcv(diopiContextHandle_t ctx,
                                                     int64_t pool_size);
 
 /** As diopiRoiAlign with a choice of pooling. For maxima, `argmax_y` and `argmax_x` get the places
- *  of the samples; for averages they are not used.
+ *  of the samples, -2 for a bin without samples, whose maximum is 0; for averages they are filled
+ *  with 0.
  *  @param[out] output dtype like input
  *  @param[out] argmax_y dtype like input
  *  @param[out] argmax_x dtype like input
@@ -1251,7 +1255,7 @@ DIOPI_API diopiError_t diopiSyncBnBackwardDataMmcv(diopiContextHandle_t ctx,
 /* temporal_shift: Groups of channels shifted in time, and the gradient. */
 
 /** Shifts groups of channels in time: `output` = `input` [N, T, C, S] with each group of channels
- *  moved by `shift` [N, groups] frames, zeros moving in.
+ *  moved to frames later by `shift` [N, groups], zeros moving in.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] shift dtype int32 */
