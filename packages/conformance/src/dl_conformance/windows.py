@@ -61,7 +61,7 @@ def picked(input: Array, cells: list[Array]) -> Array:
     count = prod(len(x) for x in cells)
     lead = input.shape[: input.ndim - len(cells)]
     at: tuple[Any, ...] = (..., *np.ix_(*cells))
-    return input[at].reshape(*lead, count)
+    return np.asarray(input[at]).reshape(*lead, count)
 
 
 def positions(spatial: Sizes, cells: list[Array]) -> Array:
