@@ -24,7 +24,9 @@ MOVING_FAMILIES = frozenset(
         *("nonzero", "padding", "rearrange", "scatter", "slice", "sort", "tril", "unique", "where"),
     }
 )
-MOVING = frozenset({"diopiIm2Col", "diopiMax", "diopiMin"})
+MOVING = frozenset(
+    {"diopiConj", "diopiIm2Col", "diopiMax", "diopiMeshGrid", "diopiMin", "diopiUnfold"}
+)
 """Operators that carry elements from one place to another, as whatever byte they are."""
 
 

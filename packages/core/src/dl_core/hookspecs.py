@@ -102,7 +102,7 @@ def dl_conformance_profiles() -> Sequence[Contribution]:  # type: ignore[empty-b
     ``load`` returns a mapping from the operator's name in the contract (``"diopiAdd"``) to the
     names of its dtypes (``"float32"``).
 
-    Nothing of this release asks for them yet.
+    ``dl conformance --profile NAME`` of dl-conformance holds a vendor to one.
     """
 
 

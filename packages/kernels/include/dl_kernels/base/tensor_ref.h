@@ -61,6 +61,21 @@ T scalar_to(const diopiScalar_t& scalar) {
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 
+// Numbers as scalar arguments.
+inline diopiScalar_t integer_scalar(int64_t value) {
+  diopiScalar_t scalar{};
+  scalar.stype = diopi_dtype_int64;
+  scalar.ival = value;
+  return scalar;
+}
+
+inline diopiScalar_t float_scalar(double value) {
+  diopiScalar_t scalar{};
+  scalar.stype = diopi_dtype_float64;
+  scalar.fval = value;
+  return scalar;
+}
+
 // Whether an optional tensor is absent or has so many elements.
 inline bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
   return handle == nullptr || ref(handle).numel == numel;

@@ -25,8 +25,8 @@ DL_FN double upright_overlap(const double* a, const double* b, double offset, bo
 // The area that two rectangles x, y, width, height, angle share.
 DL_FN double turned_area(Point a, double a_width, double a_height, double a_angle, Point b,
                          double b_width, double b_height, double b_angle) {
-  const double reach = std::hypot(a_width, a_height) + std::hypot(b_width, b_height);
-  if (2 * std::hypot(a.x - b.x, a.y - b.y) > reach) return 0;
+  const double reach = length({a_width, a_height}) + length({b_width, b_height});
+  if (2 * length(a - b) > reach) return 0;
   const Polygon shared = intersection(rectangle(a, a_width, a_height, a_angle, a),
                                       rectangle(b, b_width, b_height, b_angle, a));
   return shared.count < 3 ? 0 : shared.area();

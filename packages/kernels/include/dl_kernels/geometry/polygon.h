@@ -16,6 +16,8 @@ struct Point {
 DL_FN Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 DL_FN double cross(Point a, Point b) { return a.x * b.y - a.y * b.x; }
 DL_FN double dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
+// Not hypot, whose version in new C libraries would keep wheels from older ones.
+DL_FN double length(Point a) { return std::sqrt(dot(a, a)); }
 
 // Corners counter-clockwise. More than kMost are dropped: convex polygons never get there.
 struct Polygon {
