@@ -17,8 +17,8 @@ def as_dtype_of(input: Array, value: Any) -> Array:
 
 
 def as_float(input: Array) -> Array:
-    """The input in a wide floating dtype: integers and bools become numbers."""
-    return input if input.dtype.kind in "fc" else input.astype(np.longdouble)
+    """The input in a wide floating dtype: integers and bools are taken as float32."""
+    return input if input.dtype.kind in "fc" else input.astype(np.float32).astype(np.longdouble)
 
 
 def unary(functions: dict[str, Callable[[Array], Array]]) -> None:

@@ -100,9 +100,8 @@ def dl_conformance_profiles() -> Sequence[Contribution]:  # type: ignore[empty-b
     """Add sets of operators and dtypes that a vendor can promise; the name is that of the profile.
 
     ``load`` returns a mapping from the operator's name in the contract (``"diopiAdd"``) to the
-    names of its dtypes (``"float32"``).
-
-    ``dl conformance --profile NAME`` of dl-conformance holds a vendor to one.
+    names of its dtypes (``"float32"``). ``dl conformance --profile <name>`` of dl-conformance runs
+    what it promises, and counts as a failure what of it is not supported.
     """
 
 

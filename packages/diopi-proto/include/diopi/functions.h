@@ -79,7 +79,7 @@ DIOPI_API diopiError_t diopiHardswish(diopiContextHandle_t ctx, diopiTensorHandl
  *  @param[inout] input dtype float */
 DIOPI_API diopiError_t diopiHardswishInp(diopiContextHandle_t ctx, diopiTensorHandle_t input);
 
-/** Gradient of diopiHardswish: `grad_output` times 0 where `input` < -3, 1 where `input` > 3, and
+/** Gradient of diopiHardswish: `grad_output` times 0 where `input` <= -3, 1 where `input` >= 3, and
  *  `input` / 3 + 1/2 between. All tensors have one shape.
  *  @param[out] grad_input dtype like grad_output; may share memory with grad_output
  *  @param[in] grad_output dtype float

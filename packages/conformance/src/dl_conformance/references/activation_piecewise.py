@@ -39,8 +39,8 @@ def hardswish(*, input: Array) -> dict[str, Any]:
 
 @reference("diopiHardswishBackward")
 def hardswish_backward(*, grad_output: Array, input: Array) -> dict[str, Any]:
-    inner = np.where(input > 3, 1, input / 3 + np.longdouble(0.5))
-    slope = np.where(input < -3, 0, inner)
+    inner = np.where(input >= 3, 1, input / 3 + np.longdouble(0.5))
+    slope = np.where(input <= -3, 0, inner)
     return {"grad_input": _rounded(grad_output * slope, 2 * grad_output)}
 
 

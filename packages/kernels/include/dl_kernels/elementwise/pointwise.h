@@ -22,7 +22,7 @@ DL_FN TensorRef single(T* value) {
 // Whether a scalar would turn a tensor of `dtype` into another category, which the host does before
 // it calls.
 inline bool scalar_promotes(diopiDtype_t dtype, const diopiScalar_t* scalar) {
-  return is_floating(scalar->stype) && !is_floating(dtype);
+  return is_floating(scalar->stype) && is_integral(dtype);
 }
 
 // out = f(a); one dtype. `make(Tag<C>{})` gives the functor on compute type C.
