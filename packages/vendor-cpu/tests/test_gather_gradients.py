@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Vendor
 from referenced import Expected, run
+from scattered_sums import summed
 from support import GRADIENTS, LAYOUTS, Array, numbers, out_like
-
-
-def summed(shape: tuple[int, ...], places: Any, terms: Array) -> Expected:
-    """Zeros to which terms are added at places."""
-    value, size = np.zeros(shape, terms.dtype), np.zeros(shape, np.longdouble)
-    np.add.at(value, places, terms)
-    np.add.at(size, places, np.abs(terms))
-    return Expected(value, terms.size, size)
 
 
 def index_select_backward(
@@ -33,13 +24,6 @@ def gather_backward(
     places = list(np.indices(index.shape))
     places[dim] = index
     return {"grad_input": summed(input.shape, tuple(places), grad_output)}
-
-
-def index_backward(
-    zeros_like_input: Array, indices: list[Array], grad_output: Array
-) -> dict[str, Expected]:
-    places = tuple(indices)
-    return {"grad_input": summed(zeros_like_input.shape, places, grad_output)}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -69,18 +53,6 @@ def test_gather(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", GRADIENTS)
-def test_index(vendor: Vendor, dtype: str, layout: str) -> None:
-    first, second = np.array([[3, 0, 3], [3, -1, 0]]), np.array([1, 2, 1])
-    zeros = np.zeros((4, 5, 6))
-    for indices, shape in (([first], (2, 3, 5, 6)), ([first, second], (2, 3, 6))):
-        run(
-            vendor, "diopiIndexBackward", index_backward, dtype, layout, zeros_like_input=zeros,
-            indices=indices, grad_output=numbers(shape, dtype, 15),
-        )  # fmt: skip
-
-
 def test_no_dimensions(vendor: Vendor) -> None:
     grad, zero = vendor.tensor(np.array(2.5, np.float32)), vendor.tensor(np.array(0))
     out = out_like(vendor, (), "float32")
@@ -97,5 +69,3 @@ def test_bad_positions_are_named(vendor: Vendor) -> None:
         vendor.op.GatherBackward(out, grad, out, 0, wrong)
     with pytest.raises(OperatorError, match=r"the index has 2 dimensions; it needs 1"):
         vendor.op.IndexSelectBackward(out, grad, (3, 2), 0, wrong)
-    with pytest.raises(OperatorError, match=r"\[diopiIndexBackward\] 3 indices were given for 2"):
-        vendor.op.IndexBackward(out, out, [vendor.tensor(np.array([0]))] * 3, grad)
