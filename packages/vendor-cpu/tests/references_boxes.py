@@ -19,6 +19,8 @@ def upright(a: Any, b: Any, offset: float = 0.0, mode: int = 0) -> float:
 
 
 def turned(a: Any, b: Any, mode: int = 0) -> float:
+    if min(a[2] * a[3], b[2] * b[3]) < 1e-14:
+        return 0.0
     return overlap(rectangle(*a[:5]), rectangle(*b[:5]), mode)
 
 

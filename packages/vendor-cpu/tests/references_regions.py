@@ -165,14 +165,14 @@ def roi_align_rotated_backward(*, bottom_grad: Any, top_grad: Any, rois: Any, sa
 
 
 def oriented(rois: Any, grids: Any, orientations: int) -> Callable[[Any], Array]:
-    """Directions of channels turn with the region; a fraction of a step is interpolated."""
+    """Channels turn by the given angle, clockwise or not; fractions of a step are interpolated."""
 
     def forward(planes: Any) -> Array:
         plain = mean(planes, grids, rois)
         groups = plain.reshape(len(rois), -1, orientations, *plain.shape[2:])
         out = np.zeros(groups.shape)
-        for k, grid in enumerate(grids):
-            steps = grid.angle * orientations / (2 * np.pi)
+        for k, roi in enumerate(rois):
+            steps = roi[5] * orientations / (2 * np.pi)
             whole = int(np.floor(steps))
             here, there = (np.roll(groups[k], whole - more, 1) for more in (0, 1))
             out[k] = here * (1 - (steps - whole)) + there * (steps - whole)

@@ -116,6 +116,16 @@ def test_boxes_without_area(vendor: Vendor) -> None:
     assert np.array_equal(out.numpy(), np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize("mode", [0, 1])
+def test_turned_boxes_with_one_negative_side_overlap_with_nothing(
+    vendor: Vendor, mode: int
+) -> None:
+    boxes = vendor.tensor(np.array([[3.0, 4, 2, 1, 0.5], [3.0, 4, -2, 1, 0.5]]))
+    out = out_like(vendor, (2, 2), "float64")
+    vendor.op.BoxIouRotatedMmcv(out, boxes, boxes, mode, False)
+    np.testing.assert_allclose(out.numpy(), [[1, 0], [0, 0]], rtol=1e-14)
+
+
 def test_bad_arguments_are_told(vendor: Vendor) -> None:
     two, three = out_like(vendor, (2, 4), "float32"), out_like(vendor, (3, 4), "float32")
     out = out_like(vendor, (2, 3), "float32")

@@ -126,6 +126,16 @@ def test_a_plane_that_slopes_is_pooled_to_the_middle_of_the_bin(vendor: Vendor) 
     assert np.allclose(out.numpy(), [[[[4 * 2 + 2 * 3, 4 * 2 + 4 * 3]]]], 1e-14)
 
 
+@pytest.mark.parametrize("clockwise", [False, True])
+def test_directions_turn_by_the_angle_as_given(vendor: Vendor, clockwise: bool) -> None:
+    """A quarter turn is one of four directions: each channel takes from the one before it."""
+    planes = np.broadcast_to(np.array([1.0, 2, 3, 4])[None, :, None, None], (1, 4, 3, 3)).copy()
+    roi = vendor.tensor(np.array([[0, 1, 1, 1, 1, np.pi / 2]]))
+    out = out_like(vendor, (1, 4, 1, 1), "float64")
+    vendor.op.RiroiAlignRotatedMmcv(out, vendor.tensor(planes), roi, 1, 1, 1, 4, 1.0, clockwise)
+    np.testing.assert_array_equal(out.numpy().ravel(), [4, 1, 2, 3])
+
+
 def test_bad_arguments_are_told(vendor: Vendor) -> None:
     out, planes = out_like(vendor, (1, 3, 2, 2), "float32"), out_like(vendor, PLANES, "float32")
     wrong = vendor.tensor(np.array([[2, 0, 0, 1, 1]], np.float32))

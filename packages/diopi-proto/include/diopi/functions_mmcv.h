@@ -77,7 +77,8 @@ DIOPI_API diopiError_t diopiBboxOverlapsMmcv(diopiContextHandle_t ctx, diopiTens
                                              int64_t offset, bool aligned);
 
 /** Overlap of rotated boxes x, y, w, h, angle in radian: `ious` has n · m elements, row by row, or
- *  n for matching rows if `aligned`.
+ *  n for matching rows if `aligned`. A box with w · h < 1e-14 overlaps with none. Source: MMCV's
+ *  box_iou_rotated.
  *  @param[out] ious dtype like bboxes1
  *  @param[in] bboxes1 dtype float32, float64
  *  @param[in] bboxes2 dtype like bboxes1
@@ -953,7 +954,8 @@ DIOPI_API diopiError_t diopiRoiAlignRotatedBackwardMmcv(diopiContextHandle_t ctx
                                                         bool aligned, bool clockwise);
 
 /** As diopiRoiAlignRotatedMmcv for features in `num_orientations` oriented channels, which are
- *  shifted and interpolated by the region's angle.
+ *  shifted and interpolated by the region's angle as given, whether or not `clockwise`. Source:
+ *  MMCV's riroi_align_rotated.
  *  @param[out] output dtype like features
  *  @param[in] features dtype float
  *  @param[in] rois dtype like features */

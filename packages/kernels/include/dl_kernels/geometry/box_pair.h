@@ -32,9 +32,13 @@ DL_FN double turned_area(Point a, double a_width, double a_height, double a_angl
   return shared.count < 3 ? 0 : shared.area();
 }
 
+// Rectangles that are smaller, or have one negative side, overlap with nothing: MMCV's rule.
+inline constexpr double kLeastArea = 1e-14;
 DL_FN double turned_overlap(const double* a, const double* b, bool first_only) {
+  const double first = a[2] * a[3], second = b[2] * b[3];
+  if (first < kLeastArea || second < kLeastArea) return 0;
   const double shared = turned_area({a[0], a[1]}, a[2], a[3], a[4], {b[0], b[1]}, b[2], b[3], b[4]);
-  return over_base(shared, std::fabs(a[2] * a[3]), std::fabs(b[2] * b[3]), first_only);
+  return over_base(shared, first, second, first_only);
 }
 
 // The area that boxes x, y, z, dx, dy, dz, heading share seen from above.

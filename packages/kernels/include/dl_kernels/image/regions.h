@@ -68,7 +68,8 @@ struct Regions {
     if (directions > 1) {
       constexpr double kTurn = 6.283185307179586;
       const auto all = static_cast<double>(directions);
-      const double place = angle * all / kTurn, whole = std::floor(place);
+      // By the angle as given, whichever way it turns the region: as MMCV's riroi_align_rotated.
+      const double place = (turned ? numbers[5] : 0) * all / kTurn, whole = std::floor(place);
       r.later = place - whole;
       const double wrapped = whole - std::floor(whole / all) * all;
       r.direction = wrapped >= 0 && wrapped < all ? static_cast<int64_t>(wrapped) : 0;
