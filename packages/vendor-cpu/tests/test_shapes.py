@@ -82,8 +82,13 @@ MANY_TO_ONE = {
     "diopiScatterInp": "src",
     "diopiIndexPut": "values",
     "diopiIndexPutInp": "values",
+    "diopiGatherBackward": "grad_output",
+    "diopiIndexBackward": "grad_output",
+    "diopiIndexSelectBackward": "grad",
+    "diopiSortBackward": "grad_output",
 }
-"""Operators that say nothing of which value stays where several go to one place: all are equal."""
+"""Operators that say nothing of which value stays where several go to one place, or in which order
+several are added up there: all are equal."""
 
 
 def settled(call: Call) -> Call:
