@@ -73,7 +73,7 @@ inline diopiError_t scatter_gradient(diopiContextHandle_t ctx, const char* op, V
   source.pairs();
   if (target.ndim() != before) index.insert(before, 2, 0);
   const TensorRef to = target.tensor();
-  const RepeatedScalar zeros(zero_scalar(), to, to);
+  const RepeatedScalar zeros(integer_scalar(0), to, to);
   DL_TRY(zeros.status());
   return scatter_into(ctx, op, to, dim, source.tensor(), index.tensor(), reduce, false,
                       &zeros.source());

@@ -134,12 +134,6 @@ inline bool has_shape(const TensorRef& tensor, const diopiSize_t& sizes) {
           std::memcmp(sizes.data, tensor.sizes, static_cast<size_t>(sizes.len) * 8) == 0);
 }
 
-inline diopiScalar_t zero_scalar() {
-  diopiScalar_t zero{};
-  zero.stype = diopi_dtype_int64;
-  return zero;
-}
-
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_LAYOUT_VIEW_H_
