@@ -5,8 +5,8 @@ A reference takes what the operator takes, floats as float64, and returns its ou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +14,10 @@ from calls import dtypes_of
 from diopi_proto import Tensor, Vendor
 from diopi_proto.schema import load
 from diopi_proto.tolerance import OpClass
+from referenced import Expected, Reference
 from support import FLOATS, Array, check, out_like, place
 
-Reference = Callable[..., Mapping[str, Any]]
 REFERENCES: dict[str, Reference] = {}
-
-
-class Expected(NamedTuple):
-    """An output, and what the bound of its error depends on."""
-
-    value: Any
-    length: int = 1
-    magnitude: Any = None
 
 
 def reference(name: str) -> Callable[[Reference], Reference]:

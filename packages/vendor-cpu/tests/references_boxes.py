@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from polygons import overlap, rectangle, shared_area
-from references import Expected, reference
+from referenced import Expected
+from references import reference
 
 
 def upright(a: Any, b: Any, offset: float = 0.0, mode: int = 0) -> float:

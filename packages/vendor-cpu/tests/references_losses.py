@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from references import Expected, reference
+from referenced import Expected
+from references import reference
 
 
 def binary(x: Any, t: Any, alpha: float, gamma: float) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from references import Expected, reference
+from referenced import Expected
+from references import reference
 from references_regions import tents
 
 

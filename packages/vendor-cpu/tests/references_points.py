@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from references import Expected, reference
+from referenced import Expected
+from references import reference
 
 
 def added(before: Any, amounts: Any, length: int = 64) -> Expected:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from references import Expected, reference, transposed
+from referenced import Expected
+from references import reference, transposed
 from support import Array
 
 
