@@ -13,8 +13,9 @@ from typing import Any
 
 from .catalog import all_cases
 from .execute import Outcome
+from .page import page
 from .pool import Pool, WorkerError
-from .results import Results, failed_names
+from .results import ReportError, Results, failed_names, read_report
 from .selection import Selection, SelectionError, sample_of
 from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
 
@@ -26,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--vendor", metavar="NAME", help="an installed vendor")
     what.add_argument("--library", metavar="PATH", help="a library, of either style")
+    what.add_argument(
+        "--reports", nargs="+", metavar="FILE", help="make --html of reports written by --json"
+    )
     what.add_argument("--list", action="store_true", help="print the names of all chosen cases")
     add = parser.add_argument
     add("--runtime", metavar="PATH", help="a library that --library takes functions from")
@@ -55,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what a profile promises, and nothing of it is unsupported",
     )
     add("--json", metavar="FILE", help="write the report as JSON")
+    add("--html", metavar="FILE", help="write the report as one page of HTML")
     add("--junit", metavar="FILE", help="write the report as JUnit's XML")
     add("--all-failures", action="store_true", help="print each failure, as it happens")
 
@@ -63,12 +68,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the suite; 0: nothing failed, 1: something did, 2: it could not run."""
     try:
         return _run(arguments)
-    except (TargetError, SelectionError, WorkerError, OSError) as error:
+    except (TargetError, SelectionError, WorkerError, ReportError, OSError) as error:
         sys.stderr.write(f"conformance: {error}\n")
         return 2
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.reports:
+        if not arguments.html:
+            raise ReportError("--reports makes a page of reports: say where with --html FILE")
+        reports = [read_report(Path(path)) for path in arguments.reports]
+        Path(arguments.html).write_text(page(reports), encoding="utf-8")
+        return 0
     selection = _selection(arguments)
     names = [case.name for case in selection.cases()]
     if arguments.list:
@@ -92,6 +103,9 @@ def _run(arguments: argparse.Namespace) -> int:
     about: dict[str, Any] = {**target.as_dict(), **pool.about}
     if arguments.json:
         results.write_json(Path(arguments.json), about, seconds)
+    if arguments.html:
+        text = page([results.as_dict(about, seconds)])
+        Path(arguments.html).write_text(text, encoding="utf-8")
     if arguments.junit:
         results.write_junit(Path(arguments.junit), about, seconds)
     sys.stdout.write(results.text(about, seconds) + "\n")

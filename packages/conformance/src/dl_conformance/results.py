@@ -8,13 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from ._version import __version__
 from .execute import Outcome
 
+FORMAT = 1
+"""Of the report as JSON; another number where readers of the old one would be misled."""
+Key = TypeVar("Key", bound=tuple[str, str])
+Failure = TypeVar("Failure")
 COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
+
+
+class ReportError(Exception):
+    """A file is no report of a run."""
 
 
 @dataclass
@@ -64,10 +72,7 @@ class Results:
 
     def clusters(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
         """Failures by operator and cause, the largest cluster first."""
-        found: dict[tuple[str, str], list[Outcome]] = {}
-        for outcome in self.failed:
-            found.setdefault((outcome.operator, outcome.cause), []).append(outcome)
-        return sorted(found.items(), key=lambda x: (-len(x[1]), x[0]))
+        return clustered(((x.operator, x.cause), x) for x in self.failed)
 
     def text(self, about: Mapping[str, Any], seconds: float) -> str:
         """The summary for a terminal."""
@@ -90,7 +95,7 @@ class Results:
     def as_dict(self, about: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The report as data."""
         return {
-            "format": 1,
+            "format": FORMAT,
             "suite": __version__,
             "vendor": dict(about),
             "seconds": round(seconds, 3),
@@ -131,6 +136,14 @@ class Results:
         ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
 
 
+def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[Failure]]]:
+    """What has the same key, the largest cluster first."""
+    found: dict[Key, list[Failure]] = {}
+    for key, failure in failures:
+        found.setdefault(key, []).append(failure)
+    return sorted(found.items(), key=lambda x: (-len(x[1]), x[0]))
+
+
 def _printable(text: str) -> str:
     """Without what XML cannot hold."""
     return "".join(x if x in "\n\t" or x.isprintable() else "?" for x in text)
@@ -143,10 +156,21 @@ def _case(outcome: Outcome) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value not in ("", None)}
 
 
-def failed_names(path: Path) -> frozenset[str]:
-    """The cases that failed in a report that was written before.
+def read_report(path: Path) -> dict[str, Any]:
+    """A report that was written before.
 
     :raises OSError: there is none.
+    :raises ReportError: the file is something else.
     """
-    report = json.loads(path.read_text(encoding="utf-8"))
-    return frozenset(x["name"] for x in report["cases"] if x["status"] == "failed")
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ReportError(f"{path} is no report of a run: {error}") from None
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise ReportError(f"{path} is no report of a run in format {FORMAT}: write one with --json")
+    return report
+
+
+def failed_names(path: Path) -> frozenset[str]:
+    """The cases that failed in a report that was written before; errors as :func:`read_report`."""
+    return frozenset(x["name"] for x in read_report(path)["cases"] if x["status"] == "failed")
