@@ -51,6 +51,19 @@ def test_comparison_with_scalar_and_in_place(vendor: Vendor, name: str, dtype: s
     check(b, want.astype(np.int64), OpClass.EXACT, name)
 
 
+@pytest.mark.parametrize("number", [-1, 0, 1, 2])
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_bools_are_compared_as_0_and_1(vendor: Vendor, name: str, number: int) -> None:
+    source = np.array([True, False])
+    want = COMPARISONS[name](source.astype(np.int64), number)
+    out = out_like(vendor, (2,), "bool")
+    a = vendor.tensor(source)
+    vendor.op[f"diopi{name}Scalar"](out, a, number)
+    assert np.array_equal(out.numpy(), want)
+    vendor.op[f"diopi{name}InpScalar"](a, number)
+    assert np.array_equal(a.numpy(), want)
+
+
 def test_comparison_with_nan_is_false(vendor: Vendor) -> None:
     a = vendor.tensor(np.array([np.nan, 1.0], np.float32))
     out = out_like(vendor, (2,), "bool")

@@ -900,7 +900,7 @@ DIOPI_API diopiError_t diopiClampMinInp(diopiContextHandle_t ctx, diopiTensorHan
                                         diopiConstTensorHandle_t min);
 
 /* comparison: Comparisons and the test for NaN. Tensors broadcast to the shape of `out`;
- * operands are compared in their promoted dtype. */
+ * operands are compared in their promoted dtype, a bool as 0 or 1. */
 
 /** `out` = `input` = `other`. NaN equals nothing.
  *  @param[out] out dtype bool; may share memory with input, other

@@ -21,8 +21,9 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 
 def _declare(name: str, function: Callable[..., Any]) -> None:
     def compared(input: Array, other: Any) -> Any:
-        # A number is compared in the dtype of the tensor.
-        return function(input, np.asarray(other).astype(input.dtype))
+        # A number is compared in the dtype of the tensor; True is 1, and not equal to 2.
+        whole = np.int64 if input.dtype == bool else input.dtype
+        return function(input, np.asarray(other).astype(whole))
 
     @reference(f"diopi{name}", f"diopi{name}Scalar")
     def out(*, input: Array, other: Any) -> dict[str, Any]:
