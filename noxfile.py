@@ -72,9 +72,11 @@ try:
 except Exception as error:
     print(f"{type(error).__name__}: {error}")
 """
-# Tested in an environment that has no torch: these must never import it.
+# Tested in an environment that has no torch, and of ours nothing but these wheels.
 TORCH_FREE = ("packages/diopi-proto/tests",)
 TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
+# Tested there too, with all wheels, and once more beside torch.
+ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
 # What writes committed files; with --check it compares them with what it would write.
 GENERATORS = (
@@ -181,6 +183,8 @@ def torch_free(session: nox.Session) -> None:
     # The rest of the wheels, still without torch: the command line works.
     session.install(*CONSTRAINTS, *map(str, wheels()))
     session.run("dl", "doctor")
+    if failed := run_tests(session, python, [(folder, env) for folder in ALSO_WITHOUT_TORCH]):
+        session.error(f"failed without torch: {', '.join(failed)}")
 
 
 @nox.session(venv_backend="none", requires=["environment", "torch-free"])

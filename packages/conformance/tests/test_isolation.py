@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,22 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-import diopi_proto
-
 OPERATORS = ("Abs", "Sin", "Cos", "Tan", "Floor")
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    path = tmp_path_factory.mktemp("isolation") / "libisolation.so"
-    source = Path(__file__).with_name("isolation.c")
-    flags = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
-    include = f"-I{diopi_proto.include_dir()}"
-    subprocess.run([compiler, *flags, include, str(source), "-o", str(path)], check=True)
-    return path
 
 
 def suite(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -20,12 +20,22 @@ assert "torch" not in sys.modules
 """
 
 
+def seed() -> str:
+    """Another one for each commit, so that in time all cases run."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "0"
+    return done.stdout.strip()
+
+
 def test_a_tenth_of_the_cases_passes(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    options = ("--vendor", "cpu", "--sample", "10/2026", "--json", str(report))
+    options = ("--vendor", "cpu", "--sample", f"10/{seed()}", "--json", str(report))
     command = [sys.executable, "-m", "dl_conformance", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, " ".join(command) + done.stdout + done.stderr
     counts = json.loads(report.read_text())["counts"]
     assert counts["failed"] == 0
     assert counts["passed"] > 1200

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .catalog import all_cases
 from .execute import Outcome
+from .options import add_options, add_targets, selection_of, target_of
 from .page import page
 from .pool import Pool, WorkerError
 from .results import ReportError, Results, failed_names, read_report
-from .selection import Selection, SelectionError, sample_of
-from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
+from .selection import Selection, SelectionError
+from .target import TargetError
 
 HELP = "which operators of a library are right, and by how much the others are wrong"
 
@@ -25,14 +25,13 @@ HELP = "which operators of a library are right, and by how much the others are w
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--vendor", metavar="NAME", help="an installed vendor")
-    what.add_argument("--library", metavar="PATH", help="a library, of either style")
+    add_targets(what.add_argument)
     what.add_argument(
         "--reports", nargs="+", metavar="FILE", help="make --html of reports written by --json"
     )
     what.add_argument("--list", action="store_true", help="print the names of all chosen cases")
     add = parser.add_argument
-    add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    add_options(add)
     add(
         "-k",
         dest="expression",
@@ -40,24 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="EXPR",
         help="words of names: 'transposed not float16'",
     )
-    add("--fname", action="append", default=[], metavar="OP", help="an operator: Add, 'diopiFore*'")
-    add("--filter-dtype", action="append", default=[], metavar="DTYPE", help="cases of a dtype")
-    add("--nhwc", action="store_true", help="cases whose tensors are channels-last")
-    add("--sample", default="1", metavar="N/SEED", help="one case of N, chosen by the seed")
     add("--case", action="append", default=[], metavar="NAME", help="the case of this name")
     add("--jobs", type=int, default=0, metavar="N", help="workers; default: one for each processor")
-    add("--seconds", type=float, default=60.0, metavar="S", help="how long a case may take (60)")
     add("--rerun-failed", action="store_true", help="what failed in the report that --json names")
-    add(
-        "--known-failures",
-        metavar="FILE",
-        help="names of cases that fail; default: the vendor's own",
-    )
-    add(
-        "--profile",
-        metavar="NAME",
-        help="what a profile promises, and nothing of it is unsupported",
-    )
     add("--json", metavar="FILE", help="write the report as JSON")
     add("--html", metavar="FILE", help="write the report as one page of HTML")
     add("--junit", metavar="FILE", help="write the report as JUnit's XML")
@@ -85,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         sys.stdout.write("".join(f"{name}\n" for name in names))
         return 0
-    target, known = _target(arguments)
+    target, known = target_of(arguments)
     if not names:
         raise SelectionError("the options choose no case; --list without options prints all names")
     results = Results(known, selection.promised or {})
@@ -112,32 +96,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return 1 if results.failed else 0
 
 
-def _target(arguments: argparse.Namespace) -> tuple[Target, frozenset[str]]:
-    file = arguments.known_failures
-    if arguments.library:
-        target = of_library(arguments.library, arguments.runtime)
-    elif arguments.vendor:
-        target, own = of_vendor(arguments.vendor)
-        file = file or own
-    else:
-        raise TargetError("name what to test: --vendor NAME or --library PATH")
-    known = read_known_failures(Path(file)) if file else frozenset()
-    if known and (unknown := known - {case.name for case in all_cases()}):
-        raise TargetError(f"{file}: there is no case {min(unknown)!r}")
-    return target, known
-
-
 def _selection(arguments: argparse.Namespace) -> Selection:
-    parts, seed = sample_of(arguments.sample)
-    selection = Selection(
-        expression=arguments.expression,
-        operators=arguments.fname,
-        dtypes=arguments.filter_dtype,
-        layout="channels-last" if arguments.nhwc else "",
-        parts=parts,
-        seed=seed,
-        promised=profile(arguments.profile) if arguments.profile else None,
-    )
+    selection = replace(selection_of(arguments), expression=arguments.expression)
     if arguments.case:
         selection = replace(selection, names=frozenset(arguments.case))
     if arguments.rerun_failed:

@@ -103,17 +103,67 @@ class Worker:
         return text[-SAID:].strip()
 
 
+class Seat:
+    """Where one case after another runs: a worker, and the next one where that was lost."""
+
+    def __init__(self, target: Target, *, seconds: float, environ: dict[str, str]) -> None:
+        self.target = target
+        self.seconds = seconds
+        self.environ = environ
+        self.about: dict[str, object] = {}
+        self.worker: Worker | None = None
+
+    def run(self, name: str) -> Outcome:
+        """Run a case.
+
+        :raises WorkerError: the library cannot be loaded.
+        """
+        worker = self.worker = self.worker or self._started()
+        answer = worker.run(name, self.seconds)
+        if answer is not None:
+            return Outcome(**answer)  # type: ignore[arg-type]
+        self.worker = None
+        how = worker.end()
+        if how == "hang":
+            how = f"hang: longer than {self.seconds:g} s"
+        operator, _, rest = name.partition("[")
+        dtype = rest.rstrip("]").partition("-")[0]
+        return Outcome(name, operator, dtype, "failed", how, worker.last_words())
+
+    def leave(self) -> None:
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.end()
+            self.worker.said.close()
+            self.worker = None
+
+    def _started(self) -> Worker:
+        worker = Worker(self.target, self.environ)
+        hello = worker.receive(STARTING)
+        if hello is None or "fatal" in hello:
+            how = worker.end()
+            said = hello["fatal"] if hello else f"{how}\n{worker.last_words()}"
+            worker.said.close()
+            raise WorkerError(f"{self.target.library} cannot be loaded: {said}")
+        self.about = hello
+        return worker
+
+
+def worker_environ(threads: int) -> dict[str, str]:
+    """The environment of workers, each of which has so many threads unless the user says."""
+    return {"OMP_NUM_THREADS": str(threads), **os.environ}
+
+
 class Pool:
-    """Runs cases in workers and gives each outcome to a function, as it comes."""
+    """Runs cases in several seats and gives each outcome to a function, as it comes."""
 
     def __init__(self, target: Target, *, jobs: int, seconds: float) -> None:
         self.target = target
         self.jobs = jobs
         self.seconds = seconds
         self.about: dict[str, object] = {}
-        self.problems: list[str] = []
-        self.environ = dict(os.environ)
-        self.environ.setdefault("OMP_NUM_THREADS", "1" if jobs > 1 else str(os.cpu_count() or 1))
+        self.problems: list[WorkerError] = []
+        self.environ = worker_environ(1 if jobs > 1 else os.cpu_count() or 1)
 
     def run(self, names: Iterable[str], tell: Callable[[Outcome], None]) -> None:
         """Run the cases.
@@ -142,40 +192,18 @@ class Pool:
         for thread in threads:
             thread.join()
         if self.problems:
-            raise WorkerError(self.problems[0])
-
-    def _started(self) -> Worker | None:
-        worker = Worker(self.target, self.environ)
-        hello = worker.receive(STARTING)
-        if hello is None or "fatal" in hello:
-            how = worker.end()
-            said = hello["fatal"] if hello else f"{how}\n{worker.last_words()}"
-            self.problems.append(f"{self.target.library} cannot be loaded: {said}")
-            return None
-        self.about = hello
-        return worker
+            raise self.problems[0]
 
     def _serve(self, waiting: queue.SimpleQueue[str], tell: Callable[[Outcome], None]) -> None:
-        worker = None
+        seat = Seat(self.target, seconds=self.seconds, environ=self.environ)
         while not self.problems:
             try:
-                name = waiting.get_nowait()
+                outcome = seat.run(waiting.get_nowait())
             except queue.Empty:
                 break
-            worker = worker or self._started()
-            if worker is None:
+            except WorkerError as error:
+                self.problems.append(error)
                 return
-            answer = worker.run(name, self.seconds)
-            if answer is not None:
-                tell(Outcome(**answer))  # type: ignore[arg-type]
-                continue
-            how = worker.end()
-            if how == "hang":
-                how = f"hang: longer than {self.seconds:g} s"
-            operator, _, rest = name.partition("[")
-            dtype = rest.rstrip("]").partition("-")[0]
-            tell(Outcome(name, operator, dtype, "failed", how, worker.last_words()))
-            worker = None
-        if worker is not None:
-            worker.end()
-            worker.said.close()
+            tell(outcome)
+        self.about = seat.about or self.about
+        seat.leave()

@@ -1,0 +1,110 @@
+"""The options that the command and the plugin of pytest share, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from .catalog import all_cases
+from .selection import Selection, sample_of
+from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
+
+Add = Callable[..., Any]
+"""``add_argument`` of argparse, or ``addoption`` of pytest."""
+
+
+class Options(Protocol):
+    """What either of them parsed."""
+
+    vendor: str | None
+    library: str | None
+    runtime: str | None
+    known_failures: str | None
+    profile: str | None
+    fname: list[str]
+    filter_dtype: list[str]
+    nhwc: bool
+    sample: str
+
+
+def add_targets(add: Add) -> None:
+    """What is tested."""
+    add("--vendor", metavar="NAME", help="an installed vendor")
+    add("--library", metavar="PATH", help="a library, of either style")
+
+
+def add_options(add: Add) -> None:
+    """What is known of the library, and which cases run."""
+    add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    add(
+        "--known-failures",
+        metavar="FILE",
+        help="names of cases that fail; default: the vendor's own",
+    )
+    add(
+        "--profile",
+        metavar="NAME",
+        help="what a profile promises, and nothing of it is unsupported",
+    )
+    add(
+        "--fname",
+        action="append",
+        default=[],
+        metavar="OP",
+        help="an operator: Add, 'diopiFore*'",
+    )
+    add(
+        "--filter-dtype",
+        action="append",
+        default=[],
+        metavar="DTYPE",
+        help="cases of a dtype",
+    )
+    add("--nhwc", action="store_true", help="cases whose tensors are channels-last")
+    add("--sample", default="1", metavar="N/SEED", help="one case of N, chosen by the seed")
+    add(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="how long a case may take (60)",
+    )
+
+
+def target_of(options: Options) -> tuple[Target, frozenset[str]]:
+    """What to test, and the names of its cases that are known to fail.
+
+    :raises TargetError: there is none, or its list names a case that there is not.
+    """
+    file = options.known_failures
+    if options.library and options.vendor:
+        raise TargetError("name one thing to test: --vendor NAME or --library PATH")
+    if options.library:
+        target = of_library(options.library, options.runtime)
+    elif options.vendor:
+        target, own = of_vendor(options.vendor)
+        file = file or (str(own) if own else None)
+    else:
+        raise TargetError("name what to test: --vendor NAME or --library PATH")
+    known = read_known_failures(Path(file)) if file else frozenset()
+    if known and (unknown := known - {case.name for case in all_cases()}):
+        raise TargetError(f"{file}: there is no case {min(unknown)!r}")
+    return target, known
+
+
+def selection_of(options: Options) -> Selection:
+    """The cases that are asked for.
+
+    :raises SelectionError: an option is malformed.
+    :raises TargetError: there is no such profile.
+    """
+    parts, seed = sample_of(options.sample)
+    return Selection(
+        operators=options.fname,
+        dtypes=options.filter_dtype,
+        layout="channels-last" if options.nhwc else "",
+        parts=parts,
+        seed=seed,
+        promised=profile(options.profile) if options.profile else None,
+    )

@@ -1,0 +1,56 @@
+"""The suite as tests of pytest: one for each case, in a process that a crash ends alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from .options import selection_of, target_of
+from .pool import Seat, WorkerError, worker_environ
+from .results import Results
+from .selection import SelectionError
+from .target import TargetError
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    options = metafunc.config.option
+    try:
+        target_of(options)
+        names = [case.name for case in selection_of(options).cases()]
+    except (TargetError, SelectionError, OSError) as error:
+        raise pytest.UsageError(f"dl-conformance: {error}") from None
+    metafunc.parametrize("name", names, ids=names)
+
+
+@pytest.fixture(scope="session")
+def results(pytestconfig: pytest.Config) -> Results:
+    """What is known of the library."""
+    _, known = target_of(pytestconfig.option)
+    return Results(known, selection_of(pytestconfig.option).promised or {})
+
+
+@pytest.fixture(scope="session")
+def seat(pytestconfig: pytest.Config) -> Iterator[Seat]:
+    """Where the cases run."""
+    target, _ = target_of(pytestconfig.option)
+    threads = 1 if "PYTEST_XDIST_WORKER" in os.environ else os.cpu_count() or 1
+    seat = Seat(target, seconds=pytestconfig.option.seconds, environ=worker_environ(threads))
+    yield seat
+    seat.leave()
+
+
+def test_case(name: str, seat: Seat, results: Results) -> None:
+    """Passes, fails, is skipped where it is unsupported or has nothing to check."""
+    try:
+        outcome = results.judged(seat.run(name))
+    except WorkerError as error:
+        pytest.exit(f"dl-conformance: {error}", 2)
+    said = f"{outcome.cause}\n{outcome.detail}".strip()
+    if outcome.status == "failed":
+        pytest.fail(said, pytrace=False)
+    if outcome.status == "known failure":
+        pytest.xfail(said)
+    if outcome.status != "passed":
+        pytest.skip(f"{outcome.status}: {outcome.cause}")
