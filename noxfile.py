@@ -46,7 +46,7 @@ TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # What dl-integrations is tested with, about 30 MB; transformers is there for training.
 FRAMEWORKS = ("accelerate", "lightning")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
-CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "types-PyYAML")
+CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
 # The compiler of CUDA; what it needs of its other parts must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
 # What `import torch` does before and after the first vendor wheel is installed.
