@@ -1,24 +1,37 @@
-"""A library that crashes, hangs and overruns, built for these tests."""
+"""Libraries in C that tests build."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import diopi_proto
 
+FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
+
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compile a file to a library."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    path = tmp_path_factory.mktemp("isolation") / "libisolation.so"
-    source = Path(__file__).with_name("isolation.c")
-    flags = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
-    include = f"-I{diopi_proto.include_dir()}"
-    subprocess.run([compiler, *flags, include, str(source), "-o", str(path)], check=True)
-    return path
+
+    def compiled(source: Path, *flags: str) -> Path:
+        path = tmp_path_factory.mktemp("library") / f"lib{source.stem}.so"
+        include = f"-I{diopi_proto.include_dir()}"
+        command = [compiler, *FLAGS, *flags, include, str(source), "-o", str(path)]
+        subprocess.run(command, check=True)
+        return path
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def library(compile_c: Callable[..., Path]) -> Path:
+    """One that crashes, hangs and overruns."""
+    return compile_c(Path(__file__).with_name("isolation.c"))

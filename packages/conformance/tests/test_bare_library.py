@@ -1,0 +1,50 @@
+"""A library of three operators in plain C, without a wheel or a table: one command tests it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Compile = Callable[..., Path]
+NEGATED = "float runtime_negated(float x) { return -x; }"
+
+
+def suite(library: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dl_conformance", "--library", str(library), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def bare(compile_c: Compile) -> Path:
+    return compile_c(Path(__file__).with_name("bare.c"))
+
+
+def test_one_command_tests_all_of_it(bare: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    done = suite(bare, "--json", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 3 operators" in done.stdout
+    report = json.loads(file.read_text())
+    assert report["vendor"]["name"] == "bare"
+    passed = {x["operator"] for x in report["cases"] if x["status"] == "passed"}
+    assert passed == {"diopiNeg", "diopiRelu", "diopiMul"}
+    dtypes = {x["dtype"] for x in report["cases"] if x["status"] == "passed"}
+    assert dtypes == {"float32"}
+
+
+def test_library_that_needs_a_runtime_gets_it(compile_c: Compile, tmp_path: Path) -> None:
+    source = tmp_path / "runtime.c"
+    source.write_text(NEGATED)
+    runtime = compile_c(source)
+    needy = compile_c(Path(__file__).with_name("bare.c"), "-DNEEDS_RUNTIME")
+    chosen = ("--fname", "Neg", "--filter-dtype", "float32")
+    done = suite(needy, "--runtime", str(runtime), *chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    without = suite(needy, *chosen)
+    assert without.returncode == 2
+    assert "runtime_negated" in without.stderr
