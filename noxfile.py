@@ -279,6 +279,14 @@ def sanitize(session: nox.Session) -> None:
         session.run(python, str(script), *session.posargs, external=True)
 
 
+@nox.session(venv_backend="none", requires=["environment"], default=False)
+def coverage(session: nox.Session) -> None:
+    """Count the lines of vendors and kernels that the conformance suite runs."""
+    python = python_of(session, "environment")
+    for script in sorted(ROOT.glob("packages/vendor-*/tools/coverage.py")):
+        session.run(python, str(script), *session.posargs, external=True)
+
+
 @nox.session(name="kernels-gpu", default=False)
 def kernels_gpu(session: nox.Session) -> None:
     """Compile the operators with nvcc, and with hipcc where it is in PATH; `--objects` for code."""
@@ -498,7 +506,7 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    names = (*checks, "sanitize", "fuzz", "train", *BENCHMARKS)
+    names = (*checks, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)

@@ -1,4 +1,4 @@
-"""Run the numeric tests of this vendor on a library that watches itself.
+"""Run a tenth of the conformance suite and the numeric tests on a library that watches itself.
 
 AddressSanitizer sees accesses outside of every tensor and every block that a kernel allocates,
 UndefinedBehaviorSanitizer what C++ leaves undefined. What either finds is reported where it
@@ -13,16 +13,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from pathlib import Path
+
+from instrumented import ROOT, VENDOR, build
 
 from diopi_proto.build import compile_library
-from dl_kernels import include_dir, write_units
-from dl_vendor_cpu import __version__
-from dl_vendor_cpu.levels import levels_here
 
-VENDOR = Path(__file__).parents[1]
-ROOT = VENDOR.parents[1]
-KIT = ROOT / "packages/vendor-kit/include"
 OBJECTS = ROOT / "build/sanitize"
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
@@ -30,6 +25,8 @@ FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
 # Python frees little at its end; that is no leak of the library's. Tests ask for too much memory.
 ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1"
 UNDEFINED = "print_stacktrace=1:halt_on_error=0"
+SAMPLE = "10/1"
+"""Of the conformance suite."""
 OWN = ("test_diopi_impl.py", "test_libraries.py", "test_library.py", "test_plugin.py")
 """Tests of how libraries are built and found."""
 
@@ -62,11 +59,11 @@ def run(command: list[str], given: Mapping[str, str]) -> tuple[int, str]:
     """
     environment = {
         **os.environ,
-        **given,
         "LD_PRELOAD": " ".join(map(runtime, ("libasan.so", "libubsan.so"))),
         "ASAN_OPTIONS": ADDRESS,
         "UBSAN_OPTIONS": UNDEFINED,
         "PYTHONMALLOC": "malloc",
+        **given,
     }
     with tempfile.TemporaryFile() as said:
         done = subprocess.run(command, env=environment, stderr=said, check=False)
@@ -102,37 +99,22 @@ def check_that_mistakes_are_noticed() -> None:
             )
 
 
-def build() -> Path:
-    """The vendor's library for this processor, compiled with the sanitizers."""
-    level = (levels_here() or ["v2"])[0]
-    native = level == "native"
-    name = level if native else f"x86-64-{level}"
-    return compile_library(
-        OBJECTS / "libdl_vendor_cpu.so",
-        [*write_units(OBJECTS / "units"), *sorted((VENDOR / "csrc").rglob("*.cpp"))],
-        include_dirs=[VENDOR / "csrc", include_dir(), KIT],
-        compile_flags=[
-            *FLAGS,
-            *(() if native else (f"-march={name}",)),
-            f'-DDL_CPU_ISA="{name}"',
-            f'-DDL_CPU_VERSION="{__version__}"',
-        ],
-        link_flags=[SANITIZERS],
-        build_dir=OBJECTS,
-        check=False,
-    )
-
-
 def main() -> int:
     check_that_mistakes_are_noticed()
-    given = {"DL_TEST_LIBRARY": str(build()), "DL_TEST_UNGUARDED": "1"}
+    library = str(build(OBJECTS, FLAGS, [SANITIZERS]))
+    # A worker of the suite that a sanitizer ends is a case that failed.
+    ended = {"UBSAN_OPTIONS": f"{UNDEFINED}:halt_on_error=1"}
+    chosen = ("--library", library, "--unguarded", "--sample", SAMPLE)
+    failed, reports = run([sys.executable, "-m", "dl_conformance", *chosen], ended)
+    print(reports)
+    given = {"DL_TEST_LIBRARY": library, "DL_TEST_UNGUARDED": "1"}
     tests = VENDOR / "tests"
     ignored = [f"--ignore={tests / name}" for name in OWN]
     # Sanitizers write to the process's own standard error, which pytest must leave alone.
     command = [sys.executable, "-m", "pytest", "--capture=sys", str(tests), *ignored]
     code, reports = run([*command, *sys.argv[1:]], given)
     print(reports)
-    return code or int(bool(reports))
+    return failed or code or int(bool(reports))
 
 
 if __name__ == "__main__":

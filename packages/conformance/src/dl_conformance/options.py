@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ class Options(Protocol):
     vendor: str | None
     library: str | None
     runtime: str | None
+    unguarded: bool
     known_failures: str | None
     profile: str | None
     fname: list[str]
@@ -37,6 +39,11 @@ def add_targets(add: Add) -> None:
 def add_options(add: Add) -> None:
     """What is known of the library, and which cases run."""
     add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    add(
+        "--unguarded",
+        action="store_true",
+        help="leave the memory around tensors to a sanitizer, which sees reads there too",
+    )
     add(
         "--known-failures",
         metavar="FILE",
@@ -87,6 +94,7 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
         file = file or (str(own) if own else None)
     else:
         raise TargetError("name what to test: --vendor NAME or --library PATH")
+    target = replace(target, guarded=not options.unguarded)
     known = read_known_failures(Path(file)) if file else frozenset()
     if known and (unknown := known - {case.name for case in all_cases()}):
         raise TargetError(f"{file}: there is no case {min(unknown)!r}")

@@ -1,0 +1,100 @@
+"""Which lines of this vendor and of its kernels the conformance suite runs.
+
+The library is compiled with gcov's counters and the suite is run on it; each instance of a template
+counts for its line. Prints the files that are covered least and the total, writes all of it as
+JSON, and fails below --least. Needs g++ and its gcov; options it does not know go to the suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from instrumented import ROOT, VENDOR, build
+
+from dl_kernels import include_dir
+
+OBJECTS = ROOT / "build/coverage"
+# Not optimised: the compiler neither merges lines nor drops them.
+FLAGS = ("--coverage", "-O0", "-fprofile-update=atomic")
+SHOWN = 25
+
+Lines = dict[int, int]
+
+
+def lines_of(counters: Path) -> dict[str, Lines]:
+    """How often each line of each source ran, by the counters of one unit."""
+    compiler = os.environ.get("CXX", "g++").split()[-1]
+    gcov = compiler.replace("g++", "gcov") if "g++" in compiler else "gcov"
+    command = [gcov, "--json-format", "--stdout", str(counters)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=OBJECTS)
+    found: dict[str, Lines] = {}
+    for text in done.stdout.splitlines():
+        for file in json.loads(text)["files"]:
+            lines = found.setdefault(file["file"], defaultdict(int))
+            for line in file["lines"]:
+                lines[line["line_number"]] += line["count"]
+    return found
+
+
+def ours() -> dict[Path, str]:
+    """The folders whose sources count, and what each is called."""
+    return {Path(include_dir()).resolve(): "dl-kernels", (VENDOR / "csrc").resolve(): "vendor-cpu"}
+
+
+def collect() -> dict[str, Lines]:
+    """The counts of all units together, by source."""
+    total: dict[str, Lines] = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lines_of, sorted(OBJECTS.rglob("*.gcda"))):
+            for name, lines in found.items():
+                path = (OBJECTS / name).resolve()
+                for folder, called in ours().items():
+                    if path.is_relative_to(folder):
+                        source = f"{called}/{path.relative_to(folder)}"
+                        kept = total.setdefault(source, defaultdict(int))
+                        for line, count in lines.items():
+                            kept[line] += count
+    return total
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--least", type=float, default=90.0, help="percent (90)")
+    options, rest = parser.parse_known_args()
+    library = build(OBJECTS, FLAGS, ["--coverage"])
+    for counters in OBJECTS.rglob("*.gcda"):
+        counters.unlink()
+    suite = [sys.executable, "-m", "dl_conformance", "--library", str(library), *rest]
+    if code := subprocess.run(suite, check=False).returncode:
+        return code
+    sources = collect()
+    rows = {
+        name: (sum(count > 0 for count in lines.values()), len(lines))
+        for name, lines in sorted(sources.items())
+        if lines
+    }
+    missed = {
+        name: sorted(line for line, count in lines.items() if not count)
+        for name, lines in sources.items()
+    }
+    covered, lines = (sum(row[at] for row in rows.values()) for at in (0, 1))
+    percent = 100 * covered / max(lines, 1)
+    least = sorted(rows, key=lambda x: rows[x][0] - rows[x][1])[:SHOWN]
+    for name in least:
+        done, of = rows[name]
+        print(f"{name:60} {of - done:5} of {of:5} lines did not run  {100 * done / of:5.1f} %")
+    print(f"{covered} of {lines} lines ran: {percent:.2f} %")
+    report = {"covered": covered, "lines": lines, "percent": percent, "missed": missed}
+    (OBJECTS / "coverage.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    return int(percent < options.least)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

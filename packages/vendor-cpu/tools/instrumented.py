@@ -1,0 +1,36 @@
+"""The library of this vendor, compiled for this processor with a compiler's instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from diopi_proto.build import compile_library
+from dl_kernels import include_dir, write_units
+from dl_vendor_cpu import __version__
+from dl_vendor_cpu.levels import levels_here
+
+VENDOR = Path(__file__).parents[1]
+ROOT = VENDOR.parents[1]
+KIT = ROOT / "packages/vendor-kit/include"
+
+
+def build(folder: Path, flags: Sequence[str], link_flags: Sequence[str]) -> Path:
+    """Compile it into a folder, and return its path."""
+    level = (levels_here() or ["v2"])[0]
+    native = level == "native"
+    name = level if native else f"x86-64-{level}"
+    return compile_library(
+        folder / "libdl_vendor_cpu.so",
+        [*write_units(folder / "units"), *sorted((VENDOR / "csrc").rglob("*.cpp"))],
+        include_dirs=[VENDOR / "csrc", include_dir(), KIT],
+        compile_flags=[
+            *flags,
+            *(() if native else (f"-march={name}",)),
+            f'-DDL_CPU_ISA="{name}"',
+            f'-DDL_CPU_VERSION="{__version__}"',
+        ],
+        link_flags=link_flags,
+        build_dir=folder,
+        check=False,
+    )
