@@ -81,6 +81,7 @@ class Case:
     :ivar dtypes: of every tensor parameter.
     :ivar layout: of the tensors that can have it.
     :ivar edge: which edge values fill the inputs: "", "special" or "extreme".
+    :ivar models: those that make this call.
     """
 
     name: str
@@ -90,4 +91,4 @@ class Case:
     edge: str
     arguments: Mapping[str, Any]
     dtypes: Mapping[str, str] = field(default_factory=dict)
-    out_layout: str = "contiguous"
+    models: tuple[str, ...] = ()

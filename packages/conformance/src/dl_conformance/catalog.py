@@ -6,11 +6,13 @@ import hashlib
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from diopi_proto.schema import load
 
 from .case import Case
+from .models.model import all_models
 from .reference import family_of_module, find
 
 
@@ -26,14 +28,27 @@ def case_modules() -> tuple[str, ...]:
 def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a family by operator; those without a reference are left out."""
     found: dict[str, dict[str, Case]] = {}
-    for module in case_modules():
-        if family_of_module(module) != family:
-            continue
-        content = importlib.import_module(f"dl_conformance.cases.{module}")
-        for calls in content.CASES:
-            for case in calls.cases():
-                found.setdefault(case.operator, {}).setdefault(case.name, case)
+    for case in (*_of_modules(family), *_of_models(family)):
+        known = found.setdefault(case.operator, {})
+        both = (*known[case.name].models, *case.models) if case.name in known else case.models
+        known[case.name] = replace(case, models=tuple(dict.fromkeys(both)))
     return {name: tuple(x.values()) for name, x in found.items() if find(name) is not None}
+
+
+def _of_modules(family: str) -> Iterator[Case]:
+    for module in case_modules():
+        if family_of_module(module) == family:
+            content = importlib.import_module(f"dl_conformance.cases.{module}")
+            for calls in content.CASES:
+                yield from calls.cases()
+
+
+def _of_models(family: str) -> Iterator[Case]:
+    for name, model in all_models().items():
+        for calls in model.calls:
+            if any(load()[x].family == family for x in calls.operators):
+                for case in calls.cases():
+                    yield replace(case, models=(name,))
 
 
 def cases_of(operator: str) -> tuple[Case, ...]:

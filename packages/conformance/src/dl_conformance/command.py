@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .execute import Outcome
+from .models.model import all_models
 from .options import add_options, add_targets, selection_of, target_of
 from .page import page
 from .pool import Pool, WorkerError
@@ -30,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--reports", nargs="+", metavar="FILE", help="make --html of reports written by --json"
     )
     what.add_argument("--list", action="store_true", help="print the names of all chosen cases")
+    what.add_argument("--list-models", action="store_true", help="print the models, and what of")
     add = parser.add_argument
     add_options(add)
     add(
@@ -63,6 +65,9 @@ def _run(arguments: argparse.Namespace) -> int:
             raise ReportError("--reports makes a page of reports: say where with --html FILE")
         reports = [read_report(Path(path)) for path in arguments.reports]
         Path(arguments.html).write_text(page(reports), encoding="utf-8")
+        return 0
+    if arguments.list_models:
+        sys.stdout.write(models_as_text())
         return 0
     selection = _selection(arguments)
     names = [case.name for case in selection.cases()]
@@ -105,6 +110,17 @@ def _selection(arguments: argparse.Namespace) -> Selection:
             raise SelectionError("--rerun-failed reads the report that --json names: give both")
         selection = replace(selection, names=failed_names(Path(arguments.json)))
     return selection
+
+
+def models_as_text() -> str:
+    """A line for each model: its name, how many calls of how many operators, and its source."""
+    lines = []
+    for name, model in all_models().items():
+        cases = list(Selection(models=[name]).cases())
+        operators = {case.operator for case in cases}
+        count = f"{len(cases):4} cases of {len(operators):3} operators"
+        lines.append(f"{name:24} {count}  {model.published}\n")
+    return "".join(lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -56,12 +56,12 @@ def stored(values: npt.ArrayLike, dtype: str) -> Array:
         return array.astype(dtype)
 
 
-def exact(array: Array, dtype: str) -> Array:
-    """What stored elements mean: longdouble and clongdouble, integers and bools as they are."""
+def exact(array: Array, dtype: str, wide: type[np.floating[Any]] = np.longdouble) -> Array:
+    """What stored elements mean: ``wide`` or clongdouble, integers and bools as they are."""
     if dtype == "bfloat16":
-        return np.asarray(bfloat16_to_float32(array)).astype(np.longdouble)
+        return np.asarray(bfloat16_to_float32(array)).astype(wide)
     if dtype in FLOATS:
-        return array.astype(np.longdouble)
+        return array.astype(wide)
     return array.astype(np.clongdouble) if dtype in COMPLEX else array
 
 

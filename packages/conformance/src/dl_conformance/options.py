@@ -27,6 +27,7 @@ class Options(Protocol):
     fname: list[str]
     filter_dtype: list[str]
     nhwc: bool
+    model: list[str]
     sample: str
 
 
@@ -69,6 +70,7 @@ def add_options(add: Add) -> None:
         help="cases of a dtype",
     )
     add("--nhwc", action="store_true", help="cases whose tensors are channels-last")
+    add("--model", action="append", default=[], metavar="NAME", help="the calls of a model")
     add("--sample", default="1", metavar="N/SEED", help="one case of N, chosen by the seed")
     add(
         "--seconds",
@@ -112,6 +114,7 @@ def selection_of(options: Options) -> Selection:
         operators=options.fname,
         dtypes=options.filter_dtype,
         layout="channels-last" if options.nhwc else "",
+        models=options.model,
         parts=parts,
         seed=seed,
         promised=profile(options.profile) if options.profile else None,

@@ -11,6 +11,7 @@ from diopi_proto.schema import load
 
 from .case import Case
 from .catalog import cases_of, in_sample
+from .models.model import all_models
 
 
 class SelectionError(Exception):
@@ -25,6 +26,7 @@ class Selection:
     :ivar operators: names or patterns, with or without ``diopi``.
     :ivar dtypes: of the cases.
     :ivar layout: one layout only.
+    :ivar models: calls of one of these.
     :ivar parts: one of so many parts, chosen by ``seed``.
     :ivar names: these and no others.
     :ivar promised: dtypes by operator, of a profile.
@@ -34,6 +36,7 @@ class Selection:
     operators: Sequence[str] = ()
     dtypes: Sequence[str] = ()
     layout: str = ""
+    models: Sequence[str] = ()
     parts: int = 1
     seed: int = 0
     names: frozenset[str] | None = None
@@ -42,8 +45,11 @@ class Selection:
     def cases(self) -> Iterator[Case]:
         """The cases, in the order of the contract.
 
-        :raises SelectionError: an operator that is asked for is none.
+        :raises SelectionError: an operator or a model that is asked for is none.
         """
+        for name in self.models:
+            if name not in all_models():
+                raise SelectionError(f"--model {name}: --list-models prints the names of all")
         for operator in self._operators():
             for case in cases_of(operator):
                 if self._chosen(case):
@@ -64,6 +70,7 @@ class Selection:
         return (
             (not self.dtypes or case.dtype in self.dtypes)
             and (not self.layout or case.layout == self.layout)
+            and (not self.models or not set(self.models).isdisjoint(case.models))
             and (self.names is None or case.name in self.names)
             and (self.promised is None or case.dtype in self.promised.get(case.operator, ()))
             and _expressed(case.name, self.expression)

@@ -57,7 +57,7 @@ def forward(input: Array, weight: Array, geometry: Geometry, groups: int) -> Arr
         for group in range(groups):
             ins, outs = _parts(weight.shape[1], group), _parts(weight.shape[0] // groups, group)
             kernel = weight[_at(outs, tap)]
-            result[:, outs] += np.einsum("nc...,kc->nk...", met[:, ins], kernel)
+            result[:, outs] += np.einsum("nc...,kc->nk...", met[:, ins], kernel, optimize=True)
     return result
 
 
@@ -70,7 +70,7 @@ def gradient_of_input(
         for group in range(groups):
             ins, outs = _parts(weight.shape[1], group), _parts(weight.shape[0] // groups, group)
             kernel = weight[_at(outs, tap)]
-            terms = np.einsum("nk...,kc->nc...", grad[:, outs], kernel)
+            terms = np.einsum("nk...,kc->nc...", grad[:, outs], kernel, optimize=True)
             padded[(slice(None), ins, *cells)] += terms
     return padded[(slice(None), slice(None), *geometry.inside(sizes))]
 
@@ -87,7 +87,7 @@ def gradient_of_weight(
         for group in range(groups):
             ins, outs = _parts(shape[1], group), _parts(shape[0] // groups, group)
             both = (x.reshape(*x.shape[:2], -1) for x in (grad[:, outs], met[:, ins]))
-            result[_at(outs, tap)] += np.einsum("nkl,ncl->kc", *both)
+            result[_at(outs, tap)] += np.einsum("nkl,ncl->kc", *both, optimize=True)
     return result
 
 

@@ -1,0 +1,50 @@
+"""What a model is here, and where its calls come from."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from dl_conformance.vocabulary import Calls
+
+KINDS = ("decoders", "encoders", "vision")
+LARGEST = 1 << 26
+"""Elements: tables of words beyond it, of half a gigabyte and more, are left out."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model.
+
+    :ivar name: for ``--model``.
+    :ivar published: the configuration whose shapes these are.
+    :ivar calls: what it calls, forward and backward.
+    """
+
+    name: str
+    published: str
+    calls: tuple[Calls, ...]
+
+
+@cache
+def all_models() -> dict[str, Model]:
+    """The models by name, in the order of their files."""
+    from dl_conformance import models
+
+    there = {x.name for x in pkgutil.iter_modules(models.__path__)} - {"model"}
+    assert there == set(KINDS), there
+    found: dict[str, Model] = {}
+    for kind in KINDS:
+        for model in importlib.import_module(f"dl_conformance.models.{kind}").MODELS:
+            found[model.name] = model
+    return found
+
+
+def model(name: str, published: str, calls: Iterable[Calls]) -> Model:
+    return Model(name, published, tuple(calls))
+
+
+Architecture = Callable[..., Iterable[Calls]]
