@@ -70,14 +70,15 @@ def _run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(models_as_text())
         return 0
     selection = _selection(arguments)
-    names = [case.name for case in selection.cases()]
+    models_of = {case.name: case.models for case in selection.cases()}
+    names = list(models_of)
     if arguments.list:
         sys.stdout.write("".join(f"{name}\n" for name in names))
         return 0
     target, known = target_of(arguments)
     if not names:
         raise SelectionError("the options choose no case; --list without options prints all names")
-    results = Results(known, selection.promised or {})
+    results = Results(known, selection.promised or {}, models_of)
 
     def tell(outcome: Outcome) -> None:
         results.add(outcome)

@@ -11,6 +11,7 @@ from typing import Any
 
 from diopi_proto.schema import expand_dtypes, load
 
+from .model_table import as_html as models_as_html
 from .results import COUNTED, clustered
 
 Report = Mapping[str, Any]
@@ -43,7 +44,9 @@ def page(reports: Sequence[Report]) -> str:
         "<p>Cases by their worst element, in units of the bound that is derived for it. "
         "To the right of 1 is wrong.</p><div class=charts>",
         *(_histogram(report, name) for report, name in zip(reports, names, strict=True)),
-        "</div><h2>Operators and dtypes</h2>",
+        "</div>",
+        models_as_html(reports, names),
+        "<h2>Operators and dtypes</h2>",
         _legend(),
         _matrix(reports, names),
     ]

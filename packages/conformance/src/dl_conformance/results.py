@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from ._version import __version__
 from .execute import Outcome
+from .model_table import ModelsOf, model_table
 
 FORMAT = 1
 """Of the report as JSON; another number where readers of the old one would be misled."""
@@ -31,10 +32,12 @@ class Results:
 
     :ivar known: names of cases that are known to fail. One that passes is a failure.
     :ivar strict: dtypes by operator that may not be unsupported.
+    :ivar models_of: the models that make the call of a case, by its name.
     """
 
     known: frozenset[str] = frozenset()
     strict: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    models_of: ModelsOf = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
@@ -105,6 +108,7 @@ class Results:
             "seconds": round(seconds, 3),
             "counts": self.counts(),
             "operators": self.matrix(),
+            "models": model_table(self.outcomes, self.models_of),
             "cases": [_case(x) for x in sorted(self.outcomes, key=lambda x: x.name)],
         }
 

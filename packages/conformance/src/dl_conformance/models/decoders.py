@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dl_conformance.models.model import LARGEST, Model, model
 from dl_conformance.vocabulary import Calls, T, calls
@@ -36,7 +37,7 @@ def decoder(
     tokens = f"{TOKENS}x{hidden}"
     query, key = heads * head_dim, key_heads * head_dim
 
-    def c(operators: str, *each: dict[str, object], dtypes: str = DTYPES) -> Calls:
+    def c(operators: str, *each: Mapping[str, object], dtypes: str = DTYPES) -> Calls:
         return calls(operators, *each, dtypes=dtypes, layouts=())
 
     if vocabulary * hidden <= LARGEST:
@@ -133,7 +134,7 @@ def decoder(
     yield c("Sort", dict(input=likely, dim=-1, descending=True), dtypes="float32")
 
 
-LLAMA = dict(hidden=4096, heads=32, key_heads=8, head_dim=128)
+LLAMA: dict[str, Any] = dict(hidden=4096, heads=32, key_heads=8, head_dim=128)
 
 MODELS: list[Model] = [
     model(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dl_conformance.models.decoders import linear
 from dl_conformance.models.model import Model, model
@@ -11,7 +11,7 @@ from dl_conformance.vocabulary import Calls, T, calls
 DTYPES = "float32 float16 bfloat16"
 
 
-def c(operators: str, *each: dict[str, object], dtypes: str = DTYPES) -> Calls:
+def c(operators: str, *each: Mapping[str, object], dtypes: str = DTYPES) -> Calls:
     return calls(operators, *each, dtypes=dtypes, layouts=())
 
 
