@@ -71,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     selection = _selection(arguments)
     models_of = {case.name: case.models for case in selection.cases()}
-    names = list(models_of)
+    names = [*selection.checks(), *models_of]
     if arguments.list:
         sys.stdout.write("".join(f"{name}\n" for name in names))
         return 0

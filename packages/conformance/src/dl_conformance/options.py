@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .catalog import all_cases
+from .checks.check import checks
 from .selection import Selection, sample_of
 from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
 
@@ -98,7 +99,7 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
         raise TargetError("name what to test: --vendor NAME or --library PATH")
     target = replace(target, guarded=not options.unguarded)
     known = read_known_failures(Path(file)) if file else frozenset()
-    if known and (unknown := known - {case.name for case in all_cases()}):
+    if known and (unknown := known.difference(checks(), (case.name for case in all_cases()))):
         raise TargetError(f"{file}: there is no case {min(unknown)!r}")
     return target, known
 

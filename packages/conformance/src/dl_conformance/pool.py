@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import IO
 
+from .checks.check import is_check
 from .execute import Outcome
 from .target import Target
 
@@ -127,7 +128,7 @@ class Seat:
         if how == "hang":
             how = f"hang: longer than {self.seconds:g} s"
         operator, _, rest = name.partition("[")
-        dtype = rest.rstrip("]").partition("-")[0]
+        dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
         return Outcome(name, operator, dtype, "failed", how, worker.last_words())
 
     def leave(self) -> None:

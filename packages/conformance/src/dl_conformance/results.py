@@ -71,6 +71,8 @@ class Results:
         """Counts and the worst element, in units of its bound, by operator and dtype."""
         found: dict[str, dict[str, dict[str, Any]]] = {}
         for outcome in self.outcomes:
+            if not outcome.dtype:
+                continue
             cell = found.setdefault(outcome.operator, {}).setdefault(outcome.dtype, {})
             cell[outcome.status] = cell.get(outcome.status, 0) + 1
             if math.isfinite(outcome.worst):
@@ -91,7 +93,7 @@ class Results:
         shown = ", ".join(
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]
         )
-        operators = {x.operator for x in self.outcomes if x.status != "unsupported"}
+        operators = {x.operator for x in self.outcomes if x.dtype and x.status != "unsupported"}
         name = f"{about.get('name', '')} {about.get('version', '')}".strip()
         lines.append(
             f"{name}: {len(self.outcomes)} cases of {len(operators)} operators "

@@ -11,6 +11,7 @@ from diopi_proto.schema import load
 
 from .case import Case
 from .catalog import cases_of, in_sample
+from .checks.check import SUBJECT, checks, chosen_by
 from .models.model import all_models
 
 
@@ -42,6 +43,17 @@ class Selection:
     names: frozenset[str] | None = None
     promised: Mapping[str, Sequence[str]] | None = None
 
+    def checks(self) -> list[str]:
+        """The checks of what is no operator; options that choose among cases choose none."""
+        narrowed = self.dtypes or self.layout or self.models or self.promised is not None
+        if narrowed or not chosen_by(list(self.operators)):
+            return []
+        return [
+            name
+            for name in checks()
+            if (self.names is None or name in self.names) and _expressed(name, self.expression)
+        ]
+
     def cases(self) -> Iterator[Case]:
         """The cases, in the order of the contract.
 
@@ -61,7 +73,7 @@ class Selection:
         found: list[str] = []
         for pattern in self.operators:
             matching = [x for x in load() if _matches(x, pattern)]
-            if not matching:
+            if not matching and not fnmatch.fnmatchcase(SUBJECT, pattern):
                 raise SelectionError(f"--fname {pattern}: the contract has no such operator")
             found += [x for x in matching if x not in found]
         return found

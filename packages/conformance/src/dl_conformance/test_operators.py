@@ -18,7 +18,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = metafunc.config.option
     try:
         target_of(options)
-        names = [case.name for case in selection_of(options).cases()]
+        selection = selection_of(options)
+        names = [*selection.checks(), *(case.name for case in selection.cases())]
     except (TargetError, SelectionError, OSError) as error:
         raise pytest.UsageError(f"dl-conformance: {error}") from None
     metafunc.parametrize("name", names, ids=names)

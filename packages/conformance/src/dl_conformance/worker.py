@@ -18,6 +18,7 @@ from typing import Any
 from diopi_proto import Vendor
 
 from .catalog import case_named
+from .checks.check import is_check, run_check
 from .execute import Outcome, run
 from .target import Target
 
@@ -26,10 +27,10 @@ def outcome_of(vendor: Vendor, name: str) -> Outcome:
     """Run one case; an error of the suite itself is an outcome too."""
     start = time.monotonic()
     try:
-        outcome = run(vendor, case_named(name))
+        outcome = run_check(vendor, name) if is_check(name) else run(vendor, case_named(name))
     except Exception:  # noqa: BLE001 - one case, not the run, is lost
         operator, _, rest = name.partition("[")
-        dtype = rest.rstrip("]").partition("-")[0]
+        dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
         said = traceback.format_exc(limit=-4)
         outcome = Outcome(name, operator, dtype, "failed", "error of the suite", said)
     return replace(outcome, seconds=time.monotonic() - start)

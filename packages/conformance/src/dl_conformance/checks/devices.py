@@ -1,0 +1,31 @@
+"""Devices and what they say of themselves."""
+
+from __future__ import annotations
+
+from diopi_proto import Vendor
+
+from .check import SkipError, check, require
+
+
+@check("a driver and a device are there")
+def present(vendor: Vendor) -> None:
+    require(vendor.present, "the table says that no device is present, and cases run on one")
+    require(vendor.device_count >= 1, f"the number of devices is {vendor.device_count}")
+
+
+@check("every device has a name, memory and dtypes")
+def properties(vendor: Vendor) -> None:
+    for device in range(vendor.device_count):
+        found = vendor.properties(device)
+        if not found.name and not found.total_memory:
+            raise SkipError("the table has no device_properties")
+        require(found.name.strip(), f"device {device} has no name")
+        require(found.total_memory > 0, f"device {device} says that it has no memory")
+        require(found.dtypes, f"device {device} computes with no dtype")
+
+
+@check("free memory is at most all memory")
+def memory_info(vendor: Vendor) -> None:
+    free, total = vendor.memory_info(0)
+    require(0 <= free <= total, f"{free} bytes are free of {total}")
+    require(total > 0, "memory_info says that there is no memory")

@@ -1,0 +1,98 @@
+"""Device memory: where it lies, what it keeps, and what happens without enough of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diopi_proto import OutOfMemoryError, Vendor
+from dl_conformance.inputs import integers
+
+from .check import check, operator, require
+
+ALIGNMENT = 64
+SIZES = (1, 2, 63, 64, 65, 1000, 4096, 4097, 100_003, (1 << 20) + 3)
+"""Bytes."""
+LEAK = 64 << 20
+"""Bytes by which memory may differ in the end: what a driver or an allocator keeps."""
+BLOCK = 8 << 20
+
+
+def pattern(count: int, key: str) -> np.ndarray:
+    return integers(f"check {key}", count, 0, 255).astype(np.uint8)
+
+
+@check("blocks are aligned to 64 bytes")
+def alignment(vendor: Vendor) -> None:
+    kept = [vendor.empty((size,), "uint8") for size in SIZES]
+    for size, tensor in zip(SIZES, kept, strict=True):
+        over = tensor.address % ALIGNMENT
+        require(not over, f"a block of {size} bytes lies {over} bytes behind a multiple of 64")
+
+
+@check("elements survive the way to the device and back")
+def round_trip(vendor: Vendor) -> None:
+    for size in SIZES:
+        want = pattern(size, f"trip {size}")
+        got = vendor.tensor(want).numpy()
+        wrong = np.flatnonzero(got != want)
+        require(not wrong.size, f"byte {wrong[:1]} of {size} is {got[wrong[:1]]}")
+
+
+@check("blocks do not overlap")
+def apart(vendor: Vendor) -> None:
+    wanted = [pattern(size, f"apart {at}") for at, size in enumerate(SIZES * 3)]
+    tensors = [vendor.tensor(want) for want in wanted]
+    for want, tensor in zip(wanted, tensors, strict=True):
+        require(
+            np.array_equal(tensor.numpy(), want),
+            f"a block of {want.size} bytes changed when others were written",
+        )
+
+
+@check("a tensor that is freed leaves others as they are")
+def freed(vendor: Vendor) -> None:
+    wanted = [pattern(size, f"freed {size}") for size in SIZES]
+    tensors = [vendor.tensor(want) for want in wanted]
+    del tensors[::2]
+    again = [vendor.tensor(np.zeros(size, np.uint8)) for size in SIZES]
+    for want, tensor in zip(wanted[1::2], tensors, strict=True):
+        require(np.array_equal(tensor.numpy(), want), f"{want.size} bytes changed")
+    del again
+
+
+@check("copies within the device are exact")
+def within(vendor: Vendor) -> None:
+    copy = operator(vendor, "diopiCopyInp")
+    for size in SIZES:
+        want = pattern(size, f"within {size}")
+        source = vendor.tensor(want)
+        target = vendor.tensor(np.zeros(size, np.uint8))
+        copy(source, target)
+        require(np.array_equal(target.numpy(), want), f"a copy of {size} bytes differs")
+        require(np.array_equal(source.numpy(), want), f"a copy of {size} bytes changed its source")
+
+
+@check("more memory than there is is refused, and the device still works")
+def too_much(vendor: Vendor) -> None:
+    _, total = vendor.memory_info(0)
+    try:
+        vendor.empty((8 * max(total, 1 << 40),), "uint8")
+    except OutOfMemoryError as error:
+        require(str(error).strip(), "the error says nothing")
+    else:
+        require(False, f"a block of eight times {total} bytes was given")
+    want = pattern(1000, "after")
+    require(np.array_equal(vendor.tensor(want).numpy(), want), "elements differ afterwards")
+
+
+@check("memory that is freed can be had again")
+def no_leak(vendor: Vendor) -> None:
+    vendor.tensor(np.zeros(BLOCK, np.uint8))
+    before, _ = vendor.memory_info(0)
+    for _ in range(64):
+        vendor.tensor(np.zeros(BLOCK, np.uint8))
+    vendor.synchronize()
+    after, _ = vendor.memory_info(0)
+    # Other programs take memory meanwhile; a leak of every block is thirty times as much.
+    lost = before - after
+    require(lost < 64 * BLOCK / 2, f"{lost} bytes fewer are free after blocks came and went")

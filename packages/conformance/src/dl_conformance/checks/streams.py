@@ -1,0 +1,108 @@
+"""Streams and events: what waits for what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from diopi_proto import Tensor, Vendor
+from diopi_proto.host.streams import Stream
+
+from .check import check, operator, require
+
+STEPS = 24
+SIZE = 1 << 16
+
+
+def _doubled(
+    add: Callable[..., Any], both: list[Tensor], one: Tensor, steps: int, stream: Stream | None
+) -> Tensor:
+    """Enqueue 2x + 1, so often, from one tensor to the other and back."""
+    for _ in range(steps):
+        source, target = both
+        add(target, source, source, 1, stream=stream, synchronize=False)
+        add(target, target, one, 1, stream=stream, synchronize=False)
+        both = [target, source]
+    return both[0]
+
+
+def _pair(vendor: Vendor) -> list[Tensor]:
+    return [vendor.tensor(np.zeros(SIZE, np.float32)) for _ in range(2)]
+
+
+def _judge(tensor: Tensor, steps: int, said: str) -> None:
+    want = 2.0**steps - 1
+    got = tensor.numpy()
+    wrong = np.flatnonzero(got != want)
+    require(not wrong.size, f"{said}: {wrong.size} of {SIZE} elements are not {want}")
+
+
+@check("work on a stream happens in its order")
+def order(vendor: Vendor) -> None:
+    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
+    for stream in (None, vendor.stream(), vendor.stream(priority=-1)):
+        last = _doubled(add, _pair(vendor), one, STEPS, stream)
+        if stream is not None:
+            stream.synchronize()
+        _judge(last, STEPS, "work on one stream")
+
+
+@check("a stream waits for the event of another")
+def waits(vendor: Vendor) -> None:
+    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
+    first, second = vendor.stream(), vendor.stream()
+    pair = _pair(vendor)
+    middle = _doubled(add, pair, one, STEPS // 2, first)
+    event = vendor.event()
+    event.record(first)
+    second.wait_event(event)
+    other = next(x for x in pair if x is not middle)
+    last = _doubled(add, [middle, other], one, STEPS // 2, second)
+    second.synchronize()
+    _judge(last, STEPS, "work that waited for an event")
+    require(event.query(), "the event of finished work is not finished")
+
+
+@check("waiting for an event waits for the work before it")
+def event_synchronize(vendor: Vendor) -> None:
+    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
+    stream, event = vendor.stream(), vendor.event()
+    last = _doubled(add, _pair(vendor), one, STEPS, stream)
+    event.record(stream)
+    event.synchronize()
+    require(event.query(), "an event that was waited for is not finished")
+    require(stream.query(), "a stream is busy after its last event was waited for")
+    _judge(last, STEPS, "work before an event")
+
+
+@check("an event that was never recorded is finished")
+def never_recorded(vendor: Vendor) -> None:
+    event = vendor.event()
+    require(event.query(), "event_query says that it is not")
+    event.synchronize()
+    vendor.stream().wait_event(event)
+
+
+@check("the time between events grows")
+def elapsed(vendor: Vendor) -> None:
+    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
+    stream, pair = vendor.stream(), _pair(vendor)
+    events = [vendor.event(timing=True) for _ in range(3)]
+    for event in events:
+        event.record(stream)
+        _doubled(add, pair, one, 2, stream)
+    stream.synchronize()
+    short, long = (x.elapsed_since(events[0]) for x in events[1:])
+    require(short >= 0, f"an event is {short} ms after one that was recorded before it")
+    require(long >= short, f"{long} ms to the third event, {short} ms to the second")
+
+
+@check("many streams and events come and go")
+def many(vendor: Vendor) -> None:
+    for _ in range(200):
+        stream, event = vendor.stream(), vendor.event()
+        event.record(stream)
+        stream.synchronize()
+        require(event.query(), "the event of an empty stream is not finished")
