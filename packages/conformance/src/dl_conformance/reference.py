@@ -12,6 +12,8 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -143,11 +145,17 @@ def _in_place(operator: Operator, base: Operator) -> Compute | None:
     return computed
 
 
-def compute(name: str, arguments: Mapping[str, Any], outputs: set[str]) -> dict[str, Any]:
+def compute(
+    name: str,
+    arguments: Mapping[str, Any],
+    outputs: set[str],
+    shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+) -> dict[str, Any]:
     """What the operator has to write.
 
     :param arguments: what it reads, by parameter, as in README.md.
     :param outputs: the outputs that the call has; others are left out of the answer.
+    :param shapes: those of outputs that the call names, for references that want them.
     :raises BadReferenceError: there is no reference, or it did not return just the outputs.
     """
     function = find(name)
@@ -155,8 +163,11 @@ def compute(name: str, arguments: Mapping[str, Any], outputs: set[str]) -> dict[
         raise BadReferenceError(
             f"[{name}] has no reference: add one to references/{load()[name].family}.py"
         )
+    wanted = signature(function).parameters
+    # Of an output whose shape the call decides.
+    shapes = {k: v for k, v in shapes.items() if k in wanted}
     with np.errstate(all="ignore"):
-        found = {k: v for k, v in function(**arguments).items() if v is not None}
+        found = {k: v for k, v in function(**arguments, **shapes).items() if v is not None}
     allowed = {parameter.name for parameter in load()[name].outputs}
     missing, unknown = outputs - found.keys(), found.keys() - allowed
     if missing or unknown:

@@ -34,4 +34,18 @@ CASES = [
         dict(input="5x7", values="9x7", indices=[places("9", 5)], accumulate=True),
         layouts=LAYOUTS,
     ),
+    calls(
+        "IndexBackward",
+        *(
+            dict(zeros_like_input=T(s, values=[0]), indices=x, grad_output=g)
+            for s, x, g in (
+                ("5x7x3", [places("4", 5)], "4x7x3"),
+                ("5x7x3", [None, places("2x3", 7)], "5x2x3x3"),
+                ("5x7", [places("40", 5), places("40", 7)], "40"),
+                ("5x7", [MASK], "3x7"),
+                ("5x7x3", [places("4", 5), None, places("4", 3)], "4x7"),
+            )
+        ),
+        layouts=LAYOUTS,
+    ),
 ]

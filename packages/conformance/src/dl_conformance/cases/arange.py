@@ -22,4 +22,11 @@ CASES = [
         dict(start=1.0, end=2.0, steps=1),
         dtypes="float16 bfloat16 float32 float64",
     ),
+    calls(
+        "MeshGrid",
+        dict(inputs=["5", "7"]),
+        dict(inputs=["3"]),
+        dict(inputs=["2", "1", "4"]),
+        dict(inputs=["3", "0"]),
+    ),
 ]

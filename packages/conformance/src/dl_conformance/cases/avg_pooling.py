@@ -63,6 +63,15 @@ VOLUMES = [
     ),
 ]
 
+LINES = [
+    dict(input="2x3x9", kernel_size=[k], stride=s, padding=[p], grad_output=g, **mode)
+    for k, s, p, g, mode in (
+        (2, [2], 0, "2x3x4", dict(ceil_mode=False, count_include_pad=True)),
+        (3, [2], 1, "2x3x5", dict(ceil_mode=False, count_include_pad=False)),
+        (4, None, 1, "2x3x3", dict(ceil_mode=True, count_include_pad=True)),
+    )
+]
+
 
 def forward(each):
     return [{k: v for k, v in x.items() if k != "grad_output"} for x in each]
@@ -88,5 +97,17 @@ CASES = [
         "AdaptiveAvgPool3dBackward",
         dict(input="1x2x5x4x6", grad_output="1x2x2x3x4"),
         layouts=LAYOUTS,
+    ),
+    calls("AvgPool1d", *forward(LINES), layouts=LAYOUTS[:3]),
+    calls("AvgPool1dBackward", *LINES, layouts=LAYOUTS[:3]),
+    calls(
+        "AdaptiveAvgPool1d",
+        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9)),
+        layouts=LAYOUTS[:3],
+    ),
+    calls(
+        "AdaptiveAvgPool1dBackward",
+        *(dict(input="2x3x9", grad_output=f"2x3x{x}") for x in (4, 1, 9)),
+        layouts=LAYOUTS[:3],
     ),
 ]

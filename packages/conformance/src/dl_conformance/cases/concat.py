@@ -16,4 +16,11 @@ CASES = [
         dict(tensors=["3x5", "3x5", "3x5"], dim=-1),
         dict(tensors=["-", "-"], dim=0),
     ),
+    calls(
+        "SplitWithSizes",
+        dict(input="5x7x3", splitSizes=[2, 4, 1], dim=1),
+        dict(input="6", splitSizes=[6], dim=0),
+        dict(input="4x5", splitSizes=[0, 3, 1], dim=-2),
+        dict(input="0x3", splitSizes=[1, 2], dim=1),
+    ),
 ]

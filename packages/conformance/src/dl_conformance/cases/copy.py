@@ -19,4 +19,22 @@ CASES = [
         for to in FLOATS.split()
         if wide != to
     ),
+    calls(
+        "Expand",
+        *(
+            dict(input=s, out=T(o))
+            for s, o in (
+                ("3x1", "3x41"),
+                ("1x5", "2x3x5"),
+                ("-", "4x2"),
+                ("2x3", "2x3"),
+                ("1", "0"),
+            )
+        ),
+        edges="extreme",
+    ),
+    *(
+        calls("Contiguous", dict(input=s, memoryFormat=f), edges="extreme")
+        for s, f in (("2x3x4x5", 1), ("3x41", 0), ("2x3x2x4x5", 2), ("2x3x4x5", 3), ("-", 0))
+    ),
 ]

@@ -12,4 +12,11 @@ CASES = [
         dict(input="0x3", dim=0),
         dict(input="-", dim=0),
     ),
+    calls(
+        "CumsumBackward",
+        *(
+            dict(grad_output=s, dim=d)
+            for s, d in (("5x7", 1), ("5x7x3", 0), ("2x300", -1), ("-", 0), ("0x3", 0))
+        ),
+    ),
 ]

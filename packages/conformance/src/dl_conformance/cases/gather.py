@@ -24,4 +24,18 @@ CASES = [
         dict(input="3x5x4", dim=-2, index=index("2x6x4", 5)),
         layouts=LAYOUTS,
     ),
+    calls(
+        "IndexSelectBackward",
+        dict(grad="5x4x3", input_sizes=[5, 7, 3], dim=1, index=index("4", 7)),
+        dict(grad="9x7", input_sizes=[5, 7], dim=0, index=index("9", 5, "int32")),
+        dict(grad="5x0", input_sizes=[5, 7], dim=-1, index=index("0", 7)),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "GatherBackward",
+        dict(grad_output="5x3", input="5x7", dim=1, index=index("5x3", 7)),
+        dict(grad_output="9x7", input="5x7", dim=0, index=index("9x7", 5)),
+        dict(grad_output="2x6x4", input="3x5x4", dim=-2, index=index("2x6x4", 5)),
+        layouts=LAYOUTS,
+    ),
 ]

@@ -3,6 +3,7 @@
 from dl_conformance.vocabulary import T, calls
 
 LAYOUTS = ("transposed", "strided", "offset", "channels-last")
+LINES = ("transposed", "strided", "offset")
 ONE = dict(dilation=[1, 1], ceil_mode=False)
 PLANES = [
     dict(input="2x3x7x6", kernel_size=[2, 2], stride=[2, 2], padding=[0, 0], **ONE),
@@ -78,4 +79,37 @@ CASES = [
     ),
     calls("MaxPool2dBackward AdaptiveMaxPool2dBackward", GRADIENT, layouts=LAYOUTS),
     calls("MaxPool3dBackward AdaptiveMaxPool3dBackward", VOLUME_GRADIENT, layouts=LAYOUTS),
+    calls(
+        "MaxPool1d MaxPool1dWithIndices",
+        dict(
+            input="2x3x9", kernel_size=[2], stride=[2], padding=[0], dilation=[1], ceil_mode=False
+        ),
+        dict(
+            input="2x3x9", kernel_size=[3], stride=[2], padding=[1], dilation=[2], ceil_mode=False
+        ),
+        dict(
+            input="2x3x8", kernel_size=[3], stride=None, padding=[0], dilation=[1], ceil_mode=True
+        ),
+        dict(input="3x9", kernel_size=[9], stride=[1], padding=[0], dilation=[1], ceil_mode=False),
+        layouts=LINES,
+    ),
+    calls(
+        "AdaptiveMaxPool1d AdaptiveMaxPool1dWithIndices",
+        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9)),
+        layouts=LINES,
+    ),
+    calls(
+        "MaxPool1dBackward AdaptiveMaxPool1dBackward",
+        dict(
+            grad_output="2x3x4",
+            input="2x3x9",
+            indices=T("2x3x4", low=0, high=8, dtype="int64"),
+            kernel_size=[2],
+            stride=[2],
+            padding=[0],
+            dilation=[1],
+            ceil_mode=False,
+        ),
+        layouts=LINES,
+    ),
 ]

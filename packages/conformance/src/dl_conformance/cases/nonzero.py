@@ -16,4 +16,22 @@ CASES = [
         dict(input="5x7", mask=T("7", dtype="uint8", low=0, high=1)),
         dict(input="3x4", mask=T("3x4", values=[0], dtype="bool")),
     ),
+    calls(
+        "MaskedScatter",
+        dict(input="5x7", mask=T("5x7", dtype="bool"), source="5x7"),
+        dict(input="5x7", mask=T("7", values=[1, 0, 0, 1, 1, 0, 0], dtype="bool"), source="15"),
+        dict(input="3x4", mask=T("3x4", values=[0], dtype="bool"), source="0"),
+        dict(input="3x4", mask=T("3x4", values=[1], dtype="bool"), source="2x7"),
+        edges="extreme",
+    ),
+    calls(
+        "MaskedSelectBackward",
+        dict(
+            grad_output="9",
+            input="3x5",
+            mask=T("5", values=[1, 0, 1, 0, 1], dtype="bool", plain=True),
+        ),
+        dict(grad_output="0", input="3x4", mask=T("3x4", values=[0], dtype="bool")),
+        dict(grad_output="12", input="3x4", mask=T("3x4", values=[1], dtype="bool")),
+    ),
 ]

@@ -36,4 +36,11 @@ CASES = [
         )
         for r in ("add", "multiply")
     ),
+    calls(
+        "OneHot",
+        dict(input=T("5x7", low=0, high=4, dtype="int64"), num_classes=6),
+        dict(input=T("9", values=[3, 0, 1], dtype="int64"), num_classes=-1),
+        dict(input=T("-", values=[2], dtype="int64"), num_classes=3),
+        layouts=LAYOUTS,
+    ),
 ]

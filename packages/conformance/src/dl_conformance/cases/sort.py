@@ -34,4 +34,29 @@ CASES = [
         dtypes=REALS,
         layouts=LAYOUTS,
     ),
+    calls(
+        "SortBackward",
+        dict(
+            grad_output="4x3",
+            dim=1,
+            indices=T("4x3", values=[4, 0, 6, 1, 2, 3, 6, 5, 4, 0, 3, 1], dtype="int64"),
+            sizes=[4, 7],
+            keepdim=True,
+        ),
+        dict(
+            grad_output="4",
+            dim=-1,
+            indices=T("4", low=0, high=6, dtype="int64"),
+            sizes=[4, 7],
+            keepdim=False,
+        ),
+        dict(
+            grad_output="2x5",
+            dim=0,
+            indices=T("2x5", values=[0] * 5 + [1] * 5, dtype="int64"),
+            sizes=[3, 5],
+            keepdim=True,
+        ),
+        layouts=("transposed", "strided", "offset"),
+    ),
 ]

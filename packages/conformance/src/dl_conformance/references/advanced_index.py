@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.reference import Array, Expected, reference
+from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 
 
 def _key(indices: list[Any]) -> tuple[Any, ...]:
@@ -36,3 +36,19 @@ def index_put(
     size = np.abs(input)
     np.add.at(size, _key(indices), np.abs(values))
     return {"out": Expected(result, max(values.size, 2), size)}
+
+
+@reference("diopiIndexBackward")
+def index_backward(
+    *,
+    zeros_like_input: Array,
+    indices: list[Any],
+    grad_output: Array,
+) -> dict[str, Any]:
+    value, size = zeros_like_input.copy(), np.abs(zeros_like_input)
+    count = np.zeros(value.shape, np.int64)
+    np.add.at(value, _key(indices), grad_output)
+    np.add.at(size, _key(indices), np.abs(grad_output))
+    np.add.at(count, _key(indices), 1)
+    summed = Expected(value, np.maximum(count, 1), size)
+    return {"grad_input": summed, "zeros_like_input": UNSPECIFIED}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.reference import Expected, reference
+from dl_conformance.reference import Array, Expected, reference
 
 
 @reference("diopiArange")
@@ -24,3 +24,8 @@ def linspace(*, start: Any, end: Any, steps: int) -> dict[str, Any]:
     value = start + share * (np.longdouble(end) - start)
     size = np.full(steps, abs(start) + abs(end), np.longdouble)
     return {"out": Expected(value, length=4, magnitude=size, op_class="reduction")}
+
+
+@reference("diopiMeshGrid")
+def mesh_grid(*, inputs: list[Array]) -> dict[str, Any]:
+    return {"outs": list(np.meshgrid(*inputs, indexing="ij"))}

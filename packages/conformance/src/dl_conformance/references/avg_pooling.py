@@ -18,7 +18,7 @@ def _divisors(spatial: Sizes, arguments: dict[str, Any]) -> tuple[Sizes, Iterato
     kernel = several(arguments["kernel_size"], dims)
     stride = several(arguments["stride"], dims, kernel)
     padding = several(arguments["padding"], dims)
-    ceil, override = arguments["ceil_mode"], arguments["divisor_override"]
+    ceil, override = arguments["ceil_mode"], arguments.get("divisor_override")
     outputs, places = sliding(spatial, kernel, stride, padding, (1,) * dims, ceil)
 
     def each() -> Iterator[Any]:
@@ -83,5 +83,5 @@ def _declare(dims: int) -> None:
         return _spread(grad_output, input, places)
 
 
-for _dims in (2, 3):
+for _dims in (1, 2, 3):
     _declare(_dims)

@@ -17,3 +17,8 @@ def cat(*, tensors: list[Array], dim: int) -> dict[str, Any]:
 @reference("diopiStack")
 def stack(*, tensors: list[Array], dim: int) -> dict[str, Any]:
     return {"out": np.stack(tensors, axis=dim)}
+
+
+@reference("diopiSplitWithSizes")
+def split(*, input: Array, splitSizes: tuple[int, ...], dim: int) -> dict[str, Any]:  # noqa: N803
+    return {"outs": np.split(input, np.cumsum(splitSizes)[:-1], axis=dim)}

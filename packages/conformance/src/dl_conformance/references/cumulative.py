@@ -17,3 +17,15 @@ def cumsum(*, input: Array, dim: int) -> dict[str, Any]:
         return {"out": value.astype(input.dtype)}
     size = np.cumsum(np.abs(input), axis=dim).reshape(input.shape)
     return {"out": Expected(value, input.shape[dim] if input.ndim else 1, size)}
+
+
+@reference("diopiCumsumBackward")
+def cumsum_backward(*, grad_output: Array, dim: int) -> dict[str, Any]:
+    if not grad_output.ndim:
+        return {"grad_input": grad_output}
+
+    def sums(values: Array) -> Array:
+        return np.flip(np.cumsum(np.flip(values, dim), axis=dim), dim)
+
+    size = sums(np.abs(grad_output))
+    return {"grad_input": Expected(sums(grad_output), grad_output.shape[dim], size)}

@@ -17,3 +17,13 @@ def ones(*, size: tuple[int, ...]) -> dict[str, Any]:
 @reference("diopiZeros")
 def zeros(*, size: tuple[int, ...]) -> dict[str, Any]:
     return {"out": np.zeros(size)}
+
+
+@reference("diopiFill")
+def fill(*, input: tuple[int, ...], value: Any) -> dict[str, Any]:
+    return {"input": np.full(input, value)}
+
+
+@reference("diopiZeroInp")
+def zero(*, self: tuple[int, ...]) -> dict[str, Any]:
+    return {"self": np.zeros(self)}

@@ -71,5 +71,5 @@ def _declare(dims: int) -> None:
         }
 
 
-for _dims in (2, 3):
+for _dims in (1, 2, 3):
     _declare(_dims)

@@ -18,3 +18,18 @@ def nonzero(*, input: Array) -> dict[str, Any]:
 def masked_select(*, input: Array, mask: Array) -> dict[str, Any]:
     values, picked = np.broadcast_arrays(input, mask != 0)
     return {"out": values[picked]}
+
+
+@reference("diopiMaskedScatter")
+def masked_scatter(*, input: Array, mask: Array, source: Array) -> dict[str, Any]:
+    picked = np.broadcast_to(mask != 0, input.shape)
+    result = input.copy()
+    result[picked] = source.ravel()[: picked.sum()]
+    return {"out": result}
+
+
+@reference("diopiMaskedSelectBackward")
+def masked_select_backward(*, grad_output: Array, input: Array, mask: Array) -> dict[str, Any]:
+    result = np.zeros_like(input)
+    result[np.broadcast_to(mask != 0, input.shape)] = grad_output
+    return {"grad_input": result}

@@ -47,3 +47,9 @@ def scatter_number(
 
 def _wide(input: Array) -> Any:
     return np.clongdouble if input.dtype.kind == "c" else np.longdouble
+
+
+@reference("diopiOneHot")
+def one_hot(*, input: Array, num_classes: int) -> dict[str, Any]:
+    classes = int(input.max()) + 1 if num_classes == -1 else num_classes
+    return {"out": (input[..., None] == np.arange(classes)).astype(np.int64)}

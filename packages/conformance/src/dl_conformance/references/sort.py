@@ -39,3 +39,18 @@ def argsort(*, input: Array, stable: bool, dim: Any, descending: bool) -> dict[s
 def topk(*, input: Array, k: int, dim: int, largest: bool, sorted: bool) -> dict[str, Any]:
     order = np.take(_order(input, dim, largest), range(k), axis=dim)
     return {"values": _picked(input, order, dim), "indices": order}
+
+
+@reference("diopiSortBackward")
+def sort_backward(
+    *, grad_output: Array, dim: int, indices: Array, sizes: tuple[int, ...], keepdim: bool
+) -> dict[str, Any]:
+    value = np.zeros(sizes, grad_output.dtype)
+    if not sizes:
+        return {"grad_input": grad_output}
+    if keepdim:
+        np.put_along_axis(value, indices, grad_output, axis=dim)
+    else:
+        lines = (np.expand_dims(x, dim) for x in (indices, grad_output))
+        np.put_along_axis(value, *lines, axis=dim)
+    return {"grad_input": value}
