@@ -13,7 +13,21 @@ def batch(shape, channels, training):
     return dict(input=shape, training=training, **statistics, **affine, **saved)
 
 
+def gradient(shape, channels, training):
+    statistics = dict(
+        running_mean=channels,
+        running_var=T(channels, **POSITIVE),
+        save_mean=channels,
+        save_invstd=T(channels, **POSITIVE),
+    )
+    tensors = dict(grad_output=shape, input=shape, weight=channels)
+    return dict(**tensors, **statistics, training=training, eps=1e-3)
+
+
 CASES = [
     calls("BatchNorm", *(batch(s, c, True) for s, c in SHAPES)),
     calls("BatchNorm", *(batch(s, c, False) for s, c in SHAPES)),
+    calls("BatchNormBackward", *(gradient(s, c, True) for s, c in SHAPES)),
+    calls("BatchNormBackward", *(gradient(s, c, False) for s, c in SHAPES)),
+    calls("BatchNormBackward", dict(gradient("4x3x5x5", "3", True), weight=None), layouts=()),
 ]

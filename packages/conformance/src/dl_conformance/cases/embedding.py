@@ -30,4 +30,12 @@ CASES = [
         ),
         layouts=("transposed", "strided", "offset"),
     ),
+    calls(
+        "EmbeddingRenorm_",
+        dict(inout="9x5", indices=index("4x3"), max_norm=2.0, norm_type=2.0),
+        dict(inout="9x5", indices=index("7", "int32"), max_norm=1.0, norm_type=1.0),
+        dict(inout="9x5", indices=index("3"), max_norm=1.5, norm_type=3.0),
+        dict(inout="9x300", indices=index("3"), max_norm=5.0, norm_type=2.0),
+        layouts=("transposed", "strided", "offset"),
+    ),
 ]

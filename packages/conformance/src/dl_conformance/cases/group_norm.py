@@ -1,6 +1,8 @@
 """Group normalization."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls
+
+INSTANCES = [("2x3x40", 1, "3"), ("2x5x6x3", -1, "3"), ("2x5x3x6", 2, "3"), ("2x3x40", 1, None)]
 
 CASES = [
     calls(
@@ -9,5 +11,32 @@ CASES = [
         dict(input="2x4x7", weight=None, bias=None, num_groups=2, eps=1e-3),
         dict(input="3x4x5", weight="4", bias="4", num_groups=1, eps=1e-3),
         dict(input="3x4x5", weight="4", bias="4", num_groups=4, eps=1e-3),
+    ),
+    calls(
+        "GroupNormBackward",
+        *(
+            dict(
+                grad_output=x,
+                input=x,
+                weight=w,
+                mean=T(m, low=-0.5, high=0.5),
+                rstd=T(m, low=0.5, high=2),
+                num_groups=g,
+            )
+            for x, w, m, g in (
+                ("2x6x5x3", "6", "2x3", 3),
+                ("2x4x7", None, "2x2", 2),
+                ("3x4x5", "4", "3x1", 1),
+                ("3x4x5", "4", "3x4", 4),
+            )
+        ),
+    ),
+    calls(
+        "InstanceNorm",
+        *(dict(input=x, scale=s, bias=s, axis=a, eps=1e-3) for x, a, s in INSTANCES),
+    ),
+    calls(
+        "InstanceNormBackward",
+        *(dict(grad_output=x, input=x, scale=s, bias=s, axis=a, eps=1e-3) for x, a, s in INSTANCES),
     ),
 ]

@@ -30,4 +30,27 @@ CASES = [
             for x, m, w, n in SHAPES
         ),
     ),
+    calls(
+        "LayerNormGB",
+        *(
+            dict(input=x, weight=w, bias=w, eps=1e-3, begin_norm_axis=x.count("x") + 1 - len(n))
+            for x, _, w, n in SHAPES
+        ),
+        dict(input="5x7", weight=None, bias=None, eps=1e-3, begin_norm_axis=-1),
+    ),
+    calls(
+        "LayerNormGBBackward",
+        *(
+            dict(
+                grad_output=x,
+                input=x,
+                weight=w,
+                bias=w,
+                running_mean=m,
+                running_std=T(m, low=0.5, high=2),
+                begin_norm_axis=x.count("x") + 1 - len(n),
+            )
+            for x, m, w, n in SHAPES
+        ),
+    ),
 ]

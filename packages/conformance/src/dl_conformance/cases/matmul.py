@@ -44,4 +44,34 @@ CASES = [
         "BaddbmmInp",
         *(dict(input="2x5x3", batch1="2x5x7", batch2="2x7x3", beta=b, alpha=a) for b, a in FACTORS),
     ),
+    calls(
+        "Linear",
+        *(
+            dict(input=x, weight=w, bias=b)
+            for x, w, b in (
+                ("5x7", "3x7", "3"),
+                ("2x4x7", "3x7", None),
+                ("7", "3x7", "3"),
+                ("33x65", "17x65", "17"),
+                ("0x7", "3x7", "3"),
+                ("1x300", "1x300", None),
+            )
+        ),
+    ),
+    calls(
+        "LinearBackward",
+        dict(grad_output="5x3", input="5x7", weight="3x7"),
+        dict(grad_output="2x4x3", input="2x4x7", weight="3x7"),
+        dict(grad_output="33x17", input="33x65", weight="17x65"),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_bias=None),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_input=None),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_weight=None),
+    ),
+    calls(
+        "MatmulAllReduce",
+        *(
+            dict(x1=a, x2=b, bias=c, group="", reduce_op="sum", comm_turn=0, stream_mode=1)
+            for a, b, c in (("5x7", "7x3", "3"), ("33x65", "65x17", None), ("1x1", "1x1", "1"))
+        ),
+    ),
 ]

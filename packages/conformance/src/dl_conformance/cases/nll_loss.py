@@ -24,7 +24,38 @@ BACKWARD = [
     for x in FORWARD
 ]
 
+
+def cross(shape, target, reduction, weight, smoothing, ignore_index=3):
+    weights = None if weight is None else T(weight, low=0.5, high=2)
+    return dict(
+        input=shape,
+        target=target,
+        weight=weights,
+        reduction=reduction,
+        ignore_index=ignore_index,
+        label_smoothing=smoothing,
+    )
+
+
+def losses(call):
+    shape = call["input"].split("x")
+    return "x".join([shape[0], *shape[2:]]) if len(shape) > 1 else "-"
+
+
+CROSS = [
+    cross(s, target, r, w, smooth)
+    for s, t in (*SHAPES, ("7", "-"))
+    for target in (T(t, low=0, high=6, dtype="int64"), T(s, low=0, high=1))
+    for r, w, smooth in (("mean", "7", 0.0), ("sum", None, 0.125), ("none", "7", 0.25))
+]
+
 CASES = [
     calls("NLLLoss NLLLossV2", *FORWARD, layouts=LAYOUTS),
     calls("NLLLossBackward NLLLossV2Backward", *BACKWARD, layouts=LAYOUTS),
+    calls("CrossEntropyLoss", *CROSS, layouts=LAYOUTS),
+    calls(
+        "CrossEntropyLossBackward",
+        *(dict(x, grad_output=losses(x) if x["reduction"] == "none" else "-") for x in CROSS),
+        layouts=LAYOUTS,
+    ),
 ]

@@ -123,7 +123,7 @@ def decoder(
         of = T(str(TOKENS), low=0, high=TOKENS - 1)
         yield c("IndexSelect", dict(input=tokens, dim=0, index=of))
     scores = f"{TOKENS}x{vocabulary}"
-    labels = T(str(TOKENS), low=0, high=vocabulary - 1)
+    labels = T(str(TOKENS), low=0, high=vocabulary - 1, dtype="int64")
     loss = dict(input=scores, target=labels, weight=None, ignore_index=-100, label_smoothing=0.0)
     yield c("CrossEntropyLoss", loss, dtypes="float32")
     yield c("CrossEntropyLossBackward", dict(loss, grad_output="-"), dtypes="float32")

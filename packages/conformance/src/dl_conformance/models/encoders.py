@@ -62,7 +62,7 @@ def layer(
 def classifier(hidden: int, classes: int) -> Iterator[Calls]:
     """The last layer, and the loss of training it."""
     yield c("Linear", linear(2, hidden, classes, True))
-    scores, labels = f"2x{classes}", T("2", low=0, high=classes - 1)
+    scores, labels = f"2x{classes}", T("2", low=0, high=classes - 1, dtype="int64")
     loss = dict(input=scores, target=labels, weight=None, ignore_index=-100, label_smoothing=0.1)
     yield c("CrossEntropyLoss", loss, dtypes="float32")
     yield c("CrossEntropyLossBackward", dict(loss, grad_output="-"), dtypes="float32")

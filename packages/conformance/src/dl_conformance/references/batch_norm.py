@@ -59,3 +59,38 @@ def batch_norm(
 
 def _channels(values: Array, like: Array) -> Array:
     return values.reshape(1, -1, *(1 for _ in like.shape[2:]))
+
+
+@reference("diopiBatchNormBackward")
+def batch_norm_backward(
+    *,
+    grad_output: Array,
+    input: Array,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    save_mean: Any,
+    save_invstd: Any,
+    training: bool,
+    eps: float,
+) -> dict[str, Any]:
+    axes = (0, *range(2, input.ndim))
+    count = input.size // input.shape[1]
+    mean = save_mean if training else running_mean
+    inverse = save_invstd if training else 1 / np.sqrt(running_var + eps)
+    normal = (input - _channels(mean, input)) * _channels(inverse, input)
+    spread = (np.abs(input) + _channels(np.abs(mean), input)) * _channels(np.abs(inverse), input)
+    grad, size = grad_output, np.abs(grad_output)
+    to_bias, to_weight = grad.sum(axis=axes), (grad * normal).sum(axis=axes)
+    sizes = size.sum(axis=axes), (size * spread).sum(axis=axes)
+    scale = inverse if weight is None else inverse * weight
+    slope, slopes = grad, size
+    if training:
+        slope = grad - (_channels(to_bias, grad) + normal * _channels(to_weight, grad)) / count
+        slopes = size + (_channels(sizes[0], grad) + spread * _channels(sizes[1], grad)) / count
+    magnitude = 2 * _channels(np.abs(scale), grad) * slopes
+    return {
+        "grad_input": Expected(_channels(scale, grad) * slope, count, magnitude),
+        "grad_weight": Expected(to_weight, count, sizes[1]),
+        "grad_bias": Expected(to_bias, count, sizes[0]),
+    }

@@ -36,3 +36,18 @@ def embedding_backward(
             value[index] += row / share
             size[index] += np.abs(row) / share
     return {"out": Expected(value, max(indices.size, 1), size)}
+
+
+@reference("diopiEmbeddingRenorm_")
+def embedding_renorm(
+    *, inout: Array, indices: Array, max_norm: float, norm_type: float
+) -> dict[str, Any]:
+    value = inout.copy()
+    for row in np.unique(indices):
+        p = np.longdouble(norm_type)
+        norm = np.sum(np.abs(inout[row]) ** p) ** (1 / p)
+        if norm > max_norm:
+            value[row] = inout[row] * (np.longdouble(max_norm) / (norm + np.longdouble(1e-7)))
+    # The sum of powers, its root, and the scale: the error of each power is at most p of its own.
+    length = inout.shape[1] * max(1, int(norm_type)) + 4
+    return {"inout": Expected(value, length, np.abs(value))}

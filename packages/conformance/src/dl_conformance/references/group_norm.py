@@ -31,3 +31,39 @@ def group_norm(
         "save_mean": Expected(mean, count, mean_size),
         "save_invstd": Expected(inverse, count, inverse),
     }
+
+
+@reference("diopiGroupNormBackward")
+def group_norm_backward(
+    *, grad_output: Array, input: Array, weight: Any, mean: Array, rstd: Array, num_groups: int
+) -> dict[str, Any]:
+    samples, channels = input.shape[:2]
+    sides = (1, channels, *(1 for _ in input.shape[2:]))
+    grouped = (samples, num_groups, -1)
+    slope = grad_output * (1 if weight is None else weight.reshape(sides))
+    centre, inverse = (x.reshape(samples, num_groups, 1) for x in (mean, rstd))
+    scaled = (input.reshape(grouped) - centre) * inverse
+    spread = (np.abs(input).reshape(grouped) + np.abs(centre)) * np.abs(inverse)
+    slopes = slope.reshape(grouped)
+
+    def average(terms: Array) -> Array:
+        return np.asarray(terms.mean(axis=2, keepdims=True))
+
+    value = inverse * (slopes - average(slopes) - scaled * average(slopes * scaled))
+    size = np.abs(slopes) + average(np.abs(slopes))
+    size = size + spread * average(np.abs(slopes) * spread)
+    count = slopes.shape[2]
+    axes = (0, *range(2, input.ndim))
+    terms, sizes = (grad_output * scaled.reshape(input.shape), spread.reshape(input.shape))
+    rows = input.size // channels
+    return {
+        "grad_input": Expected(
+            value.reshape(input.shape),
+            count,
+            (2 * np.abs(inverse) * size).reshape(input.shape),
+        ),
+        "grad_weight": Expected(
+            terms.sum(axis=axes), rows, (np.abs(grad_output) * sizes).sum(axis=axes)
+        ),
+        "grad_bias": Expected(grad_output.sum(axis=axes), rows, np.abs(grad_output).sum(axis=axes)),
+    }

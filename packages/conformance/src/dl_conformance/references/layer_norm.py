@@ -64,3 +64,35 @@ def layer_norm_backward(
         total = np.abs(grad_output).sum(axis=outer)
         result["grad_bias"] = Expected(grad_output.sum(axis=outer), rows, total)
     return result
+
+
+@reference("diopiLayerNormGB")
+def layer_norm_from_axis(
+    *, input: Array, weight: Any, bias: Any, eps: float, begin_norm_axis: int
+) -> dict[str, Any]:
+    shape = input.shape[begin_norm_axis:]
+    found = layer_norm(input=input, weight=weight, bias=bias, normalized_shape=shape, eps=eps)
+    names = {"save_mean": "running_mean", "save_invstd": "running_var"}
+    return {names.get(name, name): value for name, value in found.items()}
+
+
+@reference("diopiLayerNormGBBackward")
+def layer_norm_from_axis_backward(
+    *,
+    grad_output: Array,
+    input: Array,
+    weight: Any,
+    bias: Any,
+    running_mean: Array,
+    running_std: Any,
+    begin_norm_axis: int,
+) -> dict[str, Any]:
+    return layer_norm_backward(
+        grad_output=grad_output,
+        input=input,
+        weight=weight,
+        bias=bias,
+        mean=running_mean,
+        rstd=running_std,
+        normalized_shape=input.shape[begin_norm_axis:],
+    )

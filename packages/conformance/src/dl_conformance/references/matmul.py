@@ -40,3 +40,31 @@ def addmm(*, input: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> d
 @reference("diopiBaddbmm")
 def baddbmm(*, input: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> dict[str, Any]:
     return _scaled(input, batch1, batch2, beta, alpha)
+
+
+@reference("diopiLinear")
+def linear(*, input: Array, weight: Array, bias: Any) -> dict[str, Any]:
+    shift = 0 if bias is None else bias
+    size = np.abs(input) @ np.abs(weight.T) + np.abs(shift)
+    return {"out": Expected(input @ weight.T + shift, weight.shape[1] + 1, size)}
+
+
+@reference("diopiLinearBackward")
+def linear_backward(*, grad_output: Array, input: Array, weight: Array) -> dict[str, Any]:
+    outputs, inputs = weight.shape
+    grad, rows = grad_output.reshape(-1, outputs), input.reshape(-1, inputs)
+    to_input = (grad_output @ weight, outputs, np.abs(grad_output) @ np.abs(weight))
+    to_weight = (grad.T @ rows, len(rows), np.abs(grad).T @ np.abs(rows))
+    return {
+        "grad_input": Expected(*to_input),
+        "grad_weight": Expected(*to_weight),
+        "grad_bias": Expected(grad.sum(axis=0), len(rows), np.abs(grad).sum(axis=0)),
+    }
+
+
+@reference("diopiMatmulAllReduce")
+def matmul_all_reduce(*, x1: Array, x2: Array, bias: Any, **settings: Any) -> dict[str, Any]:
+    """Of one process, whose sum over all processes is its own."""
+    shift = 0 if bias is None else bias
+    size = np.abs(x1) @ np.abs(x2) + np.abs(shift)
+    return {"out": Expected(x1 @ x2 + shift, x1.shape[-1] + 1, size)}

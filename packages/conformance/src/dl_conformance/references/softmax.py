@@ -45,3 +45,33 @@ def log_softmax_backward(*, grad_output: Array, output: Array, dim: int) -> dict
     total = np.sum(np.abs(grad_output), axis=dim, keepdims=True)
     size = np.abs(grad_output) + share * (1 + np.abs(output)) * total
     return {"grad_input": Expected(value, output.shape[dim] if output.ndim else 1, size)}
+
+
+def _hidden(mask: Array, shape: tuple[int, ...], fixed_triu_mask: bool) -> Array:
+    above = np.triu(np.ones(shape, bool), 1)
+    return np.asarray(above if fixed_triu_mask else np.broadcast_to(mask, shape) != 0)
+
+
+@reference("diopiScaledMaskedSoftmax")
+def scaled_masked_softmax(
+    *, input: Array, mask: Array, scale: float, fixed_triu_mask: bool
+) -> dict[str, Any]:
+    hidden = _hidden(mask, input.shape, fixed_triu_mask)
+    shifted = _shifted(np.where(hidden, -10000, np.longdouble(scale) * input), -1)
+    powers = np.exp(shifted)
+    value = powers / powers.sum(axis=-1, keepdims=True)
+    # The scaled scores are rounded too, and the largest of them is taken away.
+    size = value * (1 + np.abs(shifted) + 2 * np.abs(scale * input).max(axis=-1, keepdims=True))
+    return {"output": Expected(value, input.shape[-1], size)}
+
+
+@reference("diopiScaledMaskedSoftmaxBackward")
+def scaled_masked_softmax_backward(
+    *, grad_output: Array, output: Array, mask: Array, scale: float, fixed_triu_mask: bool
+) -> dict[str, Any]:
+    seen = ~_hidden(mask, output.shape, fixed_triu_mask)
+    terms = grad_output * output
+    value = scale * output * (grad_output - terms.sum(axis=-1, keepdims=True))
+    total = np.abs(terms).sum(axis=-1, keepdims=True)
+    size = np.abs(scale * output) * (np.abs(grad_output) + total)
+    return {"grad_input": Expected(value * seen, output.shape[-1] + 1, size)}

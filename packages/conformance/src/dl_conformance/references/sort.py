@@ -51,6 +51,6 @@ def sort_backward(
     if keepdim:
         np.put_along_axis(value, indices, grad_output, axis=dim)
     else:
-        lines = (np.expand_dims(x, dim) for x in (indices, grad_output))
-        np.put_along_axis(value, *lines, axis=dim)
+        at, values = (np.expand_dims(x, dim) for x in (indices, grad_output))
+        np.put_along_axis(value, at, values, axis=dim)
     return {"grad_input": value}
