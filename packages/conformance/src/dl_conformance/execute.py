@@ -274,14 +274,29 @@ def _class_of(operator: Operator, want: Expected) -> OpClass:
     return OpClass("rounding" if name == "random" else name)
 
 
+def _number(work: Run, got: Any, want: Expected) -> tuple[str, float]:
+    """A number in the host's memory: exact, unless the reference names the dtype of its sums."""
+    number = np.asarray(want.value).item()
+    if want.dtype is None:
+        return ("" if got == number else f"got {got}, want {number}"), math.nan
+    comparison = compare(
+        np.array(got, want.dtype),
+        np.asarray(want.value, np.longdouble),
+        dtype=want.dtype,
+        op_class=_class_of(work.operator, want),
+        reduction_length=np.asarray(want.length),
+        magnitude=want.magnitude,
+    )
+    return ("" if comparison.ok else f"got {got}, want {number}"), comparison.ratio
+
+
 def _compared(work: Run, name: str, got: Any, want: Expected) -> tuple[str, float]:
     """What is wrong with one output, nothing if it is right, and its worst element."""
     dtype = want.dtype or work.dtype_of(name) if name in work.case.dtypes else ""
     if got is None:
         return "nothing was returned", math.inf
     if not isinstance(got, Tensor):
-        number = np.asarray(want.value).item()
-        return ("" if got == number else f"got {got}, want {number}"), math.nan
+        return _number(work, got, want)
     if got.dtype.name != dtype:
         return f"dtype is {got.dtype.name}, want {dtype}", math.inf
     value = np.asarray(want.value)

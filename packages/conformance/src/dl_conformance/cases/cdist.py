@@ -1,6 +1,6 @@
 """Distances between rows, and their gradient."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls
 
 CASES = [
     calls(
@@ -10,6 +10,34 @@ CASES = [
             for p in (2.0, 1.0, 0.0, 3.0, float("inf"))
         ),
         dict(input1="2x5x7", input2="3x7", p=2.0, compute_mode=None),
+        layouts=("transposed", "strided", "offset"),
+    ),
+    calls(
+        "CdistBackward",
+        *(
+            dict(
+                grad_output="5x3",
+                input1="5x7",
+                input2="3x7",
+                p=p,
+                cdist=T("5x3", low=4, high=8),
+            )
+            for p in (2.0, 1.0, 0.0, 3.0)
+        ),
+        dict(
+            grad_output="2x5x3",
+            input1="2x5x7",
+            input2="3x7",
+            p=2.0,
+            cdist=T("2x5x3", low=4, high=8),
+        ),
+        dict(
+            grad_output="5x3",
+            input1=T("5x7", values=[0, 1, 2, 3, 0, -4, 1]),
+            input2=T("3x7", values=[0]),
+            p=float("inf"),
+            cdist=T("5x3", values=[4]),
+        ),
         layouts=("transposed", "strided", "offset"),
     ),
 ]

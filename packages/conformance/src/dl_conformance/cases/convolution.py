@@ -100,6 +100,11 @@ TRANSPOSED = [
     ),
 ]
 
+
+def without_bias(call):
+    return {name: value for name, value in call.items() if name != "bias"}
+
+
 CASES = [
     calls("Convolution2d", *forward(PLANES), dict(forward(PLANES)[0], bias=None), layouts=LAYOUTS),
     calls("Convolution3d", *forward(VOLUMES), layouts=LAYOUTS),
@@ -118,6 +123,29 @@ CASES = [
             output_padding=[1, 0, 0],
             groups=1,
             dilation=THREE,
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "ConvTranspose2dBackward",
+        *(
+            dict(without_bias(x), grad_output=g, bias_sizes=b)
+            for x, g, b in zip(TRANSPOSED, ("2x3x8x9", "1x4x5x5"), ([3], [4]), strict=True)
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "ConvTranspose3dBackward",
+        dict(
+            grad_output="1x3x6x2x4",
+            input="1x2x3x3x2",
+            weight="2x3x2x2x2",
+            bias_sizes=[3],
+            stride=[2, 1, 2],
+            padding=[0, 1, 0],
+            dilation=THREE,
+            output_padding=[0, 0, 0],
+            groups=1,
         ),
         layouts=LAYOUTS,
     ),

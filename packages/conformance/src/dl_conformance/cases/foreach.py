@@ -9,4 +9,8 @@ CASES = [
         dict(inputs=["7"], other=2),
     ),
     calls("ForeachmulTensor ForeachmulInpTensor", dict(inputs=["3x41", "5", "-"], other="-")),
+    calls(
+        "ForeachnormScalar",
+        *(dict(inputs=["7x40", "-", "300"], ord=p) for p in (2, 1, 0, 3.5, float("inf"))),
+    ),
 ]

@@ -47,4 +47,12 @@ CASES = [
         ),
         layouts=(),
     ),
+    calls(
+        "ClipGradNorm",
+        *(
+            dict(grads=["7x40", None, "300"], max_norm=m, norm_type=p, error_if_nonfinite=True)
+            for m in (0.5, 1e6)
+            for p in (1.0, 2.0, 3.5, float("inf"))
+        ),
+    ),
 ]

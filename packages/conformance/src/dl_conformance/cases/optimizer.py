@@ -1,8 +1,17 @@
 """Steps of optimizers."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls
 
 STEP = dict(param="7x33", grad="7x33", buf="7x33", lr=0.125, weight_decay=0.25)
+LAYOUTS = ("transposed", "strided", "offset")
+RATES = dict(lr=0.01, beta1=0.9, beta2=0.99, eps=1e-6, weight_decay=0.125)
+
+
+def square(shape):
+    return T(shape, low=0.125, high=1)
+
+
+ADAM = dict(param="7x33", grad="7x33", exp_avg="7x33", exp_avg_sq=square("7x33"), **RATES)
 
 CASES = [
     calls(
@@ -12,5 +21,65 @@ CASES = [
         dict(STEP, momentum=0.75, dampening=0.0, nesterov=True),
         dict(STEP, buf=None, momentum=0.0, dampening=0.0, nesterov=False),
         layouts=("transposed", "strided", "offset"),
+    ),
+    calls(
+        "Adam AdamW",
+        dict(ADAM, max_exp_avg_sq=None, step=3, amsgrad=False),
+        dict(ADAM, max_exp_avg_sq=T("7x33", low=0.125, high=1), step=3, amsgrad=True),
+        dict(ADAM, max_exp_avg_sq=None, step=1, amsgrad=False),
+        layouts=LAYOUTS,
+    ),
+    *(
+        calls(
+            "FusedAdamW",
+            dict(
+                params=["7x33", "5"],
+                grads=["7x33", "5"],
+                exp_avgs=["7x33", "5"],
+                exp_avg_sqs=[square("7x33"), square("5")],
+                max_exp_avg_sqs=[square("7x33"), square("5")] if amsgrad else None,
+                state_steps=[T("-", values=[x], dtype="float32") for x in (3, 7)],
+                amsgrad=amsgrad,
+                maximize=maximize,
+                **RATES,
+            ),
+            layouts=LAYOUTS,
+        )
+        for amsgrad, maximize in ((False, False), (True, False), (False, True))
+    ),
+    calls(
+        "Adadelta",
+        dict(
+            param="7x33",
+            grad="7x33",
+            square_avg=square("7x33"),
+            acc_delta=square("7x33"),
+            lr=0.5,
+            rho=0.9,
+            eps=1e-6,
+            weight_decay=0.125,
+        ),
+        layouts=LAYOUTS,
+    ),
+    *(
+        calls(
+            "Rmsprop",
+            dict(
+                param="7x33",
+                grad=T("7x33", low=0.5, high=1),
+                square_avg=T("7x33", low=1, high=2),
+                grad_avg=T("7x33", low=0.125, high=0.5) if centered else None,
+                momentum_buf="7x33" if momentum else None,
+                lr=0.01,
+                alpha=0.9,
+                eps=1e-6,
+                weight_decay=0.125,
+                momentum=momentum,
+                centered=centered,
+            ),
+            layouts=LAYOUTS,
+        )
+        for centered in (False, True)
+        for momentum in (0.0, 0.75)
     ),
 ]

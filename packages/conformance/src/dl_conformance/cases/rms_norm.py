@@ -8,6 +8,12 @@ SHAPES = [
     ("2x3x257", "2x3x1", "257", [257]),
 ]
 
+
+def whole(shape):
+    values = [3, -2, 5, 1, 0, -7, 4, 2, -1, 6, -3]
+    return T(shape, values=values)
+
+
 CASES = [
     calls(
         "RMSNorm",
@@ -27,6 +33,18 @@ CASES = [
                 eps=1e-3,
             )
             for x, m, w, n in SHAPES
+        ),
+    ),
+    calls(
+        "RootMeanSquareNormInp",
+        *(dict(inoutput=x, scale=w, eps=1e-5) for x, w in (("7x33", "33"), ("2x3x257", "257"))),
+    ),
+    calls(
+        "FusedAddRootMeanSquareNormInp",
+        # Integers, whose sums every dtype stores exactly.
+        *(
+            dict(inoutput=whole(x), residual=whole(x), bias=b and whole(b), scale=w, eps=1e-5)
+            for x, b, w in (("7x33", "33", "33"), ("2x3x64", None, "64"))
         ),
     ),
 ]

@@ -20,4 +20,17 @@ CASES = [
         dict(grad_output="3x5x3", input_sizes=[7, 5], dim=0, size=3, step=2),
         layouts=LAYOUTS,
     ),
+    calls(
+        "Unfold",
+        *(
+            dict(input=s, dim=d, size=n, step=k)
+            for s, d, n, k in (
+                ("5x9", 1, 3, 2),
+                ("5x9x2", -2, 9, 1),
+                ("7", 0, 2, 3),
+                ("4x5", 0, 1, 1),
+            )
+        ),
+        edges="extreme",
+    ),
 ]

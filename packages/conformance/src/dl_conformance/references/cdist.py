@@ -20,3 +20,29 @@ def cdist(*, input1: Array, input2: Array, p: float, compute_mode: Any) -> dict[
         value = np.sum(apart ** np.longdouble(p), axis=-1) ** (1 / np.longdouble(p))
     sizes = np.abs(input1)[..., :, None, :] + np.abs(input2)[..., None, :, :]
     return {"out": Expected(value, max(input1.shape[-1], 16), sizes.sum(axis=-1))}
+
+
+@reference("diopiCdistBackward")
+def cdist_backward(
+    *, grad_output: Array, input1: Array, input2: Array, p: float, cdist: Array
+) -> dict[str, Any]:
+    apart = input1[..., :, None, :] - input2[..., None, :, :]
+    far = cdist[..., None]
+    if p == 0:
+        slope = np.zeros_like(apart)
+    elif np.isinf(p):
+        slope = np.sign(apart) * (np.abs(apart) == far)
+    else:
+        slope = np.sign(apart) * (np.abs(apart) / far) ** (p - 1)
+    slope = np.where(far == 0, 0, slope)
+    terms = grad_output[..., None] * slope
+    # The difference is rounded before the power multiplies its error with p - 1.
+    sizes = np.abs(input1)[..., :, None, :] + np.abs(input2)[..., None, :, :]
+    steep = 0 if np.isinf(p) or p == 0 else abs(p - 1)
+    with np.errstate(all="ignore"):
+        spread = np.where(apart != 0, sizes / np.abs(apart), 0)
+    magnitude = np.abs(terms) * (1 + steep * spread)
+    value, size = (np.sum(x, axis=-2) for x in (terms, magnitude))
+    while value.ndim > input1.ndim:
+        value, size = value.sum(axis=0), size.sum(axis=0)
+    return {"grad_input": Expected(value, terms.size // max(value.size, 1) + 4, size)}

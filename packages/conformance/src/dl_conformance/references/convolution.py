@@ -188,3 +188,35 @@ def transposed_convolution(
     size = gradient_of_input(np.abs(input), np.abs(weight), sizes, geometry, groups)
     length = int(np.prod(weight.shape[2:])) * weight.shape[0] // groups + 1
     return {"out": Expected(value, length, size + np.abs(_bias(bias, input)))}
+
+
+@reference("diopiConvTranspose2dBackward", "diopiConvTranspose3dBackward")
+def transposed_convolution_backward(
+    *,
+    grad_output: Array,
+    input: Array,
+    weight: Array,
+    bias_sizes: Any,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    output_padding: Sizes,
+    groups: int,
+) -> dict[str, Any]:
+    """The gradient of a gradient: a convolution, with input and gradient in each other's place."""
+    geometry = Geometry.of(weight, stride, padding, dilation)
+    inside = tuple(slice(0, n) for n in input.shape[2:])
+    at = (slice(None), slice(None), *inside)
+    to_input = [
+        forward(g, w, geometry, groups)[at]
+        for g, w in ((grad_output, weight), (np.abs(grad_output), np.abs(weight)))
+    ]
+    to_weight = [
+        gradient_of_weight(x, g, weight.shape, geometry, groups)
+        for x, g in ((input, grad_output), (np.abs(input), np.abs(grad_output)))
+    ]
+    return {
+        "grad_input": Expected(to_input[0], int(np.prod(weight.shape[1:])), to_input[1]),
+        "grad_weight": Expected(to_weight[0], input.size // input.shape[1], to_weight[1]),
+        "grad_bias": _bias_gradient(grad_output) if bias_sizes is not None else None,
+    }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.reference import Array, reference
+from dl_conformance.reference import Array, Expected, reference
 
 
 @reference("diopiAmpForeachNonFiniteCheckAndUnscaleInp")
@@ -37,3 +37,21 @@ def update_scale(
             "growth_tracker": np.zeros_like(growth_tracker),
         }
     return {"current_scale": current_scale, "growth_tracker": growth_tracker + 1}
+
+
+@reference("diopiClipGradNorm")
+def clip_grad_norm(
+    *, grads: list[Any], max_norm: float, norm_type: float, error_if_nonfinite: bool
+) -> dict[str, Any]:
+    size = np.abs(np.concatenate([x.reshape(-1) for x in grads if x is not None]))
+    order = np.longdouble(norm_type)
+    norm = np.max(size) if np.isinf(norm_type) else np.sum(size**order) ** (1 / order)
+    scale = min(1, max_norm / (norm + np.longdouble(1e-6)))
+    # The norm, the quotient and the product.
+    length = size.size + 4
+    clipped = [
+        None if x is None else Expected(x * scale, length, np.abs(x * scale), op_class="reduction")
+        for x in grads
+    ]
+    number = "float64" if grads[0].dtype == np.longdouble else "float32"
+    return {"out": Expected(norm, length, norm, dtype=number), "grads": clipped}

@@ -87,7 +87,7 @@ def layer_norm_from_axis_backward(
     running_std: Any,
     begin_norm_axis: int,
 ) -> dict[str, Any]:
-    return layer_norm_backward(
+    found = layer_norm_backward(
         grad_output=grad_output,
         input=input,
         weight=weight,
@@ -96,3 +96,4 @@ def layer_norm_from_axis_backward(
         rstd=running_std,
         normalized_shape=input.shape[begin_norm_axis:],
     )
+    return dict(found)

@@ -57,3 +57,30 @@ def rms_norm_backward(
         total = np.abs(grad_output).sum(axis=outer)
         result["grad_bias"] = Expected(grad_output.sum(axis=outer), rows, total)
     return result
+
+
+def _normalized(value: Array, sizes: Array, scale: Array, eps: float) -> Expected:
+    count = value.shape[-1]
+    inverse = 1 / np.sqrt(np.mean(value * value, axis=-1, keepdims=True) + np.float32(eps))
+    # An error of the elements is one of the element itself and of the mean of their squares.
+    spread = np.mean(np.abs(value) * sizes, axis=-1, keepdims=True) * inverse**2
+    size = np.abs(scale) * inverse * (sizes + np.abs(value) * (1 + spread))
+    return Expected(value * inverse * scale, count + 4, size)
+
+
+@reference("diopiRootMeanSquareNormInp")
+def root_mean_square_norm(*, inoutput: Array, scale: Array, eps: float) -> dict[str, Any]:
+    return {"inoutput": _normalized(inoutput, np.zeros_like(inoutput), scale, eps)}
+
+
+@reference("diopiFusedAddRootMeanSquareNormInp")
+def fused_add_root_mean_square_norm(
+    *, inoutput: Array, residual: Array, bias: Any, scale: Array, eps: float
+) -> dict[str, Any]:
+    """The sum becomes the residual; what is normalized is the sum as it is stored."""
+    shift = 0 if bias is None else bias
+    total, size = inoutput + residual + shift, np.abs(inoutput) + np.abs(residual) + np.abs(shift)
+    return {
+        "residual": Expected(total, 2, size),
+        "inoutput": _normalized(total, size, scale, eps),
+    }

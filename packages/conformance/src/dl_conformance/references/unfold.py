@@ -57,6 +57,15 @@ def col2im(
     return {"out": Expected(value, int(np.prod(kernel_size)), size)}
 
 
+@reference("diopiUnfold")
+def unfold(*, input: Array, dim: int, size: int, step: int) -> dict[str, Any]:
+    windows = np.lib.stride_tricks.sliding_window_view(input, size, axis=dim)
+    every = tuple(
+        slice(None, None, step if d == dim % input.ndim else 1) for d in range(input.ndim)
+    )
+    return {"out": windows[every]}
+
+
 @reference("diopiUnfoldBackward")
 def unfold_backward(
     *, grad_output: Array, input_sizes: Sizes, dim: int, size: int, step: int
