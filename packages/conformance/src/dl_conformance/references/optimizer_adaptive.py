@@ -116,7 +116,7 @@ def fused_adamw(
     tops = max_exp_avg_sqs or [None] * len(params)
     along = [-g for g in grads] if maximize else grads
     each = zip(params, along, exp_avgs, exp_avg_sqs, tops, strict=True)
-    steps = [np.longdouble(x.reshape(-1)[0]) for x in state_steps]
+    steps = [float(x.reshape(-1)[0]) for x in state_steps]
     found = [_adam(x, numbers, s, amsgrad, False) for x, s in zip(each, steps, strict=True)]
     names = {
         "params": "param",

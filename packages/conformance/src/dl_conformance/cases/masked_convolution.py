@@ -1,0 +1,18 @@
+"""Windows of a convolution at chosen places, and the way back."""
+
+from dl_conformance.vocabulary import T, calls
+
+AT = dict(
+    mask_h_idx=T("4", values=[0, 2, 4, 4], plain=True),
+    mask_w_idx=T("4", values=[0, 3, 1, 3], plain=True),
+)
+
+CASES = [
+    calls(
+        "MaskedIm2colMmcv",
+        dict(im="1x3x5x4", kernel_h=3, kernel_w=2, pad_h=1, pad_w=1, **AT),
+        dict(im="1x3x5x4", kernel_h=1, kernel_w=1, pad_h=0, pad_w=0, **AT),
+        edges="extreme",
+    ),
+    calls("MaskedCol2imMmcv", dict(im="1x3x5x4", col="3x4", height=5, width=4, channels=3, **AT)),
+]
