@@ -15,7 +15,7 @@ POSITION = 8
 
 def tents(at: Any, size: int) -> Array:
     """How much each cell of a line counts at a position."""
-    return np.maximum(0, 1 - np.abs(at - np.arange(size))).astype(np.longdouble)
+    return np.asarray(np.maximum(0, 1 - np.abs(at - np.arange(size))), np.longdouble)
 
 
 def slopes(at: Any, size: int) -> Array:

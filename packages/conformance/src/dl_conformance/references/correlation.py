@@ -60,7 +60,9 @@ def correlation_backward(
     input2: Array,
     **given: int,
 ) -> dict[str, Any]:
-    found = [[x.copy(), np.ones(x.shape, np.int64), np.abs(x)] for x in (grad_input1, grad_input2)]
+    found: list[list[Any]] = [
+        [x.copy(), np.ones(x.shape, np.int64), np.abs(x)] for x in (grad_input1, grad_input2)
+    ]
     for a, b, o in _windows(given, input1.shape[2:], grad_output.shape):
         for (value, count, size), at, other in zip(
             found, (a, b), (input2[b], input1[a]), strict=True

@@ -22,7 +22,7 @@ def _slope(function: Callable[[Any], Any], x: Array) -> Array:
     return np.asarray(np.imag(function(x + 1e-20j)) / np.longdouble(1e-20))
 
 
-def _binary(x: Any, t: Array, alpha: float, gamma: float) -> Any:
+def _binary(x: Any, t: Array, alpha: Any, gamma: Any) -> Any:
     p = 1 / (1 + np.exp(-x))
     right = p * t + (1 - p) * (1 - t)
     weight = 1.0 if alpha < 0 else alpha * t + (1 - alpha) * (1 - t)
@@ -57,9 +57,8 @@ def _weight_of(target: Array, weight: Array) -> Array:
     return np.asarray(np.where(known, weight[np.where(known, target, 0)], 1))
 
 
-def _by_class(x: Any, target: Array, weight: Any, gamma: float, alpha: float) -> Any:
+def _by_class(x: Any, target: Array, weight: Any, gamma: Any, alpha: Any) -> Any:
     chosen = target[:, None] == np.arange(x.shape[1])
-    gamma, alpha = np.float32(gamma), np.float32(alpha)
     p = 1 / (1 + np.exp(-x))
     yes, no = -alpha * (1 - p) ** gamma * np.log(p), -(1 - alpha) * p**gamma * np.log(1 - p)
     losses = np.where(chosen, yes, no)
@@ -70,14 +69,15 @@ def _by_class(x: Any, target: Array, weight: Any, gamma: float, alpha: float) ->
 def class_focal_loss(
     *, input: Array, target: Array, weight: Any, gamma: float, alpha: float
 ) -> dict[str, Any]:
-    return {"output": _by_class(input, target, weight, gamma, alpha)}
+    return {"output": _by_class(input, target, weight, np.float32(gamma), np.float32(alpha))}
 
 
 @reference("diopiSigmoidFocalLossBackwardMmcv")
 def class_focal_loss_backward(
     *, input: Array, target: Array, weight: Any, gamma: float, alpha: float
 ) -> dict[str, Any]:
-    return {"grad_input": _slope(lambda x: _by_class(x, target, weight, gamma, alpha), input)}
+    rest = (target, weight, np.float32(gamma), np.float32(alpha))
+    return {"grad_input": _slope(lambda x: _by_class(x, *rest), input)}
 
 
 def _of_probability(p: Any, target: Array, weight: Any, gamma: float, alpha: float) -> Any:

@@ -145,7 +145,9 @@ def chamfer_distance_backward(
     grad_dist1: Array,
     grad_dist2: Array,
 ) -> dict[str, Any]:
-    found = [[x.copy(), np.ones(x.shape, np.int64), np.abs(x)] for x in (grad_xyz1, grad_xyz2)]
+    found: list[list[Any]] = [
+        [x.copy(), np.ones(x.shape, np.int64), np.abs(x)] for x in (grad_xyz1, grad_xyz2)
+    ]
     pairs = [(b, i, int(idx1[b, i]), grad_dist1[b, i]) for b, i in np.ndindex(idx1.shape)]
     pairs += [(b, int(idx2[b, j]), j, grad_dist2[b, j]) for b, j in np.ndindex(idx2.shape)]
     for b, i, j, grad in pairs:

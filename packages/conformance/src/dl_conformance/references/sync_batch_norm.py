@@ -50,8 +50,8 @@ def output_of(
     momentum: float,
     group_size: int,
 ) -> dict[str, Any]:
-    eps, rate = np.longdouble(np.float32(eps)), np.longdouble(np.float32(momentum))
-    std = np.sqrt(var + eps)
+    rate = np.longdouble(np.float32(momentum))
+    std = np.sqrt(var + np.float32(eps))
     norm = (input - _wide(mean)) / _wide(std)
     scaled = norm * _wide(weight)
     found: dict[str, Any] = {

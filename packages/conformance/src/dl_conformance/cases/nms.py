@@ -1,0 +1,78 @@
+"""Non-maximum suppression, of boxes whose overlaps are not near the thresholds."""
+
+from dl_conformance import boxes
+from dl_conformance.inputs import uniform
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+
+
+def rows(values, width):
+    return T((len(values), width), values=values or [0.0], plain=True)
+
+
+def order(count):
+    return sorted(range(count), key=uniform("order", count, 0, 1).tolist().__getitem__)
+
+
+def scores(count):
+    """Those of the boxes, of which the one of rank r has (count - r) / 64."""
+    found = [0.0] * count
+    for rank, box in enumerate(order(count)):
+        found[box] = (count - rank) / 64
+    return T((count,), values=found or [0.0], plain=True)
+
+
+def turned(labels):
+    given = boxes.turned(12, "nms")
+    return [[*box, float(i % 2)] for i, box in enumerate(given)] if labels else given
+
+
+COUNTS = (70, 1, 0)
+
+CASES = [
+    calls(
+        "Nms",
+        *(
+            dict(boxes=rows(boxes.upright(n, "nms"), 4), confidence=scores(n), iou_threshold=0.31)
+            for n in COUNTS
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "NmsMmcv",
+        *(
+            dict(
+                dets=rows(boxes.upright(n, "nms"), 4),
+                scores=scores(n),
+                iou_threshold=0.31,
+                offset=o,
+            )
+            for n in COUNTS
+            for o in (0, 1)
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "NmsRotatedMmcv",
+        *(
+            dict(
+                dets=rows(turned(several), 6 if several else 5),
+                scores=scores(12),
+                order=T("12", values=order(12), plain=True),
+                dets_sorted=rows([turned(several)[i] for i in order(12)], 6 if several else 5),
+                labels=None,
+                iou_threshold=0.25,
+                multi_label=several,
+            )
+            for several in (False, True)
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "Iou3dNms3dMmcv Iou3dNms3dNormalMmcv",
+        dict(boxes=rows(boxes.standing(12, "nms"), 7), nms_overlap_thresh=0.25),
+        dict(boxes=rows(boxes.standing(1, "nms"), 7), nms_overlap_thresh=0.25),
+        layouts=LAYOUTS,
+    ),
+]

@@ -1,0 +1,47 @@
+"""Points in polygons and boxes, and the smallest rectangles around points."""
+
+from dl_conformance import boxes
+from dl_conformance.vocabulary import T, calls
+
+LAYOUTS = ("transposed", "strided", "offset")
+
+
+def rows(values):
+    return T((len(values), len(values[0])), values=values, plain=True)
+
+
+# Ten points at each of two heights, in the second batch elsewhere.
+POINTS = [[x + 0.1, y + 0.2, z] for z in (1.5, 9.0) for x, y in boxes.grid(5, 2, 4.5)] + [
+    [x + 0.7, y + 0.4, 2.0] for x, y in boxes.grid(5, 4, 4.0)
+]
+STANDING = dict(
+    boxes=T("2x5x7", values=[x for row in boxes.standing(10, "points") for x in row], plain=True),
+    pts=T("2x20x3", values=[x for point in POINTS for x in point], plain=True),
+)
+
+CASES = [
+    calls(
+        "MinAreaPolygonsMmcv",
+        dict(pointsets=rows(boxes.point_sets(6, "rectangles"))),
+        dtypes="float32 float64",
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "PointsInPolygonsMmcv",
+        dict(
+            points=rows([[x + 0.3, y + 0.1] for x, y in boxes.grid(8, 5, 2.5)]),
+            polygons=rows(boxes.quadrilaterals(6, "points")),
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "PointsInBoxesPartMmcv",
+        dict(box_idx_of_points=T("2x20", values=[-1]), **STANDING),
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "PointsInBoxesAllMmcv",
+        dict(box_idx_of_points=T("2x20x5", values=[0]), **STANDING),
+        layouts=LAYOUTS,
+    ),
+]

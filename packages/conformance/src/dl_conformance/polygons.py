@@ -1,0 +1,80 @@
+"""Areas of convex figures given by points: the figure is the hull, which is never computed.
+
+At each x the figure reaches from the lowest to the highest of all segments between its points; the
+length is linear between the places where segments end or cross, so its integral is exact.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from .reference import Array
+
+Number = np.longdouble
+
+
+def _segments(points: Array) -> Array:
+    return np.array([(*a, *b) for a, b in combinations(points, 2)])
+
+
+def _span(lines: Array, x: Any) -> tuple[Any, Any]:
+    """The lowest and highest point of the figure at x."""
+    x0, y0, x1, y1 = lines.T
+    there = (np.minimum(x0, x1) <= x) & (x <= np.maximum(x0, x1)) & (x0 != x1)
+    if not np.any(there):
+        return Number(0), Number(-1)
+    at = y0[there] + (x - x0[there]) / (x1[there] - x0[there]) * (y1[there] - y0[there])
+    return at.min(), at.max()
+
+
+def _breaks(lines: Array) -> Array:
+    found = [lines[:, 0], lines[:, 2]]
+    x0, y0, x1, y1 = (lines[:, None, k] for k in range(4))
+    u0, v0, u1, v1 = (lines[None, :, k] for k in range(4))
+    det = (x1 - x0) * (v1 - v0) - (y1 - y0) * (u1 - u0)
+    with np.errstate(all="ignore"):
+        t = ((u0 - x0) * (v1 - v0) - (v0 - y0) * (u1 - u0)) / det
+        crossing = x0 + t * (x1 - x0)
+    found.append(crossing[np.isfinite(crossing)])
+    return np.unique(np.concatenate(found))
+
+
+def shared_area(*figures: Any) -> Any:
+    """The area that all figures cover."""
+    corners = [np.asarray(points, Number).reshape(-1, 2) for points in figures]
+    lines = [_segments(points) for points in corners]
+    xs = _breaks(np.concatenate(lines))
+    low = max(points[:, 0].min() for points in corners)
+    high = min(points[:, 0].max() for points in corners)
+    xs = np.concatenate([[low], xs[(xs > low) & (xs < high)], [high]])
+    total = Number(0)
+    for left, right in pairwise(xs):
+        if right > left:
+            spans = [_span(each, (left + right) / 2) for each in lines]
+            height = min(s[1] for s in spans) - max(s[0] for s in spans)
+            total += (right - left) * max(Number(0), height)
+    return total
+
+
+def rectangle(x: Any, y: Any, w: Any, h: Any, angle: Any) -> Array:
+    """Its corners."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    corners = np.array([[-w, -h], [w, -h], [w, h], [-w, h]]) / 2
+    return np.asarray(corners @ turn.T + np.array([x, y]))
+
+
+def overlap(a: Any, b: Any, mode: int = 0) -> Any:
+    """The shared area over that of both together, or over the first."""
+    shared, first = shared_area(a, b), shared_area(a)
+    return shared / (first if mode else first + shared_area(b) - shared)
+
+
+def terms_of_area(*figures: Any) -> Any:
+    """What the products sum up to that an area of these figures is a sum of, at most: two for each
+    corner of their intersection."""
+    corners = [np.asarray(points, Number).reshape(-1, 2) for points in figures]
+    count = sum(len(points) for points in corners)
+    return 2 * count * max(np.abs(points).max() for points in corners) ** 2

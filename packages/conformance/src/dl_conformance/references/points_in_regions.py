@@ -1,0 +1,77 @@
+"""Points in polygons and boxes, and the smallest rectangles around points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dl_conformance.reference import Array, Expected, reference
+
+HULL = 1e-12
+"""How far a point may lie outside of a side of the hull, by rounding."""
+CORNER = 20
+"""Roundings of a corner: a direction, two products, their sum, and the same way back."""
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+@reference("diopiMinAreaPolygonsMmcv")
+def min_area_polygons(*, pointsets: Array) -> dict[str, Any]:
+    """The least over directions of segments between points: one of them lies along the hull."""
+    result = []
+    for points in pointsets.reshape(-1, 9, 2):
+        found = []
+        for i, j in np.ndindex(9, 9):
+            u = points[j] - points[i]
+            if i != j and np.all(_cross(u, points - points[i]) >= -HULL):
+                u = u / np.hypot(*u)
+                along, across = points @ u, points @ np.array([-u[1], u[0]])
+                box = (along.min(), along.max(), across.min(), across.max())
+                found.append(((box[1] - box[0]) * (box[3] - box[2]), u, box))
+        _, u, (a0, a1, b0, b1) = min(found, key=lambda each: each[0])
+        v = np.array([-u[1], u[0]])
+        result.append([a * u + b * v for a, b in ((a0, b0), (a1, b0), (a1, b1), (a0, b1))])
+    value = np.array(result).reshape(-1, 8)
+    size = np.abs(pointsets).reshape(len(value), -1).max(axis=1)[:, None] * np.full_like(value, 4)
+    return {"polygons": Expected(value, CORNER, size, op_class="reduction")}
+
+
+@reference("diopiPointsInPolygonsMmcv")
+def points_in_polygons(*, points: Array, polygons: Array) -> dict[str, Any]:
+    """Of convex polygons: on the same side of all sides."""
+    out = np.zeros((len(points), len(polygons)))
+    for i, k in np.ndindex(out.shape):
+        corners = polygons[k].reshape(4, 2)
+        sides = _cross(np.roll(corners, -1, axis=0) - corners, points[i] - corners)
+        out[i, k] = np.all(sides > 0) or np.all(sides < 0)
+    return {"output": out}
+
+
+def _in_box(box: Array, point: Array) -> bool:
+    x, y = point[:2] - box[:2]
+    cos, sin = np.cos(box[6]), np.sin(box[6])
+    along, across = cos * x + sin * y, cos * y - sin * x
+    level = box[2] <= point[2] <= box[2] + box[5]
+    return bool(abs(along) < box[3] / 2 and abs(across) < box[4] / 2 and level)
+
+
+@reference("diopiPointsInBoxesPartMmcv")
+def points_in_boxes_part(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
+    """The first box that holds each point."""
+    out = box_idx_of_points.copy()
+    for b, m in np.ndindex(out.shape):
+        holding = [t for t, box in enumerate(boxes[b]) if _in_box(box, pts[b, m])]
+        out[b, m] = holding[0] if holding else out[b, m]
+    return {"box_idx_of_points": out}
+
+
+@reference("diopiPointsInBoxesAllMmcv")
+def points_in_boxes_all(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
+    out = box_idx_of_points.copy()
+    for b, m, t in np.ndindex(out.shape):
+        if _in_box(boxes[b, t], pts[b, m]):
+            out[b, m, t] = 1
+    return {"box_idx_of_points": out}
