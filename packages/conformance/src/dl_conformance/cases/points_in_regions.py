@@ -20,6 +20,7 @@ STANDING = dict(
 )
 
 CASES = [
+    # Of sets whose second smallest rectangle is larger by a hundredth at least.
     calls(
         "MinAreaPolygonsMmcv",
         dict(pointsets=rows(boxes.point_sets(6, "rectangles"))),
