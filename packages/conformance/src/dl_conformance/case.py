@@ -24,6 +24,7 @@ class T:
     :ivar values: the elements, in place of random ones.
     :ivar dtype: None: by the rule of the schema.
     :ivar apart: no two elements are equal, so that an order of them is one.
+    :ivar result_of: ``"diopiX.out"``: what that operator gives for the inputs of the same names.
     :ivar plain: neither edge values nor another layout are tried on it.
     """
 
@@ -34,6 +35,7 @@ class T:
     dtype: str | None = None
     apart: bool = False
     plain: bool = False
+    result_of: str = ""
 
     @property
     def sizes(self) -> Shape:

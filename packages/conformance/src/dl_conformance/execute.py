@@ -15,9 +15,9 @@ from diopi_proto.schema import Operator, load
 from diopi_proto.tolerance import OpClass, compare
 
 from .case import Case, T
-from .inputs import COMPLEX, FLOATS, Array, exact, wrong_everywhere
+from .inputs import COMPLEX, FLOATS, Array, exact, stored, wrong_everywhere
 from .layouts import applies, place
-from .reference import Expected, Unspecified, compute
+from .reference import Expected, OutputShape, Unspecified, compute
 from .vocabulary import tensors
 
 LARGE = 1 << 16
@@ -69,6 +69,8 @@ class Run:
             if parameter.direction == "out" or name not in self.case.arguments:
                 continue
             value = self.case.arguments[name]
+            if isinstance(value, T) and value.result_of:
+                continue
             if isinstance(value, T):
                 self.inputs[name], self.wide[name] = self._elements(
                     name, value, parameter.direction
@@ -84,6 +86,24 @@ class Run:
                 self.wide[name] = [pair[1] for pair in both]
             else:
                 self.inputs[name] = self.wide[name] = value
+        for name, value in self.case.arguments.items():
+            if isinstance(value, T) and value.result_of:
+                elements, layout = self._result(name, value)
+                self.inputs[name] = (elements, layout)
+                self.wide[name] = np.asarray(exact(elements, self.dtype_of(name), self.number))
+
+    def _result(self, name: str, tensor: T) -> tuple[Array, str]:
+        """What another operator gives for the same inputs, as the dtype stores it."""
+        operator, _, output = tensor.result_of.partition(".")
+        read = (p.name for p in load()[operator].params[1:] if p.direction != "out")
+        names = [name for name in read if name in self.wide]
+        outputs = {p.name for p in load()[operator].outputs}
+        found = compute(operator, {n: self.wide[n] for n in names}, outputs)[output]
+        elements = stored(np.asarray(expected(found).value), self.dtype_of(name))
+        layout = self.case.layout
+        if layout == "expanded" or not applies(layout, elements.shape):
+            layout = "contiguous"
+        return np.ascontiguousarray(elements).reshape(elements.shape), layout
 
     def _elements(
         self, name: str, tensor: T, direction: str, key: str = ""
@@ -108,7 +128,11 @@ class Run:
         """What the operator has to write."""
         named = self.case.arguments
         outputs = [p.name for p in self.operator.params if p.direction == "out"]
-        shapes = {n: named[n].sizes for n in outputs if isinstance(named.get(n), T)}
+        shapes = {
+            n: OutputShape.of(named[n].sizes, named[n].dtype or self.case.dtypes[n])
+            for n in outputs
+            if isinstance(named.get(n), T)
+        }
         return compute(self.case.operator, self.wide, self.outputs(), shapes)
 
     def place(self, want: Mapping[str, Any]) -> None:

@@ -52,6 +52,21 @@ class Expected:
     dtype: str | None = None
 
 
+class OutputShape(tuple[int, ...]):
+    """The shape of an output that the call decides, for a reference that has such a parameter.
+
+    :ivar dtype: of the output.
+    """
+
+    dtype: str
+
+    @classmethod
+    def of(cls, sizes: tuple[int, ...], dtype: str) -> OutputShape:
+        found = cls(sizes)
+        found.dtype = dtype
+        return found
+
+
 class Unspecified:
     """The contents of an output that the contract leaves open: only its shape is compared."""
 
@@ -149,7 +164,7 @@ def compute(
     name: str,
     arguments: Mapping[str, Any],
     outputs: set[str],
-    shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    shapes: Mapping[str, OutputShape] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What the operator has to write.
 
