@@ -134,7 +134,8 @@ DIOPI_API diopiError_t diopiFusedAddRootMeanSquareNormInp(diopiContextHandle_t c
 /* token_batch: The batch of a language-model server: tokens, lengths, padding, embedded inputs. */
 
 /** Transposes `ids` [steps, batch] to `output_ids` [batch, `max_output_len`] without the padding
- *  between the end of each prompt, `context_length`, and `max_context_len`.
+ *  between the end of each prompt, `context_length`, and `max_context_len`; what is left of a row
+ *  is 0.
  *  @param[out] output_ids dtype like ids
  *  @param[in] ids dtype int32, int64
  *  @param[in] context_length dtype like ids */

@@ -4,6 +4,8 @@ from dl_conformance.vocabulary import T, calls
 
 SHAPES = [("3x4x5", "4"), ("2x3x130", "3"), ("1x1x2", "1")]
 
+BATCHES = [("3x4x5", "4"), ("2x3x13x11", "3"), ("9x5", "5"), ("2x2x3x2x4", "2")]
+
 
 def positive(shape):
     return T(shape, low=0.5, high=2)
@@ -37,6 +39,77 @@ CASES = [
         *(
             dict(grad_output=x, weight=c, grad_weight=c, grad_bias=c, norm=x, std=positive(c))
             for x, c in SHAPES
+        ),
+    ),
+    calls("BatchNormStats", *(dict(input=x, eps=1e-3) for x, _ in BATCHES)),
+    calls(
+        "BatchNormGatherStatsWithCounts",
+        *(
+            dict(
+                input="2x3",
+                mean_all=f"{p}x5",
+                invstd_all=positive(f"{p}x5"),
+                running_mean="5" if running else None,
+                running_var=positive("5") if running else None,
+                momentum=0.25,
+                eps=1e-3,
+                counts=T((p,), values=[12, 30, 7][:p], plain=True),
+            )
+            for p in (3, 1)
+            for running in (True, False)
+        ),
+    ),
+    calls(
+        "BatchNormBackwardReduce",
+        *(
+            dict(
+                grad_out=x,
+                input=x,
+                mean=c,
+                invstd=positive(c),
+                weight=c,
+                input_g=True,
+                weight_g=True,
+                bias_g=True,
+            )
+            for x, c in BATCHES
+        ),
+        dict(
+            grad_out="3x4x5",
+            input="3x4x5",
+            mean="4",
+            invstd=positive("4"),
+            weight=None,
+            input_g=True,
+            weight_g=False,
+            bias_g=False,
+            grad_weight=None,
+            grad_bias=None,
+        ),
+    ),
+    calls(
+        "BatchNormBackwardElemt",
+        *(
+            dict(
+                grad_out=x,
+                input=x,
+                mean=c,
+                invstd=positive(c),
+                weight=w,
+                sum_dy=c,
+                sum_dy_xmu=c,
+                count=T("2", values=[12, 30], plain=True),
+            )
+            for x, c in BATCHES
+            for w in (c, None)
+        ),
+    ),
+    calls(
+        "BatchNormElemt",
+        *(
+            dict(input=x, weight=w, bias=w, mean=c, invstd=positive(c), eps=1e-3)
+            for x, c in BATCHES
+            for w in (c, None)
         ),
     ),
 ]
