@@ -5,25 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_points  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "ActiveRotatedFilterMmcv",
+    "ActiveRotatedFilterBackwardMmcv",
+)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_rotated_filters(vendor: Vendor, dtype: str, layout: str) -> None:
-    random = np.random.default_rng(85)
-    table = np.stack([random.permutation(8) + 1 for _ in range(3)], -1).reshape(2, 2, 2, 3)
-    check_operator(
-        vendor, "diopiActiveRotatedFilterMmcv", dtype, layout,
-        input=numbers((3, 2, 2, 2, 2), dtype, 86), indices=table,
-    )  # fmt: skip
-    check_operator(
-        vendor, "diopiActiveRotatedFilterBackwardMmcv", dtype, layout,
-        grad_out=numbers((9, 4, 2, 2), dtype, 87), indices=table,
-    )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_places_outside_are_told(vendor: Vendor) -> None:

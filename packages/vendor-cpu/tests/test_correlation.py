@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import references_maps  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import numbers, out_like
 
 SIZES = {"kH": 2, "kW": 1, "patchH": 3, "patchW": 1, "padH": 1, "padW": 0, "dilationH": 2,
          "dilationW": 1, "dilation_patchH": 2, "dilation_patchW": 1, "dH": 2, "dW": 1}  # fmt: skip
 PLAIN = dict.fromkeys(SIZES, 1) | {"padH": 0, "padW": 0}
 
 
-@pytest.mark.parametrize("sizes", [SIZES, PLAIN])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_correlation(vendor: Vendor, dtype: str, layout: str, sizes: dict[str, Any]) -> None:
-    a, b = numbers((2, 3, 5, 4), dtype, 120), numbers((2, 3, 5, 4), dtype, 121)
-    got = check_operator(vendor, "diopiCorrelationMmcv", dtype, layout, input1=a, input2=b, **sizes)
-    top = numbers(got["output"].shape, dtype, 122)
-    check_operator(
-        vendor, "diopiCorrelationBackwardMmcv", dtype, layout, grad_input1=a, grad_input2=b,
-        grad_output=top, input1=a, input2=b, **sizes,
-    )  # fmt: skip
+OPERATORS = (
+    "CorrelationMmcv",
+    "CorrelationBackwardMmcv",
+)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_of_a_map_with_itself_it_is_the_square(vendor: Vendor) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_maps  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import numbers, out_like
+
+OPERATORS = ("GridSample",)
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_grid_sample(vendor: Vendor, dtype: str, layout: str, mode: str) -> None:
-    image, grid = numbers((2, 3, 4, 5), dtype, 130), numbers((2, 3, 6, 2), dtype, 131, -1.4, 1.4)
-    check_operator(vendor, "diopiGridSample", dtype, layout, input=image, grid=grid, mode=mode)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])

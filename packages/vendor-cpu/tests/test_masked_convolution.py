@@ -5,25 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_points  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "MaskedIm2colMmcv",
+    "MaskedCol2imMmcv",
+)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_windows_and_back(vendor: Vendor, dtype: str, layout: str) -> None:
-    image = numbers((1, 3, 5, 4), dtype, 83)
-    at = {"mask_h_idx": np.array([0, 2, 4, 4]), "mask_w_idx": np.array([0, 3, 1, 3])}
-    check_operator(
-        vendor, "diopiMaskedIm2colMmcv", dtype, layout, im=image, kernel_h=3, kernel_w=2, pad_h=1,
-        pad_w=1, **at,
-    )  # fmt: skip
-    check_operator(
-        vendor, "diopiMaskedCol2imMmcv", dtype, layout, im=image, col=numbers((3, 4), dtype, 84),
-        height=5, width=4, channels=3, **at,
-    )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_windows_of_one_cell_come_back(vendor: Vendor) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_boxes  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import LAYOUTS, Array, out_like
+from suite import check_cases
+from support import Array, out_like
 
 
 def boxes(count: int, seed: int) -> Array:
@@ -24,43 +23,18 @@ def turned(count: int, seed: int) -> Array:
     return np.concatenate([place, size, angle], 1)
 
 
-def scores(count: int, seed: int) -> Array:
-    return np.random.default_rng(seed).permutation(count) / 64
+OPERATORS = (
+    "NmsMmcv",
+    "NmsRotatedMmcv",
+    "Iou3dNms3dMmcv",
+    "Iou3dNms3dNormalMmcv",
+    "Nms",
+)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("count", [0, 1, 70])
-def test_nms(vendor: Vendor, count: int, dtype: str, layout: str) -> None:
-    given, by = boxes(count, 1), scores(count, 2)
-    check_operator(
-        vendor, "diopiNms", dtype, layout, boxes=given, confidence=by, iou_threshold=0.31
-    )
-    check_operator(
-        vendor, "diopiNmsMmcv", dtype, layout, dets=given, scores=by, iou_threshold=0.31, offset=1
-    )
-
-
-@pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nms_rotated(vendor: Vendor, dtype: str, layout: str, labels: bool) -> None:
-    given, by = turned(12, 3), scores(12, 4)
-    if labels:
-        given = np.concatenate([given, np.arange(12)[:, None] % 2], 1)
-    order = np.argsort(-by)
-    check_operator(
-        vendor, "diopiNmsRotatedMmcv", dtype, layout, dets=given, scores=by, order=order,
-        dets_sorted=given[order], labels=None, iou_threshold=0.25, multi_label=labels,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["diopiIou3dNms3dMmcv", "diopiIou3dNms3dNormalMmcv"])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_nms_from_above(vendor: Vendor, name: str, layout: str) -> None:
-    flat = turned(12, 5)
-    given = np.insert(flat, [2, 4], 1.0, 1)
-    check_operator(vendor, name, "float32", layout, boxes=given, nms_overlap_thresh=0.25)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_boxes_that_are_far_apart_or_equal(vendor: Vendor) -> None:

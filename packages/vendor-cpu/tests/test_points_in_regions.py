@@ -5,47 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_boxes  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from polygons import shared_area
-from references import check_operator
-from support import LAYOUTS, Array, out_like
-from test_box_overlap import point_sets, quadrilaterals
-from test_nms import turned
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "MinAreaPolygonsMmcv",
+    "PointsInPolygonsMmcv",
+    "PointsInBoxesPartMmcv",
+    "PointsInBoxesAllMmcv",
+)
 
 
-def standing(batches: int, count: int, seed: int) -> Array:
-    boxes = np.insert(turned(batches * count, seed), [2, 4], [[1.0, 3.0]], 1)
-    return boxes.reshape(batches, count, 7)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_min_area_polygons(vendor: Vendor, dtype: str, layout: str) -> None:
-    given = point_sets(6, 21)
-    got = check_operator(vendor, "diopiMinAreaPolygonsMmcv", dtype, layout, pointsets=given)
-    for corners, points in zip(got["polygons"].numpy(), given, strict=True):
-        assert np.isclose(shared_area(corners, points), shared_area(points), 1e-4)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_points_in_polygons(vendor: Vendor, layout: str) -> None:
-    points = np.random.default_rng(22).uniform(0, 20, (40, 2))
-    check_operator(
-        vendor, "diopiPointsInPolygonsMmcv", "float32", layout, points=points,
-        polygons=quadrilaterals(6, 23),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_points_in_boxes(vendor: Vendor, layout: str) -> None:
-    boxes = standing(2, 5, 24)
-    pts = np.random.default_rng(25).uniform(0, 20, (2, 30, 3)) * [1, 1, 0.3]
-    for name, shape, before in (("BoxesPart", (2, 30), -1), ("BoxesAll", (2, 30, 5), 0)):
-        check_operator(
-            vendor, f"diopiPointsIn{name}Mmcv", "float32", layout, boxes=boxes, pts=pts,
-            box_idx_of_points=np.full(shape, before),
-        )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_the_smallest_rectangle_around_a_square(vendor: Vendor) -> None:

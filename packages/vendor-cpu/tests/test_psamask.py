@@ -5,26 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_points  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "PsamaskMmcv",
+    "PsamaskBackwardMmcv",
+)
 
 
-@pytest.mark.parametrize("psa_type", [0, 1])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_psamask(vendor: Vendor, dtype: str, layout: str, psa_type: int) -> None:
-    sizes = {"num_": 2, "h_feature": 3, "w_feature": 4, "h_mask": 5, "w_mask": 3,
-             "half_h_mask": 2, "half_w_mask": 1, "psa_type": psa_type}  # fmt: skip
-    masks, attention = numbers((2, 15, 3, 4), dtype, 80), numbers((2, 12, 3, 4), dtype, 81)
-    check_operator(
-        vendor, "diopiPsamaskMmcv", dtype, layout, output=attention, input=masks, **sizes
-    )
-    check_operator(
-        vendor, "diopiPsamaskBackwardMmcv", dtype, layout, grad_input=masks, grad_output=attention,
-        **sizes,
-    )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_masks_of_another_size_are_told(vendor: Vendor) -> None:

@@ -5,33 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_neighbors  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import numbers, out_like
+
+OPERATORS = (
+    "SyncBnMeanMmcv",
+    "SyncBnVarMmcv",
+    "SyncBnOutputMmcv",
+    "SyncBnBackwardParamMmcv",
+    "SyncBnBackwardDataMmcv",
+)
 
 
-@pytest.mark.parametrize("running", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_steps(vendor: Vendor, dtype: str, layout: str, running: bool) -> None:
-    x, grad = numbers((3, 4, 5), dtype, 110), numbers((3, 4, 5), dtype, 111)
-    mean, weight, bias = (numbers((4,), dtype, seed) for seed in (112, 113, 114))
-    var, std = (numbers((4,), dtype, seed, 0.5, 2) for seed in (115, 116))
-    norm = numbers((3, 4, 5), dtype, 117)
-    name = "diopiSyncBn"
-    check_operator(vendor, f"{name}MeanMmcv", dtype, layout, input=x)
-    check_operator(vendor, f"{name}VarMmcv", dtype, layout, input=x, mean=mean)
-    check_operator(
-        vendor, f"{name}OutputMmcv", dtype, layout, running_mean=bias if running else None,
-        running_var=std if running else None, input=x, mean=mean, var=var, weight=weight,
-        bias=bias, eps=1e-5, momentum=0.25, group_size=2,
-    )  # fmt: skip
-    check_operator(vendor, f"{name}BackwardParamMmcv", dtype, layout, grad_output=grad, norm=norm)
-    check_operator(
-        vendor, f"{name}BackwardDataMmcv", dtype, layout, grad_output=grad, weight=weight,
-        grad_weight=mean, grad_bias=bias, norm=norm, std=std,
-    )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_what_was_normalized_has_mean_0_and_variance_1(vendor: Vendor) -> None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import references_points  # noqa: F401 - registers the references
 from diopi_proto import OperatorError, Vendor
-from references import check_operator
-from support import FLOATS, LAYOUTS, numbers, out_like
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "TinShiftMmcv",
+    "TinShiftBackwardMmcv",
+)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_tin_shift(vendor: Vendor, dtype: str, layout: str) -> None:
-    frames, shift = numbers((2, 5, 6, 4), dtype, 82), np.array([[1, -2, 0], [5, -9, 3]])
-    check_operator(vendor, "diopiTinShiftMmcv", dtype, layout, input=frames, shift=shift)
-    check_operator(
-        vendor, "diopiTinShiftBackwardMmcv", dtype, layout, grad_output=frames, shift=shift
-    )
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_shifts_by_anything_stay_inside(vendor: Vendor) -> None:

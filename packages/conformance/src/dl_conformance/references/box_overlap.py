@@ -92,7 +92,7 @@ def overlap_from_above(*, boxes_a: Array, boxes_b: Array) -> dict[str, Any]:
     return {"ans_overlap": _pairs(boxes_a, boxes_b, False, of)}
 
 
-def _generalized(points: Array, polygon: Array) -> Any:
+def generalized(points: Array, polygon: Array) -> Any:
     """Source: Rezatofighi et al., Generalized intersection over union, 2019."""
     shared = shared_area(points, polygon)
     joined = shared_area(points) + shared_area(polygon) - shared
@@ -113,10 +113,10 @@ def convex_giou(*, pointsets: Array, polygons: Array) -> dict[str, Any]:
             for sign in (1, -1):
                 moved = nine.copy()
                 moved[at] += sign * step
-                ends.append(_generalized(moved.reshape(9, 2), corners))
+                ends.append(generalized(moved.reshape(9, 2), corners))
             value[row, at] = (ends[0] - ends[1]) / (2 * step)
         points = nine.reshape(9, 2)
-        value[row, 18] = _generalized(points, corners)
+        value[row, 18] = generalized(points, corners)
         terms = terms_of_area(points, corners)
         # Of quotients by the smallest of the areas; gradients have one power of length less.
         base = min(shared_area(points), shared_area(corners))
