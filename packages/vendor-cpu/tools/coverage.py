@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +26,10 @@ OBJECTS = ROOT / "build/coverage"
 # Not optimised: the compiler neither merges lines nor drops them.
 FLAGS = ("--coverage", "-O0", "-fprofile-update=atomic")
 SHOWN = 25
+KERNELS = OBJECTS / "kernels"
+"""Where kernels are kept that the suite compiles."""
+PRODUCTS = ("Mm", "Bmm", "Matmul", "Addmm", "Baddbmm*", "Linear*", "Conv*")
+"""Operators that libraries compute."""
 
 Lines = dict[int, int]
 
@@ -46,6 +52,16 @@ def lines_of(counters: Path) -> dict[str, Lines]:
 def ours() -> dict[Path, str]:
     """The folders whose sources count, and what each is called."""
     return {Path(include_dir()).resolve(): "dl-kernels", (VENDOR / "csrc").resolve(): "vendor-cpu"}
+
+
+def libraries() -> dict[str, str]:
+    """Those that this vendor finds where it is installed, and a copy elsewhere does not."""
+    packages = Path(sysconfig.get_path("purelib"))
+    places = {
+        "DL_CPU_ONEDNN": Path(sys.prefix) / "lib/libdnnl.so.3",
+        "DL_CPU_OPENBLAS": packages / "scipy_openblas32/lib/libscipy_openblas.so",
+    }
+    return {name: str(path) for name, path in places.items() if path.exists()}
 
 
 def collect() -> dict[str, Lines]:
@@ -71,9 +87,15 @@ def main() -> int:
     library = build(OBJECTS, FLAGS, ["--coverage"])
     for counters in OBJECTS.rglob("*.gcda"):
         counters.unlink()
+    shutil.rmtree(KERNELS, ignore_errors=True)
     suite = [sys.executable, "-m", "dl_conformance", "--library", str(library), *rest]
-    if code := subprocess.run(suite, check=False).returncode:
-        return code
+    own = [part for name in PRODUCTS for part in ("--fname", name)]
+    # Where libraries compute the products, its own kernels run in a second run.
+    for options, given in (([], libraries()), (own, {})):
+        off = {"DL_CPU_ONEDNN": "off", "DL_CPU_OPENBLAS": "off"}
+        environment = {**os.environ, **off, **given, "DL_CPU_KERNEL_CACHE": str(KERNELS)}
+        if code := subprocess.run([*suite, *options], check=False, env=environment).returncode:
+            return code
     sources = collect()
     rows = {
         name: (sum(count > 0 for count in lines.values()), len(lines))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -161,6 +162,31 @@ def lost_blocks(vendor: Vendor) -> Any:
     return Other(vendor, tensor=tensor, memory_info=info)
 
 
+def kernels_with(vendor: Vendor, **replaced: Any) -> Any:
+    return Other(vendor, kernels=Other(vendor.kernels, **replaced))
+
+
+def half_launched(vendor: Vendor) -> Any:
+    def load(code: Any) -> Any:
+        function = vendor.kernels.load(code).function("doubled")
+        return Other(
+            None,
+            function=lambda name: (
+                lambda data, count, grid, block: function(data, count, grid=grid // 2, block=block)
+            ),
+        )
+
+    return kernels_with(vendor, load=load)
+
+
+def anything_compiles(vendor: Vendor) -> Any:
+    return kernels_with(vendor, compile=lambda source, **given: None)
+
+
+def anything_loads(vendor: Vendor) -> Any:
+    return kernels_with(vendor, load=lambda code: None)
+
+
 def bottomless(vendor: Vendor) -> Any:
     return Other(vendor, empty=lambda shape, dtype: vendor.empty((1,), dtype))
 
@@ -199,6 +225,12 @@ FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
     "hidden state": ("a generator goes on where it was, and its state is all of it", hidden_state),
     "ignored seed": ("a generator goes on where it was, and its state is all of it", ignored_seed),
     "threads that share": ("threads do not disturb each other", shared_between_threads),
+    "half a launch": ("a kernel runs for every element", half_launched),
+    "a compiler that takes anything": (
+        "source that does not compile is refused, with the compiler's words",
+        anything_compiles,
+    ),
+    "a loader that takes anything": ("bytes that are no code are not loaded", anything_loads),
     "streams that share": (
         "calls on streams of their own do not disturb each other",
         shared_between_threads,
@@ -216,4 +248,7 @@ def test_fault_is_caught(vendor: Vendor, fault: str) -> None:
 
 @pytest.mark.parametrize("name", checks())
 def test_without_fault_all_is_right(vendor: Vendor, name: str) -> None:
+    compiles = any(word in name for word in ("compile", "kernel", "code"))
+    if compiles and not any(map(shutil.which, ("c++", "g++", "clang++"))):
+        pytest.skip("there is no C++ compiler")
     assert run_check(vendor, name).status == "passed"

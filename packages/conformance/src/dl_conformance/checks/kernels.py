@@ -1,0 +1,92 @@
+"""Kernels that a host gives as source text: compiled, loaded, launched; refused where they must."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diopi_proto import Vendor, VendorError
+
+from .check import SkipError, check, require
+
+COUNT = 1000
+BLOCK = 64
+# By language: what runs once for each thread, or once for each block with all of its threads.
+DOUBLED = {
+    "c++": """
+#include "dl_cpu_kernel.h"
+DL_CPU_KERNEL(doubled) {
+  float* data = dl_cpu_argument<float*>(arguments, 0);
+  const int64_t count = dl_cpu_argument<int64_t>(arguments, 1);
+  const int64_t threads = block->block[0], first = block->index[0] * threads;
+  for (int64_t i = first; i < count && i < first + threads; ++i) data[i] *= 2;
+}
+""",
+    "cuda": """
+extern "C" __global__ void doubled(float* data, long long count) {
+  const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+  if (i < count) data[i] *= 2;
+}
+""",
+}
+
+
+def _language(vendor: Vendor) -> str:
+    """One that the device compiles and that this check is written in."""
+    if "kernel" not in vendor.extensions:
+        raise SkipError("there is no kernel extension")
+    properties = vendor.kernels.properties()
+    require(properties.languages, "the kernel extension compiles no language")
+    if properties.unavailable:
+        raise SkipError(properties.unavailable)
+    known = next((x for x in properties.languages if x in DOUBLED), None)
+    if known is None:
+        raise SkipError(f"no check is written in {', '.join(properties.languages)}")
+    return known
+
+
+@check("a kernel runs for every element")
+def doubled(vendor: Vendor) -> None:
+    language = _language(vendor)
+    code = vendor.kernels.compile(DOUBLED[language], language=language)
+    require(code.bytes, "the compiler made no code")
+    data = vendor.tensor(np.arange(COUNT + 8, dtype=np.float32))
+    function = vendor.kernels.load(code).function("doubled")
+    function(data, np.int64(COUNT), grid=-(-COUNT // BLOCK), block=BLOCK)
+    want = np.arange(COUNT + 8, dtype=np.float32)
+    want[:COUNT] *= 2
+    wrong = np.flatnonzero(data.numpy() != want)
+    require(not wrong.size, f"{wrong.size} elements are wrong, the first of them {wrong[:1]}")
+
+
+@check("what a compiler kept is what it made")
+def kept(vendor: Vendor) -> None:
+    language = _language(vendor)
+    first, second = (
+        vendor.kernels.compile(DOUBLED[language], language=language, name="kept") for _ in range(2)
+    )
+    require(first.bytes == second.bytes, "the same source gives other code")
+
+
+@check("source that does not compile is refused, with the compiler's words")
+def refused(vendor: Vendor) -> None:
+    language = _language(vendor)
+    source = DOUBLED[language].replace("count", "nowhere_declared", 1)
+    try:
+        vendor.kernels.compile(source, language=language)
+    except VendorError as error:
+        said = f"{error} {getattr(error, 'details', '')}"
+        require("count" in said, f"the error does not say what is wrong: {said[:200]}")
+    else:
+        require(False, "source with a name that is not declared was compiled")
+
+
+@check("bytes that are no code are not loaded")
+def no_code(vendor: Vendor) -> None:
+    _language(vendor)
+    for code in (b"", b"no code" * 40):
+        try:
+            vendor.kernels.load(code)
+        except VendorError as error:
+            require(str(error).strip(), "the error says nothing")
+        else:
+            require(False, f"{len(code)} bytes that are no code were loaded")
