@@ -27,8 +27,8 @@ setup(
         ),
         VendorLibrary(
             "diopi_proto.lib.libdl_host",
-            sources=["csrc/host.cpp", "csrc/trial/library.cpp", "csrc/trial/trial.cpp"],
-            exports=("dl_checked_*", "dl_trial"),
+            sources=["csrc/host.cpp", *map(str, sorted(Path("csrc").glob("*/*.cpp")))],
+            exports=("dl_adaptor_*", "dl_checked_*", "dl_trial"),
             include_dirs=["include", "csrc"],
         ),
     ],

@@ -104,11 +104,11 @@ def host_library() -> None:
     path = diopi_proto.host_library()
     if path.is_file():
         return
-    sources = [PACKAGE / "csrc" / "host.cpp", *sorted((PACKAGE / "csrc" / "trial").glob("*.cpp"))]
+    sources = [PACKAGE / "csrc" / "host.cpp", *sorted((PACKAGE / "csrc").glob("*/*.cpp"))]
     compile_library(
         path,
         sources,
-        exports=("dl_checked_*", "dl_trial"),
+        exports=("dl_adaptor_*", "dl_checked_*", "dl_trial"),
         include_dirs=[PACKAGE / "csrc"],
     )
 

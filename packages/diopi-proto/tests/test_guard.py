@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from diopi_proto import Generator, OperatorError, StrayWriteError, Vendor
+from diopi_proto.host.frame import Frame
+from diopi_proto.host.guard import Guard, Watch
+from diopi_proto.schema import load
 
 OUT, INPUT, REQUIRED = 0, 1, 2
 
@@ -92,3 +95,20 @@ def test_operators_work_as_before(guarded: Vendor) -> None:
 def test_without_a_guard_nothing_is_said(vendor: Vendor) -> None:
     whole = vendor.empty((16,))
     vendor.op.Roll(whole.as_strided((2,)), whole, [9], [OUT, 0])
+
+
+def test_parts_of_a_sparse_tensor_are_watched(guarded: Vendor) -> None:
+    parts = [guarded.tensor(x) for x in ([0, 1, 2], [0, 1], [1.0, 2.0])]
+    sparse = guarded.sparse_csr(*parts, (2, 2))
+
+    def watch() -> Watch:
+        frame = Frame(sparse.storage.instance, "diopiSpMM", None)
+        frame.tensor("input", sparse, "a tensor", "csr")
+        return Guard().watch(load()["diopiSpMM"], frame)
+
+    watch().check(True, [])
+    for part in parts:
+        watched = watch()
+        part.copy_from(part.numpy() + 1)
+        with pytest.raises(StrayWriteError, match=r"\[diopiSpMM\] wrote \d+ bytes of input"):
+            watched.check(True, [])

@@ -114,7 +114,7 @@ def test_operator_is_consistent(operator: Operator) -> None:
         assert isinstance(parameter.counted_by, int | None) or parameter.counted_by in names
         assert set(parameter.may_alias) <= names, parameter.name
         assert (parameter.dtype is not None) == (parameter in tensors(operator)), parameter.name
-        assert not parameter.nullable_entries or parameter.allocated_by == "host", parameter.name
+        assert not parameter.nullable_entries or parameter.allocated_by, parameter.name
 
 
 @pytest.mark.parametrize("operator", ALL)

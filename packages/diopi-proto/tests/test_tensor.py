@@ -213,6 +213,10 @@ def test_sparse_tensors_hold_their_parts(vendor: Vendor, hidden: Vendor) -> None
     sparse = vendor.sparse_csr(*parts, (2, 2))
     assert sparse.is_sparse
     assert sparse.shape == (2, 2)
+    assert list(sparse.parts.items()) == list(
+        zip(("crow_indices", "col_indices", "values"), parts, strict=True)
+    )
+    assert not parts[0].parts
     with pytest.raises(ValueError, match="sparse CSR"):
         sparse.numpy()
     with pytest.raises(ArgumentError, match="col_indices"):

@@ -306,3 +306,25 @@ def test_the_order_of_a_scan_widens_the_bound():
     result = np.cumsum(terms, 1)
     assert compare(result, reference, order=Order.ANY, **arguments).ok
     assert not compare(result, reference, order=Order.PAIRWISE, **arguments).ok
+
+
+@pytest.mark.parametrize("op_class", [OpClass.EXACT, OpClass.ROUNDING])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_zeros_have_signs_where_it_is_asked_for(dtype, op_class):
+    reference = np.array([0.0, -0.0, -1e-320 if dtype != "float64" else -0.0, 1.0])
+    right, wrong = reference, np.array([0.0, 0.0, 0.0, 1.0])
+    if dtype == "bfloat16":
+        right, wrong = float32_to_bfloat16(right), float32_to_bfloat16(wrong)
+    else:
+        right, wrong = right.astype(dtype), wrong.astype(dtype)
+    options = {"dtype": dtype, "op_class": op_class}
+    assert compare(wrong, reference, **options).ok
+    assert compare(right, reference, signed_zeros=True, **options).ok
+    outcome = compare(wrong, reference, signed_zeros=True, **options)
+    assert outcome.wrong == 2
+    assert "with the sign of zeros" in outcome.report("x")
+
+
+def test_integers_have_no_signed_zeros():
+    zeros = np.zeros(2, np.int32)
+    assert compare(zeros, zeros, dtype="int32", op_class=OpClass.EXACT, signed_zeros=True).ok

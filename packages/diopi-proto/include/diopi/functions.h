@@ -646,7 +646,7 @@ DIOPI_API diopiError_t diopiDropoutInp(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiGeneratorHandle_t generator);
 
 /** `out` = 1 with the probability given by the matching element of `input`, else 0.
- *  @param[out] out any dtype
+ *  @param[out] out any dtype of real, bool
  *  @param[in] input dtype float
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiBernoulli(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -660,7 +660,7 @@ DIOPI_API diopiError_t diopiBernoulliInp(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiGeneratorHandle_t generator);
 
 /** Fills `out` with 1 with probability `p`, else 0.
- *  @param[out] out dtype all
+ *  @param[out] out dtype real, bool
  *  @param[inout] generator */
 DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                             double p, diopiGeneratorHandle_t generator);
@@ -1293,10 +1293,16 @@ DIOPI_API diopiError_t diopiExpand(diopiContextHandle_t ctx, diopiTensorHandle_t
 /* ctc_loss: Connectionist temporal classification, and its gradient. With ReductionNone `out`
  * has the shape of the losses, otherwise it has one element. */
 
-/** Connectionist temporal classification. `log_probs` is [T, N, C], `targets` [N, S] or the
- *  concatenated labels, the lengths are [N]. `neg_log_likelihood` [N] and `log_alpha` [N, T, 2S +
- *  1] are kept for the gradient. ReductionMean divides each loss by its target length first.
- *  `zero_infinity` turns infinite losses into 0.
+/** Connectionist temporal classification (Graves et al., 2006). `log_probs` is [T, N, C], `targets`
+ *  [N, S] or the concatenated labels, the lengths are [N]; what lies behind them is not read.
+ *  `neg_log_likelihood` [N] and `log_alpha` [N, T, 2L + 1], L being the longest target length or
+ *  more, are kept for the gradient. The former is the negative logarithm of the probability of all
+ *  paths of length `input_lengths` that give the labels. The latter is, for each step t and state s
+ *  (blank, label, blank, …, label, blank), the logarithm of the probability of all that lead there,
+ *  that of t included; -infinity where there is none, and behind the lengths. An input of no steps
+ *  gives no label, its loss is 0 for an empty target, otherwise infinite. ReductionMean divides
+ *  each loss by its target length, 1 at least, and their sum by N. `zero_infinity` turns infinite
+ *  losses into 0 in `out`, not in `neg_log_likelihood`.
  *  @param[out] out dtype like log_probs
  *  @param[out] neg_log_likelihood dtype like log_probs
  *  @param[out] log_alpha dtype like log_probs
@@ -1313,7 +1319,10 @@ DIOPI_API diopiError_t diopiCTCLoss(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t target_lengths, int64_t blank,
                                     diopiReduction_t reduction, bool zero_infinity);
 
-/** Gradient of diopiCTCLoss with respect to `log_probs`, from what the forward pass kept.
+/** Gradient of diopiCTCLoss with respect to `log_probs`, from what the forward pass kept, as
+ *  PyTorch has it, for `log_probs` that log_softmax gave. It is exp(`log_probs`) less the share of
+ *  all paths of a sample that have the class at that step, times the gradient of the sample's loss;
+ *  0 behind the lengths. Of an infinite loss it is nan, 0 with `zero_infinity`.
  *  @param[out] grad_input dtype like log_probs
  *  @param[in] grad_output dtype like log_probs
  *  @param[in] log_probs dtype float32, float64
@@ -1352,7 +1361,13 @@ DIOPI_API diopiError_t diopiCumsumBackward(diopiContextHandle_t ctx, diopiTensor
 
 /** `out` = `input` / `other`. With RoundModeNone the true quotient: integer and bool operands give
  *  float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded and has the promoted
- *  dtype; an integer `other` of 0 is undefined.
+ *  dtype; an integer `other` of 0 is undefined. RoundModeTrunc of floating-point operands: the
+ *  quotient is rounded to the dtype, then truncated. RoundModeFloor of them: with r = fmod(`input`,
+ *  `other`), which has the sign of `input`, q = (`input` - r) / `other`, less 1 where r is not 0
+ *  and of another sign than `other`; then q to the nearest integer, the lower of two, a zero with
+ *  the sign of `input` / `other`. Every step is rounded to the dtype, so that in float16 and
+ *  bfloat16 large quotients can be a neighbour of the exact one. Both are what PyTorch computes on
+ *  CPU and CUDA.
  *  @param[out] out any dtype; may share memory with input, other
  *  @param[in] input any dtype
  *  @param[in] other any dtype */
@@ -1369,7 +1384,9 @@ DIOPI_API diopiError_t diopiDivInp(diopiContextHandle_t ctx, diopiTensorHandle_t
 
 /** `out` = `input` / `other` with a scalar `other`. With RoundModeNone the true quotient: integer
  *  and bool operands give float32. With RoundModeTrunc or RoundModeFloor the quotient is rounded
- *  and has the promoted dtype; an integer `other` of 0 is undefined.
+ *  and has the promoted dtype; an integer `other` of 0 is undefined. float16 and bfloat16 are
+ *  divided in float32 by `other` in float32, rounded to an integer there, and only the result is
+ *  rounded to the dtype.
  *  @param[out] out any dtype; may share memory with input
  *  @param[in] input any dtype */
 DIOPI_API diopiError_t diopiDivScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -1883,9 +1900,11 @@ DIOPI_API diopiError_t diopiLayerNormGBBackward(diopiContextHandle_t ctx,
 
 /* linalg: Factorizations and solvers. */
 
-/** Factor L of each positive-definite matrix `mat` = L · Lᴴ, or its conjugate transpose with
- *  `upper`; the other triangle is 0. `info` gets 0, or the order of the first leading minor that is
- *  not positive.
+/** Factor L of each positive-definite matrix `mat` […, n, n] = L · Lᴴ, with a real positive
+ *  diagonal, or its conjugate transpose with `upper`; the other triangle is 0. Only the triangle
+ *  that `upper` names is read, and of its diagonal the real part. `info`, in the leading dimensions
+ *  of `mat`, gets 0, or the order of the first leading minor that is not positive; such a matrix
+ *  has no factor, and `out` is unspecified then.
  *  @param[out] out dtype like mat
  *  @param[out] info dtype int32
  *  @param[in] mat dtype float32, float64, complex64, complex128
@@ -1894,7 +1913,10 @@ DIOPI_API diopiError_t diopiCholesky(diopiContextHandle_t ctx, diopiTensorHandle
                                      diopiTensorHandle_t info, diopiConstTensorHandle_t mat,
                                      bool upper, bool checkerror);
 
-/** Gradient of diopiCholesky, from its result `L`; symmetric.
+/** Gradient of diopiCholesky, from its result `L`: L⁻ᴴ · X · L⁻¹, where X is Hermitian and half of
+ *  Lᴴ · `grad_output` in its lower triangle, its diagonal real. With `upper`, L and `grad_output`
+ *  stand for their conjugate transposes. Of both only the triangle that `upper` names is read.
+ *  Every matrix of the result is Hermitian.
  *  @param[out] grad_mat dtype like grad_output
  *  @param[in] grad_output dtype float32, float64, complex64, complex128
  *  @param[in] L dtype like grad_output */
@@ -1902,9 +1924,10 @@ DIOPI_API diopiError_t diopiCholeskyBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t grad_output,
                                              diopiConstTensorHandle_t L, bool upper);
 
-/** `out` = the solution x of `mat` · x = `b`, or of its transpose with `transpose`. Only the
- *  triangle that `upper` names is read; `unitriangular` takes the diagonal as 1. `cloned_mat` gets
- *  a copy of `mat`. Leading dimensions broadcast.
+/** `out` […, n, k] = the solution x of `mat` · x = `b`, with `mat` […, n, n] and `b` […, n, k]; or
+ *  of `mat`ᵀ · x = `b` with `transpose`, not conjugated. Only the triangle of `mat` that `upper`
+ *  names is used; `unitriangular` takes the diagonal as 1. `cloned_mat` […, n, n] gets a copy of
+ *  all of `mat`. Leading dimensions broadcast, to those of `out` and `cloned_mat`.
  *  @param[out] out dtype like b
  *  @param[out] cloned_mat dtype like b
  *  @param[in] b dtype float32, float64, complex64, complex128
@@ -1915,8 +1938,12 @@ DIOPI_API diopiError_t diopiTriangularSolve(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t mat, bool upper,
                                             bool transpose, bool unitriangular);
 
-/** Gradients of diopiTriangularSolve with result `x`. Either incoming gradient may be NULL: it
- *  counts as 0.
+/** Gradients of diopiTriangularSolve with result `x`, T being the triangle of `mat`. `grad_b` = T⁻ᴴ
+ *  · `grad_x`; `grad_mat` = -`grad_b` · xᴴ + `grad_cloned_mat`, of whose first term only the
+ *  triangle counts that is used: without its diagonal for `unitriangular`. With `transpose`,
+ *  `grad_b` is the solution of conj(T) · `grad_b` = `grad_x`, and the product is transposed. Either
+ *  incoming gradient may be NULL: it counts as 0. Both are summed over broadcast dimensions, in the
+ *  shapes of their namesakes.
  *  @param[out] grad_b dtype like x
  *  @param[out] grad_mat dtype like x; may be NULL
  *  @param[in] grad_x dtype like x; may be NULL
@@ -1936,7 +1963,10 @@ DIOPI_API diopiError_t diopiTriangularSolveBackward(diopiContextHandle_t ctx,
 
 /** `A` = `Q` · `R` with orthonormal columns of `Q` and upper triangular `R`, for each matrix [m,
  *  n]: "reduced" gives [m, k] and [k, n] with k = min(m, n), "complete" [m, m] and [m, n], "r" only
- *  `R` as in reduced. Signs are not fixed.
+ *  `R` as in reduced. `Q` is the product of Householder's reflectors of the columns, in order, with
+ *  LAPACK's signs (geqrf): reflector j makes the diagonal element real, and its sign the opposite
+ *  of that of the element's real part; where all below a real element is 0, also where nothing is
+ *  below it, there is none and the element stays.
  *  @param[in] A dtype float32, float64, complex64, complex128
  *  @param[in] mode one of "reduced", "complete", "r"
  *  @param[out] Q dtype like A; may be NULL; unused for "r"
@@ -2040,8 +2070,8 @@ DIOPI_API diopiError_t diopiAddmm(diopiContextHandle_t ctx, diopiTensorHandle_t 
 DIOPI_API diopiError_t diopiMatmul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                    diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
-/** Gradients of diopiMatmul, summed over broadcast dimensions, in the shapes of their namesakes.
- *  Each output that is not NULL is written.
+/** Gradients of diopiMatmul, `grad_out` · `other`ᴴ and `input`ᴴ · `grad_out`, summed over broadcast
+ *  dimensions, in the shapes of their namesakes. Each output that is not NULL is written.
  *  @param[out] grad_input dtype like grad_out; may be NULL
  *  @param[out] grad_other dtype like grad_out; may be NULL
  *  @param[in] grad_out dtype float, complex
@@ -2289,24 +2319,31 @@ DIOPI_API diopiError_t diopiAdaptiveMaxPool3dBackward(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t input,
                                                       diopiConstTensorHandle_t indices);
 
-/* memory_format: Vendors' private memory formats, and what they keep for each tensor. */
+/* memory_format: Vendors' private memory formats, and what they keep for each tensor. Formats
+ * have the numbers of `aclFormat`, as torch_npu.npu_format_cast takes them: 2 is ND, elements in
+ * the order of the tensor's strides, which every device has. A device without private formats
+ * knows no other. */
 
-/** For devices with private layouts: a copy of `in` in the vendor's format number, stored in
- *  `*out`. `in` is read only, although its handle is not const. Others return diopiNoImplement.
+/** A copy of `in` in a memory format, stored in `*out`: a tensor of the same shape, dtype and
+ *  elements. In the format 2 (ND) it is an ordinary contiguous tensor. A format that the device
+ *  does not have is an error that names it. `in` is read only, although its handle is not const.
  *  @param[out] out dtype like in; handle stored by the operator, owned by the context
  *  @param[in] in dtype all */
 DIOPI_API diopiError_t diopiNativeMemoryFormatCast(diopiContextHandle_t ctx,
                                                    diopiTensorHandle_t* out, diopiTensorHandle_t in,
                                                    int64_t format);
 
-/** For devices with private layouts: the vendor's format number of `input`, in host memory.
+/** The number of the memory format that `input` is in, in host memory; 2 (ND) for matrices, vectors
+ *  and single elements as the host made them, and for all tensors of a device without private
+ *  formats.
  *  @param[in] input dtype all
  *  @param[out] format */
 DIOPI_API diopiError_t diopiGetNativeMemoryFormat(diopiContextHandle_t ctx,
                                                   diopiConstTensorHandle_t input, int64_t* format);
 
-/** For devices that keep state per tensor: called by the host with the data address of a tensor
- *  that is about to be freed. Nothing is written. */
+/** Called by the host with the data address of a tensor that is about to be freed, so that devices
+ *  that keep state for tensors can forget it. Any address is allowed, NULL and unknown ones too;
+ *  nothing is read or written there. A device without such state has nothing to do and succeeds. */
 DIOPI_API diopiError_t diopiTensorDestructionHook(diopiContextHandle_t ctx, void* ptr);
 
 /* multinomial: Random categories by their weights. Draws from Philox with the seed and offset of
@@ -2620,11 +2657,14 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
                                 const double* value);
 
 /* pooling: Max or average pooling in one operator, over one to three dimensions, and its
- * gradient. A batch-less input is allowed everywhere. */
+ * gradient. A batch-less input is allowed everywhere. Lists have an entry for each dimension, or
+ * one for all. */
 
-/** Max or average pooling in one operator: `input` [N, C, L]. With `adaptive`, windows are chosen
- *  as in diopiAdaptiveMaxPool1d to give `output_size`, and the window lists are ignored; otherwise
- *  `output_size` is. `exclusive` leaves padding out of an average.
+/** Max or average pooling in one operator: `input` [N, C, L]. "max" is diopiMaxPool1d, "avg" is
+ *  diopiAvgPool1d, which counts the padding unless `exclusive`; an average too takes cells
+ *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool1d that give `output_size`, or the size of `out` where it is absent, and the
+ *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2635,7 +2675,9 @@ DIOPI_API diopiError_t diopiPool1d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size);
 
-/** Gradient of diopiPool1d. `input` gives the shape, and the maxima where `indices` is NULL.
+/** Gradient of diopiPool1d. `input` gives the shape; for "max", each element of `grad_output` is
+ *  added at its position in `indices`, or where that is absent, at the first of the largest cells
+ *  of its window of `input`.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
@@ -2650,9 +2692,11 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
                                            const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices);
 
-/** Max or average pooling in one operator: `input` [N, C, H, W]. With `adaptive`, windows are
- *  chosen as in diopiAdaptiveMaxPool2d to give `output_size`, and the window lists are ignored;
- *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
+/** Max or average pooling in one operator: `input` [N, C, H, W]. "max" is diopiMaxPool2d, "avg" is
+ *  diopiAvgPool2d, which counts the padding unless `exclusive`; an average too takes cells
+ *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool2d that give `output_size`, or the size of `out` where it is absent, and the
+ *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2663,7 +2707,9 @@ DIOPI_API diopiError_t diopiPool2d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size);
 
-/** Gradient of diopiPool2d. `input` gives the shape, and the maxima where `indices` is NULL.
+/** Gradient of diopiPool2d. `input` gives the shape; for "max", each element of `grad_output` is
+ *  added at its position in `indices`, or where that is absent, at the first of the largest cells
+ *  of its window of `input`.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
@@ -2678,9 +2724,11 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
                                            const bool ceil_mode, const bool exclusive,
                                            const bool adaptive, diopiConstTensorHandle_t indices);
 
-/** Max or average pooling in one operator: `input` [N, C, D, H, W]. With `adaptive`, windows are
- *  chosen as in diopiAdaptiveMaxPool3d to give `output_size`, and the window lists are ignored;
- *  otherwise `output_size` is. `exclusive` leaves padding out of an average.
+/** Max or average pooling in one operator: `input` [N, C, D, H, W]. "max" is diopiMaxPool3d, "avg"
+ *  is diopiAvgPool3d, which counts the padding unless `exclusive`; an average too takes cells
+ *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  diopiAdaptiveMaxPool3d that give `output_size`, or the size of `out` where it is absent, and the
+ *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
  *  @param[in] mode one of "max", "avg"
@@ -2691,7 +2739,9 @@ DIOPI_API diopiError_t diopiPool3d(diopiContextHandle_t ctx, diopiTensorHandle_t
                                    diopiSize_t dilation, const bool ceil_mode, const bool exclusive,
                                    const bool adaptive, diopiSize_t output_size);
 
-/** Gradient of diopiPool3d. `input` gives the shape, and the maxima where `indices` is NULL.
+/** Gradient of diopiPool3d. `input` gives the shape; for "max", each element of `grad_output` is
+ *  added at its position in `indices`, or where that is absent, at the first of the largest cells
+ *  of its window of `input`.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
@@ -2730,7 +2780,10 @@ DIOPI_API diopiError_t diopiPowScalar(diopiContextHandle_t ctx, diopiTensorHandl
                                       diopiConstTensorHandle_t exponent);
 
 /** `out` = `input` to the power of `exponent`. Integer bases take non-negative integer exponents
- *  only and wrap.
+ *  only and wrap. Complex powers are exp(`exponent` · log(`input`)) by C's Annex G, whose product
+ *  of an infinite number with one that is not 0 is infinite; exponents of 0.5, -0.5, 0 and the
+ *  whole ones from -2 to 3 give what roots and products of `input` give, also where it is not
+ *  finite.
  *  @param[out] out dtype promote input exponent; may share memory with input, exponent
  *  @param[in] input any dtype of number
  *  @param[in] exponent any dtype of number */
@@ -3002,7 +3055,8 @@ DIOPI_API diopiError_t diopiRoiAlignBackward(diopiContextHandle_t ctx, diopiTens
                                              int64_t batch_size, int64_t channels, int64_t height,
                                              int64_t width, int64_t sampling_ratio, bool aligned);
 
-/* rounding: Floor and ceiling, element by element. `out` has the shape of `input`. */
+/* rounding: Floor, ceiling and the nearest integer, element by element. `out` has the shape of
+ * `input`. */
 
 /** `out` = the largest integer that is not above `input`; integer dtypes are copied.
  *  @param[out] out dtype like input; may share memory with input
@@ -3246,8 +3300,8 @@ DIOPI_API diopiError_t diopiArgsort(diopiContextHandle_t ctx, diopiTensorHandle_
                                     diopiConstTensorHandle_t input, bool stable, const int64_t* dim,
                                     bool descending);
 
-/* special: The error function, its inverse and the logarithm of the gamma function, element by
- * element. `out` has the shape of `input`. */
+/* special: The error function, functions of the normal distribution, and entropies, element by
+ * element. Tensors broadcast to the shape of `out`. */
 
 /** `out` = the error function of `input`. An integer or bool `input` gives float32.
  *  @param[out] out dtype float of input; may share memory with input

@@ -178,8 +178,120 @@ DIOPI_API diopiError_t dlopAttentionBackward(diopiContextHandle_t ctx, diopiTens
                                              diopiConstTensorHandle_t mask, double scale,
                                              bool is_causal);
 
-/* special: The error function, its inverse and the logarithm of the gamma function, element by
- * element. `out` has the shape of `input`. */
+/* bessel: Bessel functions of orders 0 and 1 and the Airy function, element by element. `out`
+ * has the shape of `input`. Definitions: NIST Digital Library of Mathematical Functions,
+ * chapters 9 and 10. */
+
+/** `out` = J0(`input`), the Bessel function of the first kind; 0 at ±infinity. An integer or bool
+ *  `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselJ0(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = J1(`input`), the Bessel function of the first kind; 0 at ±infinity. An integer or bool
+ *  `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselJ1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = Y0(`input`), the Bessel function of the second kind: -infinity at 0, NaN below. An
+ *  integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselY0(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = Y1(`input`), the Bessel function of the second kind: -infinity at 0, NaN below. An
+ *  integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselY1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = I0(`input`), the modified Bessel function of the first kind. An integer or bool `input`
+ *  gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselI0(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = exp(-|`input`|) I0(`input`). An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselI0e(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input);
+
+/** `out` = I1(`input`), the modified Bessel function of the first kind. An integer or bool `input`
+ *  gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselI1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = exp(-|`input`|) I1(`input`). An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselI1e(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input);
+
+/** `out` = K0(`input`), the modified Bessel function of the second kind: infinity at 0, NaN below.
+ *  An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselK0(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = exp(`input`) K0(`input`): infinity at 0, NaN below. An integer or bool `input` gives
+ *  float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselK0e(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input);
+
+/** `out` = K1(`input`), the modified Bessel function of the second kind: infinity at 0, NaN below.
+ *  An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselK1(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                    diopiConstTensorHandle_t input);
+
+/** `out` = exp(`input`) K1(`input`): infinity at 0, NaN below. An integer or bool `input` gives
+ *  float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopBesselK1e(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                     diopiConstTensorHandle_t input);
+
+/** `out` = sin(`input`) / `input`: 1 at 0, 0 at ±infinity. An integer or bool `input` gives
+ *  float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopSphericalBesselJ0(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                             diopiConstTensorHandle_t input);
+
+/** `out` = Ai(`input`), the Airy function; 0 at ±infinity. An integer or bool `input` gives
+ *  float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopAiryAi(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input);
+
+/* fft: Discrete Fourier transforms. */
+
+/** `out`, with the shape of `input`, is its discrete Fourier transform along dimension `dim`, of
+ *  any length n: element k is `scale` times the sum over j of `input`[j] · exp(-2πi·j·k / n), or
+ *  exp(+2πi·j·k / n) where not `forward`. A negative `dim` counts from the end.
+ *  @param[out] out dtype like input
+ *  @param[in] input dtype complex64, complex128 */
+DIOPI_API diopiError_t dlopFft(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                               diopiConstTensorHandle_t input, int64_t dim, bool forward,
+                               double scale);
+
+/* gamma: The logarithm of the gamma function and its derivatives, the zeta function and the
+ * incomplete gamma functions, element by element. Tensors broadcast to the shape of `out`.
+ * Definitions: NIST Digital Library of Mathematical Functions, chapters 5, 8 and 25. */
 
 /** `out` = log |Γ(`input`)|: infinity at 0 and at negative integers. An integer or bool `input`
  *  gives float32.
@@ -187,6 +299,235 @@ DIOPI_API diopiError_t dlopAttentionBackward(diopiContextHandle_t ctx, diopiTens
  *  @param[in] input dtype real, bool */
 DIOPI_API diopiError_t dlopLgamma(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                   diopiConstTensorHandle_t input);
+
+/** `out` = the derivative of log Γ at `input`: -infinity at 0, infinity at -0, NaN at negative
+ *  integers. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopDigamma(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input);
+
+/** `out` = the derivative of order `n` >= 0 of dlopDigamma at `input`. With `n` > 0: ±infinity at 0
+ *  and at negative integers. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopPolygamma(diopiContextHandle_t ctx, diopiTensorHandle_t out, int64_t n,
+                                     diopiConstTensorHandle_t input);
+
+/** `out` = Hurwitz' zeta function ζ(`input`, `other`), the sum of (`other` + k)^-`input` over k >=
+ *  0: infinity for `input` = 1 and where `other` is 0 or a negative integer, NaN for `input` < 1
+ *  and for powers of negative numbers that are not real.
+ *  @param[out] out dtype like input; may share memory with input, other
+ *  @param[in] input dtype float
+ *  @param[in] other dtype like input */
+DIOPI_API diopiError_t dlopZeta(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
+
+/** `out` = P(`input`, `other`), the regularised lower incomplete gamma function: 1 for `input` = 0
+ *  < `other`; NaN for negative arguments, for (0, 0) and for two infinities.
+ *  @param[out] out dtype like input; may share memory with input, other
+ *  @param[in] input dtype float
+ *  @param[in] other dtype like input */
+DIOPI_API diopiError_t dlopIgamma(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                  diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
+
+/** `out` = Q(`input`, `other`) = 1 - P(`input`, `other`), the regularised upper incomplete gamma
+ *  function: 0 for `input` = 0 < `other`; NaN for negative arguments, for (0, 0) and for two
+ *  infinities.
+ *  @param[out] out dtype like input; may share memory with input, other
+ *  @param[in] input dtype float
+ *  @param[in] other dtype like input */
+DIOPI_API diopiError_t dlopIgammac(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
+
+/* linalg_lu: LU factors, and the order of rows that their pivots make. */
+
+/** LU factors of each matrix `mat` […, m, n] with partial pivoting, as LAPACK's getrf gives them: P
+ *  · `mat` = L · U. `lu`, of its shape, gets U on and above the diagonal, and below it L, whose
+ *  diagonal is 1. Row i was exchanged with row `pivots`[…, i] - 1, in order of i < min(m, n): the
+ *  first of those from i on whose element in column i is largest, |re| + |im| being the size of a
+ *  complex number. `info`, in the leading dimensions of `mat`, gets 0, or the number, from 1 on, of
+ *  the first pivot that is 0; L has zeros below such a one.
+ *  @param[out] lu dtype like mat
+ *  @param[out] pivots dtype int32
+ *  @param[out] info dtype int32
+ *  @param[in] mat dtype float32, float64, complex64, complex128
+ *  @param[in] checkerror a pivot of 0 is an error */
+DIOPI_API diopiError_t dlopLinalgLu(diopiContextHandle_t ctx, diopiTensorHandle_t lu,
+                                    diopiTensorHandle_t pivots, diopiTensorHandle_t info,
+                                    diopiConstTensorHandle_t mat, bool checkerror);
+
+/** The order of rows that exchanges make: `out` […, m] starts as 0, 1, …, m - 1; then, for each i <
+ *  k, its elements i and `pivots`[…, i] - 1 are exchanged. Of dlopLinalgLu's `pivots` […, k], row i
+ *  of L · U is row `out`[…, i] of the matrix. A pivot below 1 or above m is an error.
+ *  @param[out] out dtype int64
+ *  @param[in] pivots dtype int32 */
+DIOPI_API diopiError_t dlopPivotsToPermutation(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t pivots);
+
+/* orthogonal_polynomial: Orthogonal polynomials of degrees that are a tensor, element by
+ * element. Tensors broadcast to the shape of `out`. Definitions: NIST Digital Library of
+ * Mathematical Functions, chapter 18. */
+
+/** `out` = Tₙ(`input`), the Chebyshev polynomial of the first kind. Degrees `n` lose their
+ *  fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopChebyshevPolynomialT(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t n);
+
+/** `out` = Uₙ(`input`), the Chebyshev polynomial of the second kind. Degrees `n` lose their
+ *  fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopChebyshevPolynomialU(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t n);
+
+/** `out` = Vₙ(`input`), the Chebyshev polynomial of the third kind. Degrees `n` lose their
+ *  fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopChebyshevPolynomialV(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t n);
+
+/** `out` = Wₙ(`input`), the Chebyshev polynomial of the fourth kind. Degrees `n` lose their
+ *  fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopChebyshevPolynomialW(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                                diopiConstTensorHandle_t input,
+                                                diopiConstTensorHandle_t n);
+
+/** `out` = Tₙ(2 `input` - 1), the Chebyshev polynomial of the first kind on [0, 1]. Degrees `n`
+ *  lose their fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialT(diopiContextHandle_t ctx,
+                                                       diopiTensorHandle_t out,
+                                                       diopiConstTensorHandle_t input,
+                                                       diopiConstTensorHandle_t n);
+
+/** `out` = Uₙ(2 `input` - 1), the Chebyshev polynomial of the second kind on [0, 1]. Degrees `n`
+ *  lose their fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialU(diopiContextHandle_t ctx,
+                                                       diopiTensorHandle_t out,
+                                                       diopiConstTensorHandle_t input,
+                                                       diopiConstTensorHandle_t n);
+
+/** `out` = Vₙ(2 `input` - 1), the Chebyshev polynomial of the third kind on [0, 1]. Degrees `n`
+ *  lose their fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialV(diopiContextHandle_t ctx,
+                                                       diopiTensorHandle_t out,
+                                                       diopiConstTensorHandle_t input,
+                                                       diopiConstTensorHandle_t n);
+
+/** `out` = Wₙ(2 `input` - 1), the Chebyshev polynomial of the fourth kind on [0, 1]. Degrees `n`
+ *  lose their fraction; of negative ones `out` is 0.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopShiftedChebyshevPolynomialW(diopiContextHandle_t ctx,
+                                                       diopiTensorHandle_t out,
+                                                       diopiConstTensorHandle_t input,
+                                                       diopiConstTensorHandle_t n);
+
+/** `out` = Hₙ(`input`), the Hermite polynomial of physicists, whose weight is exp(-x²). Degrees `n`
+ *  lose their fraction; of negative ones `out` is 0. Degrees from 1,048,576 on give NaN.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopHermitePolynomialH(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                              diopiConstTensorHandle_t input,
+                                              diopiConstTensorHandle_t n);
+
+/** `out` = Heₙ(`input`), the Hermite polynomial of probabilists, whose weight is exp(-x²/2).
+ *  Degrees `n` lose their fraction; of negative ones `out` is 0. Degrees from 1,048,576 on give
+ *  NaN.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopHermitePolynomialHe(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t input,
+                                               diopiConstTensorHandle_t n);
+
+/** `out` = Lₙ(`input`), the Laguerre polynomial. Degrees `n` lose their fraction; of negative ones
+ *  `out` is 0. Degrees from 1,048,576 on give NaN.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopLaguerrePolynomialL(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t input,
+                                               diopiConstTensorHandle_t n);
+
+/** `out` = Pₙ(`input`), the Legendre polynomial. Degrees `n` lose their fraction; of negative ones
+ *  `out` is 0. Degrees from 1,048,576 on give NaN.
+ *  @param[out] out dtype like input; may share memory with input, n
+ *  @param[in] input dtype float
+ *  @param[in] n dtype like input */
+DIOPI_API diopiError_t dlopLegendrePolynomialP(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                               diopiConstTensorHandle_t input,
+                                               diopiConstTensorHandle_t n);
+
+/* rounding: Floor, ceiling and the nearest integer, element by element. `out` has the shape of
+ * `input`. */
+
+/** `out` = the integer nearest to `input`, the even one where two are; it has the sign of `input`
+ *  where it is 0. Integer dtypes are copied.
+ *  @param[out] out dtype like input; may share memory with input
+ *  @param[in] input dtype real */
+DIOPI_API diopiError_t dlopRound(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/* special: The error function, functions of the normal distribution, and entropies, element by
+ * element. Tensors broadcast to the shape of `out`. */
+
+/** `out` = -`input` log(`input`): 0 at 0, -infinity below. An integer or bool `input` gives
+ *  float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopEntr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                diopiConstTensorHandle_t input);
+
+/** `out` = exp(`input`²) erfc(`input`). An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopErfcx(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** `out` = the logarithm of the standard normal distribution function at `input`. An integer or
+ *  bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopLogNdtr(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input);
+
+/** `out` = the inverse of the standard normal distribution function: -infinity at 0, infinity at 1,
+ *  NaN outside [0, 1]. An integer or bool `input` gives float32.
+ *  @param[out] out dtype float of input; may share memory with input
+ *  @param[in] input dtype real, bool */
+DIOPI_API diopiError_t dlopNdtri(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                 diopiConstTensorHandle_t input);
+
+/** `out` = `input` log(1 + `other`): 0 where `input` is 0, unless `other` is NaN.
+ *  @param[out] out dtype like input; may share memory with input, other
+ *  @param[in] input dtype float
+ *  @param[in] other dtype like input */
+DIOPI_API diopiError_t dlopXlog1py(diopiContextHandle_t ctx, diopiTensorHandle_t out,
+                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
 /* trigonometry: Trigonometric and hyperbolic functions and their inverses, element by element.
  * `out` has the shape of `input`. */

@@ -23,17 +23,17 @@
 
 /* attention: Scaled dot-product attention of batches of equal length, and its gradient. */
 
-/** Attention of `q` [N, S, H, D] and `k`, `v` [N, T, H, D]; `out` has the shape of `q`. Weights are
- *  softmax(`q` · `k`ᵀ · scale), masked above the diagonal with `is_causal`, dropped with the
- *  dropout probability. Superseded by diopiFlashAttention.
+/** Attention of `q` [N, S, H, D] with `k`, `v` [N, T, Hₖ, D], H a multiple of Hₖ; `out` has the
+ *  shape of `q`. Weights are softmax(`q` · `k`ᵀ · `scale`), masked above the diagonal with
+ *  `is_causal`, and dropped, as in diopiFlashAttention, which supersedes this.
  *  @param[in] q dtype float; read only, although its handle is not const
  *  @param[in] k dtype like q; read only, although its handle is not const
  *  @param[in] v dtype like q; read only, although its handle is not const
  *  @param[out] out dtype like q
  *  @param[out] softmax_lse any dtype of float; [N, H, S], log-sum-exp of the scores
  *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[out] debug_attn_mask any dtype of float; may be NULL; [N, H, S, T]; written with
- *      `return_debug_mask` */
+ *  @param[out] debug_attn_mask any dtype of float, or bool, uint8; may be NULL; [N, H, S, T], 1 for
+ *      the weights that dropout keeps, else 0; written with `return_debug_mask` */
 DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTensorHandle_t q,
                                                diopiTensorHandle_t k, diopiTensorHandle_t v,
                                                double dropout_p, bool is_causal,
@@ -44,7 +44,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttention(diopiContextHandle_t ctx, diopiTe
                                                diopiTensorHandle_t debug_attn_mask);
 
 /** Gradients of diopiMultiHeadAttention; the outputs come last. `gen` must hold the seed and offset
- *  of the forward pass.
+ *  that the forward pass found, and is advanced as there.
  *  @param[in] grad_out dtype float
  *  @param[in] q dtype like grad_out
  *  @param[in] k dtype like grad_out
@@ -69,10 +69,13 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionBackward(diopiContextHandle_t ctx,
                                                        diopiTensorHandle_t grad_v);
 
 /** Attention of `q` [N, S, H, D] with `k`, `v` [N, T, Hₖ, D], H a multiple of Hₖ; `attention_out`
- *  has the shape of `q`. Weights are softmax(`q` · `k`ᵀ · scale), masked above the diagonal with
- *  `is_causal`, dropped with the dropout probability. Query i sees keys i - `window_size_left` … i
- *  + `window_size_right`, -1 meaning no limit, counted from the end when there are more keys than
- *  queries.
+ *  has the shape of `q`. Weights are softmax(`q` · `k`ᵀ · scale - slope · distance), masked above
+ *  the diagonal with `is_causal`; then each is dropped with the probability `p_dropout`, by the
+ *  draws of docs/random.md, and what is kept is divided by 1 - `p_dropout`. Query i sees keys j
+ *  with i + c - `window_size_left` ≤ j ≤ i + c + `window_size_right`, -1 meaning no limit, j ≤ i +
+ *  c with `is_causal`, and its distance of a key is |i + c - j|. Here c = max(T - S, 0): queries
+ *  are counted from the end when there are more keys. A query that sees no key gets zeros, and -inf
+ *  as its log-sum-exp.
  *  @param[out] attention_out dtype like q
  *  @param[out] softmax_lse dtype float32; [N, H, S], log-sum-exp of the scores
  *  @param[inout] gen may be NULL; NULL without dropout
@@ -90,7 +93,8 @@ DIOPI_API diopiError_t diopiFlashAttention(diopiContextHandle_t ctx,
                                            float softmax_scale, bool is_causal,
                                            int32_t window_size_left, int32_t window_size_right);
 
-/** Gradients of diopiFlashAttention. `gen` must hold the seed and offset of the forward pass.
+/** Gradients of diopiFlashAttention. `gen` must hold the seed and offset that the forward pass
+ *  found, and is advanced as there.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -120,11 +124,13 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
                                                    int32_t window_size_right);
 
 /** As diopiFlashAttention with a mask of the caller's, tensors in `input_layout`, and intermediate
- *  results that the vendor allocates for its own gradient in a format of its own. `head_num` is
- *  needed where the layout has no heads dimension.
+ *  results that the vendor allocates for its own gradient in a format of its own: shapes and
+ *  contents of `dropout_mask`, `softmax_max`, `softmax_sum` and `softmax_out` are for nobody else.
+ *  `head_num`, the heads of `q`, is needed where the layout has no heads dimension; rows of `k` and
+ *  `v` have as many heads as their length tells then.
  *  @param[out] attention_out dtype like q
- *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context; NULL
- *      is stored without dropout
+ *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context;
+ *      entries may be NULL; NULL is stored without dropout
  *  @param[out] softmax_max dtype float32; handle stored by the operator, owned by the context
  *  @param[out] softmax_sum dtype float32; handle stored by the operator, owned by the context
  *  @param[out] softmax_out any dtype of float; handle stored by the operator, owned by the context
@@ -134,7 +140,8 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
  *  @param[in] v dtype like q
  *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
  *      with the distance
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true hides
+ *      a key
  *  @param[in] input_layout one of "BSND", "BNSD", "BSH", "SBH"; B batch, S sequence, N heads, D
  *      head size, H = N · D */
 DIOPI_API diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx,
@@ -165,7 +172,8 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttention(diopiContextHandle_t ctx,
  *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
  *      with the distance
  *  @param[in] attention_out dtype like grad_output
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, S, T]; true hides
+ *      a key
  *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
  *  @param[in] softmax_max dtype float32
  *  @param[in] softmax_sum dtype float32
@@ -261,14 +269,17 @@ DIOPI_API diopiError_t diopiContextAttentionInference(diopiContextHandle_t ctx,
                                                       int max_input_len);
 
 /** Attention of one new token per sequence over a paged cache: `q` and `out` [N, `num_heads` ·
- *  `dim`], `k` and `v` blocks of `block_size` rows [`num_kv_heads` · `dim`]; row i of `block_table`
- *  lists the blocks of sequence i, which has `actual_seq_lengths`[i] tokens. Scores are divided by
- *  √`dim`.
+ *  `dim`], `k` and `v` blocks of `block_size` rows [`num_kv_heads` · `dim`], as [blocks,
+ *  `block_size`, row] or [blocks · `block_size`, row]; row i of `block_table` [N, most blocks]
+ *  lists the blocks of sequence i, which has `actual_seq_lengths`[i] tokens, and may have any
+ *  numbers behind those. `num_heads` is a multiple of `num_kv_heads`, and a key head serves
+ *  neighbouring heads. Scores are divided by √`dim`. A sequence without a key gets zeros.
  *  @param[out] out dtype like q
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
  *  @param[in] v dtype like q
- *  @param[in] attenMask dtype bool, uint8; may be NULL
+ *  @param[in] attenMask dtype bool, uint8; may be NULL; [N, T] or [1, T], T at least the longest
+ *      sequence; true hides a key
  *  @param[in] block_table dtype int32, int64 */
 DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                            diopiConstTensorHandle_t q, diopiConstTensorHandle_t k,
@@ -281,12 +292,16 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
 
 /** Attention of whole prompts: `query` and `out` [ΣL, `num_heads` · `dim`], `key` and `value` [ΣL,
  *  `num_kv_heads` · `dim`], the sequences with `actual_seq_lengths` tokens one after the other, at
- *  most `max_input_len` each. Scores are divided by √`dim`.
+ *  most `max_input_len` each. Where there are N · `max_input_len` rows instead, each sequence has
+ *  so many, its tokens first, and `out` gets zeros in the others. Every token sees all of its
+ *  sequence that `atten_mask` does not hide. `num_heads` is a multiple of `num_kv_heads`, and a key
+ *  head serves neighbouring heads. Scores are divided by √`dim`.
  *  @param[out] out dtype like query
  *  @param[in] query dtype float
  *  @param[in] key dtype like query
  *  @param[in] value dtype like query
- *  @param[in] atten_mask dtype bool, uint8; may be NULL; true hides a key */
+ *  @param[in] atten_mask dtype bool, uint8; may be NULL; broadcasts to [N, `num_heads`,
+ *      `max_input_len`, `max_input_len`]; true hides a key */
 DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiConstTensorHandle_t query,
                                                  diopiConstTensorHandle_t key,
@@ -300,17 +315,21 @@ DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopi
  * without padding, and its gradient. */
 
 /** As diopiMultiHeadAttention, but the sequences of a batch lie one after the other: `q` [total, H,
- *  D], sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1]; `max_q` and `max_k` are the largest
- *  lengths.
+ *  D], sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values [total of keys, Hₖ, D]
+ *  likewise by `cum_seq_k`. Both begin with 0 and end with the total. No sequence has more than
+ *  `max_q` queries or `max_k` keys. Weights are numbered for dropout as those of [N, H, `max_q`,
+ *  `max_k`].
  *  @param[in] q dtype float; read only, although its handle is not const
  *  @param[in] k dtype like q; read only, although its handle is not const
  *  @param[in] v dtype like q; read only, although its handle is not const
  *  @param[in] cum_seq_q dtype int32, int64
  *  @param[in] cum_seq_k dtype int32, int64
  *  @param[out] out dtype like q
- *  @param[out] softmax_lse any dtype of float
+ *  @param[out] softmax_lse any dtype of float; [N, H, `max_q`], log-sum-exp of the scores; 0 behind
+ *      the end of a sequence
  *  @param[inout] gen may be NULL; NULL without dropout
- *  @param[out] debug_attn_mask any dtype of float; may be NULL; written with `return_debug_mask` */
+ *  @param[out] debug_attn_mask any dtype of float, or bool, uint8; may be NULL; [N, H, `max_q`,
+ *      `max_k`], 1 for the weights that dropout keeps, else 0; written with `return_debug_mask` */
 DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx,
                                                      diopiTensorHandle_t q, diopiTensorHandle_t k,
                                                      diopiTensorHandle_t v,
@@ -324,7 +343,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLen(diopiContextHandle_t ctx,
                                                      diopiTensorHandle_t debug_attn_mask);
 
 /** Gradients of diopiMultiHeadAttentionVarLen; the outputs come last. `gen` must hold the seed and
- *  offset of the forward pass.
+ *  offset that the forward pass found, and is advanced as there.
  *  @param[in] grad_out dtype float
  *  @param[in] q dtype like grad_out
  *  @param[in] k dtype like grad_out
@@ -356,8 +375,11 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_
 
 /** As diopiFlashAttention, but the sequences of a batch lie one after the other: `q` [total, H, D],
  *  sequence i from `cum_seq_q`[i] to `cum_seq_q`[i + 1], keys and values likewise by `cum_seq_kv`.
+ *  Both begin with 0 and end with the total. No sequence has more than `max_seqlen_q` queries or
+ *  `max_seqlen_kv` keys. Weights are numbered for dropout as those of [N, H, `max_seqlen_q`,
+ *  `max_seqlen_kv`].
  *  @param[out] attention_out dtype like q
- *  @param[out] softmax_lse dtype float32; [H, total]
+ *  @param[out] softmax_lse dtype float32; [H, total], log-sum-exp of the scores
  *  @param[inout] gen may be NULL; NULL without dropout
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
@@ -381,7 +403,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
                                                  bool is_causal, int32_t window_size_left,
                                                  int32_t window_size_right);
 
-/** Gradients of diopiFlashAttentionVarLen. `gen` must hold the seed and offset of the forward pass.
+/** Gradients of diopiFlashAttentionVarLen. `gen` must hold the seed and offset that the forward
+ *  pass found, and is advanced as there.
  *  @param[out] grad_q dtype like grad_output
  *  @param[out] grad_k dtype like grad_output
  *  @param[out] grad_v dtype like grad_output
@@ -417,11 +440,11 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ct
                                                          int32_t window_size_right);
 
 /** As diopiFlashAttentionVarLen with a mask of the caller's and intermediate results that the
- *  vendor allocates for its own gradient. The cumulative lengths are host lists without the leading
- *  0.
+ *  vendor allocates for its own gradient, in a format of its own as those of
+ *  diopiCustomizedFlashAttention. The cumulative lengths are host lists without the leading 0.
  *  @param[out] attention_out dtype like q
- *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context; NULL
- *      is stored without dropout
+ *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context;
+ *      entries may be NULL; NULL is stored without dropout
  *  @param[out] softmax_max dtype float32; handle stored by the operator, owned by the context
  *  @param[out] softmax_sum dtype float32; handle stored by the operator, owned by the context
  *  @param[out] softmax_out any dtype of float; handle stored by the operator, owned by the context
@@ -431,7 +454,8 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ct
  *  @param[in] v dtype like q
  *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
  *      with the distance
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key */
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, `max_seqlen_q`,
+ *      `max_seqlen_kv`]; true hides a key */
 DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t ctx,
                                                            diopiTensorHandle_t attention_out,
                                                            diopiTensorHandle_t* dropout_mask,
@@ -463,7 +487,8 @@ DIOPI_API diopiError_t diopiCustomizedFlashAttentionVarLen(diopiContextHandle_t 
  *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
  *      with the distance
  *  @param[in] attention_out dtype like grad_output
- *  @param[in] attention_mask dtype bool, uint8; may be NULL; [S, T]; true hides a key
+ *  @param[in] attention_mask dtype bool, uint8; may be NULL; broadcasts to [N, H, `max_seqlen_q`,
+ *      `max_seqlen_kv`]; true hides a key
  *  @param[in] dropout_mask dtype uint8; may be NULL; NULL without dropout
  *  @param[in] softmax_max dtype float32
  *  @param[in] softmax_sum dtype float32
@@ -603,8 +628,9 @@ DIOPI_API diopiError_t diopiScaledMaskedSoftmaxBackward(diopiContextHandle_t ctx
  * sampling, criteria to stop. */
 
 /** Lowers, in `logits` [N, V], the logit of each token that sequence i has generated by
- *  `presence_penalty`[i] plus its count times `frequency_penalty`[i]. The tokens of sequence i and
- *  their counts are entries `p_cumsum_seq_len`[i] … `p_cumsum_seq_len`[i + 1] - 1.
+ *  `presence_penalty`[i] plus its count times `frequency_penalty`[i]; both are [N]. The tokens of
+ *  sequence i and their counts are entries `p_cumsum_seq_len`[i] … `p_cumsum_seq_len`[i + 1] - 1,
+ *  `p_cumsum_seq_len` having N + 1 elements; the tokens of a sequence are distinct.
  *  @param[inout] logits dtype float
  *  @param[in] presence_penalty dtype like logits
  *  @param[in] frequency_penalty dtype like logits
@@ -620,9 +646,10 @@ DIOPI_API diopiError_t diopiApplyPenalty(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t p_cumsum_seq_len,
                                          int p_max_len_in_batch);
 
-/** Penalizes entries of `logits`, flattened, at the positions `p_token_ids`: divided by
- *  `repetition_penalty` where positive, else multiplied, then lowered by `presence_penalty` and
- *  `p_token_counts` · `frequency_penalty`. The penalties have one entry per token.
+/** Penalizes entries of `logits`, flattened row-major, at the positions `p_token_ids`, which are
+ *  distinct: divided by `repetition_penalty` where positive, else multiplied, then lowered by
+ *  `presence_penalty` and `p_token_counts` · `frequency_penalty`. The penalties and the counts have
+ *  one entry per position.
  *  @param[inout] logits dtype float
  *  @param[in] presence_penalty dtype like logits
  *  @param[in] frequency_penalty dtype like logits

@@ -26,12 +26,22 @@
 
 /** Attention layer for prompts, in place: projects `inoutput` [tokens, hidden] by `qkv_weight` and
  *  `qkv_bias` to queries, keys and values, rotates queries and keys, stores keys and values of
- *  layer `layer_id` in the caches [layers, batch, heads, `max_seq_len`, `size_per_head`], and
- *  attends causally over history and prompt. `pre_work` holds masks and offsets, made by a call
- *  without `is_prepared`. A size < 0 asks for that size only.
+ *  layer `layer_id` in the caches [layers, batch, `local_kv_head_num`, `max_seq_len`,
+ *  `size_per_head`], and attends causally over history and prompt. The call has no lengths, so all
+ *  sequences of the batch are alike: `inoutput` has batch · `max_q_len` tokens, those of a sequence
+ *  one after the other, and the caches hold the `max_kv_len` - `max_q_len` before. Hidden is
+ *  `local_head_num` · `size_per_head`; a row of the projection has the heads of the query, then of
+ *  the key, then of the value. A head's first `rotary_embedding` elements turn in pairs of
+ *  neighbours, pair i of a token at position p by p / `rope_theta` ^ (2 i / `rotary_embedding`).
+ *  Scores are divided by √`size_per_head`. Queries, keys and values may be rounded to the dtype.
+ *  `pre_work` holds what the vendor wants to prepare, in a format of its own: a call without
+ *  `is_prepared` does that and nothing else. A size < 0 asks for that size in bytes, and nothing
+ *  else happens.
  *  @param[inout] inoutput dtype float
- *  @param[in] qkv_weight dtype like inoutput
- *  @param[in] qkv_bias dtype like inoutput; may be NULL
+ *  @param[in] qkv_weight dtype like inoutput; [hidden, (`local_head_num` + 2 · `local_kv_head_num`)
+ *      · `size_per_head`]
+ *  @param[in] qkv_bias dtype like inoutput; may be NULL; as many elements as `qkv_weight` has
+ *      columns, with or without a dimension of 1 before
  *  @param[inout] pre_work any dtype of float; may be NULL
  *  @param[inout] pre_work_size host memory
  *  @param[inout] workspace any dtype of float; may be NULL
@@ -57,14 +67,18 @@ DIOPI_API diopiError_t diopiFusedContextAttentionInp(diopiContextHandle_t ctx,
                                                      int64_t max_q_len, int64_t max_kv_len,
                                                      int64_t rotary_embedding, float rope_theta);
 
-/** Attention layer for one new token per sequence, in place: projects `inoutput` [batch, hidden],
- *  rotates, stores key and value in the caches [layers, batch, heads, `max_seq_len`,
- *  `size_per_head`] at position `sequence_lengths` modulo `max_seq_len`, and attends over them.
- *  Sequences that are `finished` are skipped. `workspace_size` < 0 asks for the size: it is set to
- *  the bytes needed and nothing else happens.
+/** Attention layer for one new token per sequence, in place: projects `inoutput` [batch, hidden]
+ *  and rotates as diopiFusedContextAttentionInp does, at position `step` - 1 -
+ *  `total_padding_tokens`, stores key and value in the caches [layers, batch, `local_kv_head_num`,
+ *  `max_seq_len`, `size_per_head`] at `sequence_lengths` modulo `max_seq_len`, and attends over the
+ *  last min(`sequence_lengths` + 1, `max_seq_len`) tokens. Of a sequence that is `finished`,
+ *  neither its row nor its cache changes. `workspace_size` < 0 asks for the size: it is set to the
+ *  bytes needed and nothing else happens.
  *  @param[inout] inoutput dtype float
- *  @param[in] qkv_weight dtype like inoutput
- *  @param[in] qkv_bias dtype like inoutput; may be NULL
+ *  @param[in] qkv_weight dtype like inoutput; [hidden, (`local_head_num` + 2 · `local_kv_head_num`)
+ *      · `size_per_head`]
+ *  @param[in] qkv_bias dtype like inoutput; may be NULL; as many elements as `qkv_weight` has
+ *      columns, with or without a dimension of 1 before
  *  @param[inout] workspace any dtype of float; may be NULL
  *  @param[inout] workspace_size host memory
  *  @param[in] fusion_level 0 without fusion; larger numbers allow more
@@ -93,8 +107,10 @@ DIOPI_API diopiError_t diopiFusedDecoderAttentionInp(diopiContextHandle_t ctx,
 /* feed_forward: Fused feed-forward layers. */
 
 /** Gated feed-forward layer, in place: `inoutput` [tokens, hidden] becomes (silu(x · `weight1`) ·
- *  (x · `weight3`)) · `weight2`, the product between element by element. `workspace_size` < 0 asks
- *  for the size: it is set to the bytes needed and nothing else happens.
+ *  (x · `weight3`)) · `weight2`, the product between element by element, with `weight1` and
+ *  `weight3` [hidden, inner] and `weight2` [inner, hidden]. The products may be rounded to the
+ *  dtype. `workspace_size` < 0 asks for the size: it is set to the bytes needed and nothing else
+ *  happens. Source: Shazeer, GLU variants improve transformer, 2020.
  *  @param[inout] inoutput dtype float
  *  @param[in] weight1 dtype like inoutput
  *  @param[in] weight2 dtype like inoutput
@@ -194,9 +210,10 @@ DIOPI_API diopiError_t diopiInputIdsEmbeddingLookupPosEncoding(diopiContextHandl
 /* token_sampling: The next token of a language model: penalties, temperatures, banned words,
  * sampling, criteria to stop. */
 
-/** Completes the parameters of top-k sampling for each sequence. Taken from the tensors where their
- *  size parameter is positive, else from the scalars. k = 0 with p = 0 becomes k = 1; k > 0 with p
- *  = 0 becomes p = 1; k is limited to 1024, p to [0, 1]. `skip_decode` is true where k is 0.
+/** Completes the parameters of top-k sampling for each sequence; all tensors are [`batch_size`]. k
+ *  and p are taken from `top_ks` and `top_ps` where their size parameter is positive, else from the
+ *  scalars. k = 0 with p = 0 becomes k = 1; k > 0 with p = 0 becomes p = 1; then k is limited to
+ *  1024 at most, p to [0, 1], and both are stored. `skip_decode` is true where k is 0.
  *  @param[inout] top_ks dtype int32, int64
  *  @param[inout] top_ps dtype float32
  *  @param[out] skip_decode dtype bool */
@@ -208,10 +225,11 @@ DIOPI_API diopiError_t diopiSetupTopkRuntimeArgsInp(diopiContextHandle_t ctx,
                                                     int64_t top_ks_size, float top_p,
                                                     int64_t top_ps_size);
 
-/** Completes the parameters of top-p sampling for each sequence. Taken from the tensors where their
- *  size parameter is positive, else from the scalars. k = 0 with p = 0 becomes k = 1; p is limited
- *  to [0, 1]. `skip_decode` is true where k > 0. The buffers get p, the decay (1 unless in (0, 1]),
- *  the least p (0.5 unless in (0, 1]) and the token that resets p.
+/** Completes the parameters of top-p sampling for each sequence; all tensors are [`batch_size`]. k
+ *  and p are taken from `top_ks` and `top_ps` where their size parameter is positive, else from the
+ *  scalars. k = 0 with p = 0 becomes k = 1; p is limited to [0, 1], and both are stored.
+ *  `skip_decode` is true where k > 0. The buffers get p, the decay (1 unless in (0, 1]), the least
+ *  p (0.5 unless in (0, 1]) and the token that resets p.
  *  @param[inout] top_ks dtype int32, int64
  *  @param[inout] top_ps dtype float32
  *  @param[out] skip_decode dtype bool
@@ -234,13 +252,20 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx,
                                                     diopiTensorHandle_t top_p_reset_ids_buf,
                                                     int64_t top_p_reset_ids);
 
-/** Draws the next token of each sequence among the `runtime_top_k` most likely, of which only the
- *  probability `runtime_top_p` is used. The token goes to row `step` of `output_ids` [steps,
- *  batch]. Sequences that are `finished` get their end token; those with `skip_decode` are left
- *  alone. `sequence_lengths` counts up and `finished` becomes true at the end token.
- *  `cum_log_probs` is increased by, and `output_log_probs` set to, the logarithm of the token's
- *  probability. `workspace_size` < 0 asks for the size: it is set to the bytes needed and nothing
- *  else happens.
+/** Draws the next token of each sequence among the k = `runtime_top_k` most likely, taken into [1,
+ *  min(1024, V)], of V = `vocab_size_padded`; of their probability only the part p =
+ *  `runtime_top_p` is used, taken into [0, 1]. Candidates are ordered by logit, the largest first,
+ *  equal ones by token. Their weights exp(logit - largest logit) are added up in that order, in
+ *  float64; the token is the first whose running sum exceeds u · p · (their sum), u being the
+ *  uniform number of float64 (docs/random.md) of the first step of the sequence's generator. Every
+ *  generator is advanced by one step, whether its sequence draws or not. The token goes to row
+ *  `step` of `output_ids` [steps, `batch_size`]. Of the token drawn, `cum_log_probs` is increased
+ *  by logit - largest logit - ln(1e-6 + sum of all V weights), and `output_log_probs` set to
+ *  ln(weight / sum of the k weights). A sequence with `skip_decode` is left alone. One that is
+ *  `finished` gets its end token, and 0 as `output_log_probs`. Where both are given,
+ *  `sequence_lengths` of the sequences that were not finished counts up, and `finished` becomes
+ *  true for the end token. `workspace_size` < 0 asks for the size: it is set to the bytes needed
+ *  and nothing else happens.
  *  @param[inout] output_ids dtype int32, int64
  *  @param[inout] logits dtype float; [batch, `vocab_size_padded`]; overwritten
  *  @param[inout] workspace any dtype of float; may be NULL
@@ -253,7 +278,7 @@ DIOPI_API diopiError_t diopiSetupToppRuntimeArgsInp(diopiContextHandle_t ctx,
  *  @param[in] runtime_top_p dtype float32
  *  @param[in] skip_decode dtype bool; may be NULL
  *  @param[inout] cum_log_probs dtype float32; may be NULL
- *  @param[out] output_log_probs dtype float32; may be NULL
+ *  @param[inout] output_log_probs dtype float32; may be NULL
  *  @param[inout] generators array of batch_size; one per sequence */
 DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHandle_t output_ids,
                                          diopiTensorHandle_t logits, diopiTensorHandle_t workspace,
@@ -269,13 +294,21 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiTensorHandle_t output_log_probs,
                                          diopiGeneratorHandle_t* generators);
 
-/** Draws the next token of each sequence among the most likely whose probabilities sum to
- *  `runtime_top_p`, which then decays, or starts again at the reset token. The token goes to row
- *  `step` of `output_ids` [steps, batch]. Sequences that are `finished` get their end token; those
- *  with `skip_decode` are left alone. `sequence_lengths` counts up and `finished` becomes true at
- *  the end token. `cum_log_probs` is increased by, and `output_log_probs` set to, the logarithm of
- *  the token's probability. `workspace_size` < 0 asks for the size: it is set to the bytes needed
- *  and nothing else happens. `persistent_workspace` keeps its contents between steps.
+/** Draws the next token of each sequence among the most likely whose probabilities sum to p =
+ *  `runtime_top_p`, taken into [0, 1]. All V = `vocab_size_padded` tokens are ordered by logit, the
+ *  largest first, equal ones by token. Their weights exp(logit - largest logit) are added up in
+ *  that order, in float64; the token is the first whose running sum exceeds u · p · (their sum), u
+ *  being the uniform number of float64 (docs/random.md) of the first step of the sequence's
+ *  generator. Every generator is advanced by one step, whether its sequence draws or not. The token
+ *  goes to row `step` of `output_ids` [steps, `batch_size`]. Of the token drawn, `cum_log_probs` is
+ *  increased by, and `output_log_probs` set to, logit - largest logit - ln(1e-6 + sum of the
+ *  weights). A sequence with `skip_decode` is left alone. One that is `finished` gets its end
+ *  token, and 0 as `output_log_probs`. Where both are given, `sequence_lengths` of the sequences
+ *  that were not finished counts up, and `finished` becomes true for the end token.
+ *  `workspace_size` < 0 asks for the size: it is set to the bytes needed and nothing else happens.
+ *  `persistent_workspace` keeps its contents between steps. `runtime_top_p` keeps its values: DIOPI
+ *  lets p decay, or start again at a reset token, by numbers of diopiSetupToppRuntimeArgsInp that
+ *  this signature does not have.
  *  @param[inout] output_ids dtype int32, int64
  *  @param[inout] logits dtype float; [batch, `vocab_size_padded`]; overwritten
  *  @param[inout] persistent_workspace any dtype of float; may be NULL
@@ -289,7 +322,7 @@ DIOPI_API diopiError_t diopiTopKSampling(diopiContextHandle_t ctx, diopiTensorHa
  *  @param[inout] runtime_top_p dtype float32
  *  @param[in] skip_decode dtype bool; may be NULL
  *  @param[inout] cum_log_probs dtype float32; may be NULL
- *  @param[out] output_log_probs dtype float32; may be NULL
+ *  @param[inout] output_log_probs dtype float32; may be NULL
  *  @param[inout] generators array of batch_size; one per sequence */
 DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHandle_t output_ids,
                                          diopiTensorHandle_t logits,
@@ -306,10 +339,14 @@ DIOPI_API diopiError_t diopiTopPSampling(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiTensorHandle_t output_log_probs,
                                          diopiGeneratorHandle_t* generators);
 
-/** Sets, in `logits` [batch, vocab], the last token of each bad word to -infinity for a sequence
- *  that ends with the rest of the word. `bad_words` is one list per sequence: row 0 the tokens of
- *  all words, row 1 the end of each word, [batch, 2, `bad_words_len`], or one list for all with
- *  `share_words`. `output_ids` is [steps, batch], from column `id_offset`.
+/** Sets, in `logits` [`batch_size`, `vocab_size`], the last token of each bad word to -infinity for
+ *  a sequence whose tokens before `step` end with the rest of the word; a word of one token is
+ *  always banned. `bad_words` is one list per sequence: row 0 the tokens of all words one behind
+ *  the other, row 1 the end of each word, from where the next begins, [`batch_size`, 2,
+ *  `bad_words_len`], or one list [2, `bad_words_len`] for all with `share_words`. Ends below 0 fill
+ *  what is left of row 1; a word without tokens is none. Sequence i is column `id_offset` + i of
+ *  `output_ids` [steps, at least `id_offset` + `batch_size`]. Token 0 and those from `vocab_size`
+ *  on are never banned.
  *  @param[inout] logits dtype float
  *  @param[in] output_ids dtype int32, int64
  *  @param[in] bad_words dtype int32, int64 */
@@ -319,9 +356,12 @@ DIOPI_API diopiError_t diopiBanBadWordsInp(diopiContextHandle_t ctx, diopiTensor
                                            int64_t bad_words_len, bool share_words,
                                            int64_t batch_size, int64_t vocab_size, int64_t step);
 
-/** Sets `finished`[i] where sequence i ends with one of its stop words at `step`. `stop_words` is
- *  one list per sequence: row 0 the tokens of all words, row 1 the end of each word, [batch, 2,
- *  `stop_words_len`]; `output_ids` is [steps, batch], from column `id_offset`.
+/** Sets `finished`[i] where the tokens of sequence i, those of row `step` included, end with one of
+ *  its stop words. `stop_words` is one list per sequence: row 0 the tokens of all words one behind
+ *  the other, row 1 the end of each word, from where the next begins, [`batch_size`, 2,
+ *  `stop_words_len`]. Ends below 0 fill what is left of row 1; a word without tokens is none.
+ *  Sequence i is column `id_offset` + i of `output_ids` [steps, at least `id_offset` +
+ *  `batch_size`].
  *  @param[in] output_ids dtype int32, int64
  *  @param[in] stop_words dtype like output_ids
  *  @param[inout] finished dtype bool */
@@ -332,8 +372,9 @@ DIOPI_API diopiError_t diopiStopWordsCriterion(diopiContextHandle_t ctx,
                                                int64_t stop_words_len, int64_t batch_size,
                                                int64_t step);
 
-/** Sets `finished`[i] where `step` has reached `sequence_limit_length`[i]; `finished_sum` (one
- *  element) counts the finished, and `should_stop` (one element) tells whether all are.
+/** Sets `finished`[i] where `step` has reached `sequence_limit_length`[i], both [`batch_size`];
+ *  `finished_sum` (one element) counts the finished, and `should_stop` (one element) tells whether
+ *  all are.
  *  @param[inout] finished dtype bool
  *  @param[out] should_stop dtype bool
  *  @param[out] finished_sum dtype like sequence_limit_length
@@ -344,9 +385,10 @@ DIOPI_API diopiError_t diopiLengthCriterion(diopiContextHandle_t ctx, diopiTenso
                                             diopiConstTensorHandle_t sequence_limit_length,
                                             int64_t batch_size, int64_t step);
 
-/** Penalizes, in `logits` [batch, `vocab_size`], each token that occurs in the first `step` rows of
- *  `output_ids` [steps, batch], padding between `input_lengths` and `max_input_length` left out: by
- *  subtraction for type 1; divided where positive, else multiplied, for type 2.
+/** Penalizes once, in `logits` [`batch_size`, `vocab_size`], each token that occurs in the first
+ *  `step` rows of `output_ids` [steps, `batch_size`], the rows from `input_lengths` to
+ *  `max_input_length`, which are padding, left out: `penalties` [`batch_size`] are subtracted for
+ *  type 1; for type 2, the logit is divided where positive, else multiplied.
  *  @param[inout] logits dtype float
  *  @param[in] penalties dtype float32
  *  @param[in] output_ids dtype int32, int64
@@ -363,8 +405,9 @@ DIOPI_API diopiError_t diopiBatchApplyRepetitionPenaltyInp(diopiContextHandle_t 
                                                            const int64_t step,
                                                            const int64_t penalty_type);
 
-/** `logits` [batch, `vocab_size_padd`] becomes (`logits` + `bias`) / (`temperatures` + 1e-6) per
- *  sequence; columns from `vocab_size` on become the lowest number.
+/** `logits` [`batch_size`, `vocab_size_padd`] becomes (`logits` + `bias`) / (`temperatures` + 1e-6)
+ *  per sequence, `temperatures` being [`batch_size`]; columns from `vocab_size` on become the
+ *  lowest finite number.
  *  @param[inout] logits dtype float
  *  @param[in] bias dtype like logits; may be NULL; [`vocab_size_padd`]
  *  @param[in] temperatures dtype float32 */

@@ -26,13 +26,17 @@
  * gradients; leaky_relu fused with a bias. */
 
 /** Adds `bias` [C] to `input` [N, C, …], applies `act` and multiplies by `scale`. `grad` 0 is the
- *  function, 1 its first derivative with `refer` the output of the function, 2 the second, which is
- *  0. `*out` has the shape of `input`.
+ *  function; 1 its first derivative applied to the sum, which then is a gradient, with `refer` the
+ *  output of the function: for `act` 3, the sum times `scale` where `refer` > 0, times `alpha` ·
+ *  `scale` elsewhere; 2 the second derivative, which is 0. `*out` has the shape of `input`. Source:
+ *  Karras et al., Analyzing and improving the image quality of StyleGAN, 2020.
  *  @param[out] out dtype like input; handle stored by the operator, owned by the context
  *  @param[in] input dtype float
  *  @param[in] bias dtype like input; may be NULL; NULL or without elements: none
- *  @param[in] refer dtype like input; may be NULL; NULL or without elements for `grad` 0
- *  @param[in] act one of 1, 3; identity, leaky ReLU with slope `alpha` */
+ *  @param[in] refer dtype like input; may be NULL; as `input`; read only for `act` 3 with `grad` 1,
+ *      otherwise NULL or without elements too
+ *  @param[in] act one of 1, 3; identity, leaky ReLU with slope `alpha`
+ *  @param[in] grad one of 0, 1, 2 */
 DIOPI_API diopiError_t diopiFusedBiasLeakyreluMmcv(diopiContextHandle_t ctx,
                                                    diopiTensorHandle_t* out,
                                                    diopiConstTensorHandle_t input,
@@ -142,10 +146,15 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx,
 
 /* carafe: Upsampling by kernels that depend on the content (CARAFE), and its gradient. */
 
-/** Upsamples `features` [N, C, H, W] by `scale_factor`: each cell of `output` is the sum of the
- *  `kernel_size`² cells around its source, weighted by `masks` [N, `group_size` · `kernel_size`²,
- *  sH, sW], one set per channel group. `rfeatures`, `routput` and `rmasks` are workspace: the same
- *  tensors with channels last.
+/** Upsamples `features` [N, C, H, W] by `scale_factor` s: cell (y, x) of `output` [N, C, sH, sW] is
+ *  the sum of the `kernel_size`² cells around (y / s, x / s), rounded down, weighted by `masks` [N,
+ *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the places of the window are in
+ *  row-major order. Cells outside count as zeros. `kernel_size` is odd. The channels are divided
+ *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are taken as they
+ *  are. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019. `rfeatures`,
+ *  `routput` and `rmasks` are workspace with the numbers of elements of the features, the output
+ *  and the masks: `rfeatures` receives the features in the order [N, H, W, C], whatever its shape,
+ *  for the backward pass; the contents of the others are open.
  *  @param[out] rfeatures dtype like features
  *  @param[out] routput dtype like features
  *  @param[out] rmasks dtype like features
@@ -159,8 +168,10 @@ DIOPI_API diopiError_t diopiCarafeMmcv(diopiContextHandle_t ctx, diopiTensorHand
                                        diopiConstTensorHandle_t masks, int64_t kernel_size,
                                        int64_t group_size, int64_t scale_factor);
 
-/** Gradients of diopiCarafeMmcv: `bottom_grad` and `mask_grad`. The other outputs are workspace
- *  with channels last; `rfeatures` is that of the forward pass.
+/** Gradients of diopiCarafeMmcv with respect to the features, `bottom_grad`, and to the masks,
+ *  `mask_grad`. `rfeatures` is that of the forward pass. The other outputs are workspace, whose
+ *  contents are open: `rtop_grad` and `rbottom_grad_hs` have as many elements as `top_grad`,
+ *  `rbottom_grad` and `rmask_grad` as `bottom_grad` and `mask_grad`.
  *  @param[out] rtop_grad dtype like top_grad
  *  @param[out] rbottom_grad_hs dtype like top_grad
  *  @param[out] rbottom_grad dtype like top_grad
@@ -182,9 +193,12 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx,
                                                diopiConstTensorHandle_t masks, int64_t kernel_size,
                                                int64_t group_size, int64_t scale_factor);
 
-/** Upsamples `features` [N, C, H, W] by `scale_factor`: each cell of `output` is the sum of the
- *  `kernel_size`² cells around its source, weighted by `masks` [N, `group_size` · `kernel_size`²,
- *  sH, sW], one set per channel group. Without workspace.
+/** Upsamples `features` [N, C, H, W] by `scale_factor` s: cell (y, x) of `output` [N, C, sH, sW] is
+ *  the sum of the `kernel_size`² cells around (y / s, x / s), rounded down, weighted by `masks` [N,
+ *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the places of the window are in
+ *  row-major order. Cells outside count as zeros. `kernel_size` is odd. The channels are divided
+ *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are taken as they
+ *  are. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019. Without workspace.
  *  @param[out] output dtype like features
  *  @param[in] features dtype float
  *  @param[in] masks dtype like features */
@@ -290,9 +304,16 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx,
 /* deformable_convolution: Convolutions at learned positions, and their gradients. */
 
 /** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at places moved by
- *  `offset` [N, 2 · `deform_groups` · kh · kw, h, w], y then x, sampled bilinearly. `im2col_step`
- *  images are processed at a time. `columns` and `ones` are workspace. Sizes are given as width,
- *  height.
+ *  `offset` [N, `deform_groups` · kh · kw · 2, h, w], each place of the window having y then x:
+ *  `output` [N, K, h, w] is the sum over the channels c of the filter's group and the places (i, j)
+ *  of the window of `weight` times a sample of channel c at (y · `dH` - `padH` + i · `dilationH` +
+ *  offset_y, x · `dW` - `padW` + j · `dilationW` + offset_x). Channels are divided evenly, in
+ *  order, into `deform_groups` that share offsets. A sample is bilinear, with zeros around the
+ *  plane; one that is not inside (-1, H) × (-1, W) is 0. h = (H + 2 · `padH` - `dilationH` · (kh -
+ *  1) - 1) / `dH` + 1, rounded down. `im2col_step`, at least 1, is how many images may be processed
+ *  at a time; the result does not depend on it. `columns` and `ones` are workspace of any shape,
+ *  whose contents are open. Sizes are given as width, height. Source: Dai et al., Deformable
+ *  convolutional networks, 2017.
  *  @param[out] output dtype like input
  *  @param[inout] columns dtype like input; may be NULL
  *  @param[inout] ones dtype like input; may be NULL
@@ -308,8 +329,9 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            int64_t dilationW, int64_t dilationH, int64_t groups,
                                            int64_t deform_groups, int64_t im2col_step);
 
-/** Gradients of diopiDeformConvMmcv with respect to `input` and `offset`. `columns` is workspace
- *  and may be overwritten. Sizes are given as width, height.
+/** Gradients of diopiDeformConvMmcv with respect to `input` and `offset`. Where a sample lies on a
+ *  row or column of cells, its slope is that towards the next one. `columns` is workspace and may
+ *  be overwritten. Sizes are given as width, height.
  *  @param[out] gradInput dtype like input
  *  @param[out] gradOffset dtype like input
  *  @param[in] input dtype float
@@ -354,7 +376,8 @@ DIOPI_API diopiError_t diopiDeformConvBackwardParametersMmcv(diopiContextHandle_
                                                              int64_t im2col_step, float scale);
 
 /** As diopiDeformConvMmcv with each sample multiplied by `mask` [N, `deformable_group` · kh · kw,
- *  h, w], and a `bias` [K] if `with_bias`. `columns` and `ones` are workspace.
+ *  h, w], and a `bias` [K] added if `with_bias`. `columns` and `ones` are workspace of any shape,
+ *  whose contents are open. Source: Zhu et al., Deformable ConvNets v2, 2019.
  *  @param[out] output dtype like input
  *  @param[inout] columns dtype like input; may be NULL
  *  @param[inout] ones dtype like input; may be NULL
@@ -379,8 +402,9 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(diopiContextHandle_t ctx,
                                                     const int64_t deformable_group,
                                                     const bool with_bias);
 
-/** Gradients of diopiModulatedDeformConvMmcv, added to the outputs, which the caller fills with 0.
- *  `ones` and `columns` are workspace.
+/** Gradients of diopiModulatedDeformConvMmcv, added to the outputs, which the caller fills with 0;
+ *  `grad_bias` is written only if `with_bias`. Where a sample lies on a row or column of cells, its
+ *  slope is that towards the next one. `ones` and `columns` are workspace, `bias` is not needed.
  *  @param[inout] grad_input dtype float
  *  @param[inout] grad_weight dtype like grad_input
  *  @param[inout] grad_bias dtype like grad_input; may be NULL
@@ -1005,9 +1029,12 @@ DIOPI_API diopiError_t diopiRotatedFeatureAlignBackwardMmcv(diopiContextHandle_t
 
 /* roi_pooling: Pooling over regions of feature maps, and its gradients. */
 
-/** Average of bilinear samples in each bin of the regions `rois` [K, 5] of `input` [N, C, H, W],
- *  the bins moved by `gamma` · `offset` [K, 2, `pooled_height`, `pooled_width`] of the region's
- *  size. `output` is [K, C, `pooled_height`, `pooled_width`].
+/** Average of bilinear samples in each bin of the regions `rois` [K, 5] of `input` [N, C, H, W], as
+ *  of an aligned diopiRoiAlign, each bin moved before by `gamma` · `offset` [K, 2, `pooled_height`,
+ *  `pooled_width`] (x, then y) times the region's width and height. `output` is [K, C,
+ *  `pooled_height`, `pooled_width`]; a bin without samples is 0. A row of `rois` is the number of
+ *  the image, then x1, y1, x2, y2, which are multiplied by `spatial_scale`. Source: Dai et al.,
+ *  Deformable convolutional networks, 2017; MMCV's deform_roi_pool.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input
@@ -1020,7 +1047,9 @@ DIOPI_API diopiError_t diopiDeformRoiPoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               int64_t sampling_ratio, float spatial_scale,
                                               float gamma);
 
-/** Gradients of diopiDeformRoiPoolMmcv, added to the outputs, which the caller fills with 0.
+/** Gradients of diopiDeformRoiPoolMmcv, added to the outputs, which the caller fills with 0. Where
+ *  the border of the plane goes on, a sample does not change with its position, and has no part in
+ *  `grad_offset`. Without `offset` that is left as it is.
  *  @param[inout] grad_input dtype float
  *  @param[inout] grad_offset dtype like grad_input; may be NULL
  *  @param[in] grad_output dtype like grad_input
@@ -1038,9 +1067,13 @@ DIOPI_API diopiError_t diopiDeformRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
                                                       int64_t sampling_ratio, float spatial_scale,
                                                       float gamma);
 
-/** Maximum of each of `pooled_height` × `pooled_width` bins of the regions `rois` [K, 5], rounded
- *  to cells, of `input` [N, C, H, W]. `argmax` gets the position of each maximum within the plane,
- *  -1 for an empty bin, whose value is 0.
+/** Maximum of each of `pooled_height` × `pooled_width` bins of the regions `rois` [K, 5] of `input`
+ *  [N, C, H, W]: number of the image, x1, y1, x2, y2. With s = `spatial_scale`, a region reaches
+ *  from (x1 s, y1 s) to ((x2 + 1) s, (y2 + 1) s), and is divided into bins of equal size; a bin has
+ *  the cells from the floor of its low edge to below the ceiling of its high edge, as far as they
+ *  are in the plane. `argmax` gets the position y · W + x of each maximum, of equal ones the first;
+ *  NaN counts as the largest. An empty bin, as all are of a region whose width or height is not
+ *  above 0, gets 0 and -1. Source: Girshick, Fast R-CNN, 2015; MMCV's roi_pool.
  *  @param[out] output dtype like input
  *  @param[out] argmax dtype int32
  *  @param[in] input dtype float
@@ -1064,7 +1097,11 @@ DIOPI_API diopiError_t diopiRoiPoolBackwardMmcv(diopiContextHandle_t ctx,
                                                 float spatial_scale);
 
 /** Precise region pooling: the exact mean of the bilinear surface of `input` [N, C, H, W] over each
- *  bin of the regions `rois` [K, 5].
+ *  bin of the regions `rois` [K, 5], which reach from (x1, y1) to (x2, y2), times `spatial_scale`.
+ *  The surface is the sum over the cells of input[y, x] · max(0, 1 - |v - y|) · max(0, 1 - |u - x|)
+ *  at a position (v, u), so that beyond the plane it falls to 0. `output` [K, C, `pooled_height`,
+ *  `pooled_width`] is 0 for regions without an area. Source: Jiang et al., Acquisition of
+ *  localization confidence for accurate object detection, 2018; MMCV's prroi_pool.
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] rois dtype like input */
@@ -1086,7 +1123,11 @@ DIOPI_API diopiError_t diopiPrroiPoolbackwardMmcv(diopiContextHandle_t ctx,
                                                   float spatial_scale);
 
 /** Gradient of diopiPrroiPoolMmcv with respect to the coordinates of `rois`, added to `grad_rois`,
- *  which the caller fills with 0. `output` is the result of the forward pass.
+ *  which the caller fills with 0. `output` is the result of the forward pass. The mean of a bin
+ *  grows with its high edge x by (the mean of the surface along that edge - output) / the bin's
+ *  width, with its low edge by the opposite, and y likewise; an edge at the part t of a region's
+ *  width is (1 - t) x1 + t x2. Nothing is added for the number of the image, nor for regions
+ *  without an area.
  *  @param[inout] grad_rois dtype float
  *  @param[in] output dtype like grad_rois
  *  @param[in] grad_output dtype like grad_rois
@@ -1101,11 +1142,15 @@ DIOPI_API diopiError_t diopiPrroiPoolCoorBackwardMmcv(diopiContextHandle_t ctx,
                                                       int64_t pooled_height, int64_t pooled_width,
                                                       float spatial_scale);
 
-/* sparse_convolution: Convolution and pooling of sparse voxels by pairs of indices, and their
- * gradients. */
+/* sparse_convolution: Convolution and pooling of sparse voxels by pairs of rows, and their
+ * gradients, as MMCV 2.x has them from spconv 1.x. `indicePairs` [V, 2, P] (or [2, V, P], where
+ * that alone fits) lists for each of the V cells of the kernel the rows of `features` (first)
+ * and of the output (second) that the cell connects; `indiceNum` [V] says how many of the P
+ * pairs count, and the rest, -1 as a rule, is not read. Several pairs may name one row. */
 
-/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. `indicePairs` [2, K, P] (or [K,
- *  2, P]) lists, per kernel cell, the active input and output rows, `indiceNum` [K] how many.
+/** Sparse max pooling: `*out` [`numAct`, C] from `features` [N, C]. A row of `*out` begins at 0 and
+ *  takes over each feature that is paired with it and larger (>), so that negative features leave
+ *  0, and NaN is passed over.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] indicePairs dtype int32
@@ -1115,7 +1160,9 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolMmcv(diopiContextHandle_t ctx, diopiTen
                                               diopiConstTensorHandle_t indicePairs,
                                               diopiConstTensorHandle_t indiceNum, int64_t numAct);
 
-/** Gradient of diopiIndiceMaxpoolMmcv with respect to `features`, stored in `*out`.
+/** Gradient of diopiIndiceMaxpoolMmcv with respect to `features`, stored in `*out`: for each pair,
+ *  each element of `outGrad` is added where the feature equals `outFeatures`; of equal features all
+ *  get it.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] outFeatures dtype like features
@@ -1130,16 +1177,19 @@ DIOPI_API diopiError_t diopiIndiceMaxpoolBackwardMmcv(diopiContextHandle_t ctx,
                                                       diopiConstTensorHandle_t indicePairs,
                                                       diopiConstTensorHandle_t indiceNum);
 
-/** Sparse convolution: `*out` [`numActOut`, K] from `features` [N, C] by `filters` […, C, K].
- *  `indicePairs` [2, K, P] (or [K, 2, P]) lists, per kernel cell, the active input and output rows,
- *  `indiceNum` [K] how many.
+/** Sparse convolution: `*out` [`numActOut`, M] from `features` [N, C] by `filters` […, C, M], whose
+ *  leading dimensions are the V cells, row-major: for each pair of cell v, the product of the row
+ *  of `features` and `filters`[v] is added to the row of `*out`. Rows without pairs are 0.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] filters dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+ *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
+ *      those of `features`
+ *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
+ *      maps every row to itself; its own pairs are not read, and the output has as many rows as
+ *      `features` */
 DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                                            diopiConstTensorHandle_t features,
                                            diopiConstTensorHandle_t filters,
@@ -1147,15 +1197,19 @@ DIOPI_API diopiError_t diopiIndiceConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            diopiConstTensorHandle_t indiceNum, int64_t numActOut,
                                            int64_t _inverse, int64_t _subM);
 
-/** Gradients of diopiIndiceConvMmcv: the two results are those of `features` and of `filters`.
+/** Gradients of diopiIndiceConvMmcv for `outGrad` [numActOut, M]: the two results are those of
+ *  `features` and of `filters`, in their shapes.
  *  @param[out] outlist dtype like features; 2 handles stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] filters dtype like features
  *  @param[in] outGrad dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+ *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
+ *      those of `features`
+ *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
+ *      maps every row to itself; its own pairs are not read, and the output has as many rows as
+ *      `features` */
 DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx,
                                                    diopiTensorHandle_t* outlist,
                                                    diopiConstTensorHandle_t features,
@@ -1165,15 +1219,18 @@ DIOPI_API diopiError_t diopiIndiceConvBackwardMmcv(diopiContextHandle_t ctx,
                                                    diopiConstTensorHandle_t indiceNum,
                                                    int64_t _inverse, int64_t _subM);
 
-/** As diopiIndiceConvMmcv with `bias` [K] added.
+/** As diopiIndiceConvMmcv with `bias` [M] added to every row.
  *  @param[out] out dtype like features; handle stored by the operator, owned by the context
  *  @param[in] features dtype float
  *  @param[in] filters dtype like features
  *  @param[in] bias dtype like features
  *  @param[in] indicePairs dtype int32
  *  @param[in] indiceNum dtype int32
- *  @param[in] _inverse one of 0, 1; input and output rows change roles
- *  @param[in] _subM one of 0, 1; submanifold: the centre cell maps every row to itself */
+ *  @param[in] _inverse one of 0, 1; the first rows of pairs are those of the output, the second
+ *      those of `features`
+ *  @param[in] _subM one of 0, 1; submanifold: the cell with the most pairs, the first of equals,
+ *      maps every row to itself; its own pairs are not read, and the output has as many rows as
+ *      `features` */
 DIOPI_API diopiError_t diopiFusedIndiceConvBatchnormMmcv(diopiContextHandle_t ctx,
                                                          diopiTensorHandle_t* out,
                                                          diopiConstTensorHandle_t features,
@@ -1276,9 +1333,13 @@ DIOPI_API diopiError_t diopiTinShiftBackwardMmcv(diopiContextHandle_t ctx,
 
 /* upfirdn2d: Upsampling, filtering and downsampling of images in one operator. */
 
-/** Upsamples `input` [N, C, H, W] by inserting zeros, pads it (negative: crops), filters it with
- *  `kernel` [kh, kw], flipped, and keeps every `down_y`-th row and `down_x`-th column. The result
- *  is stored in `*out`.
+/** Upsamples `input` [N, C, H, W] by inserting `up_y` - 1 rows of zeros after each row and `up_x` -
+ *  1 columns after each column, pads it with `pad_y0` rows of zeros before and `pad_y1` behind,
+ *  `pad_x0` and `pad_x1` columns (negative: crops), filters it with `kernel` [kh, kw], flipped, as
+ *  a correlation without further padding, and keeps every `down_y`-th row and `down_x`-th column
+ *  from the first on. The result [N, C, h, w] is stored in `*out`: h = (H · `up_y` + `pad_y0` +
+ *  `pad_y1` - kh) / `down_y` + 1, rounded down. What is filtered must not be smaller than the
+ *  kernel. Source: Karras et al., Analyzing and improving the image quality of StyleGAN, 2020.
  *  @param[out] out dtype like input; handle stored by the operator, owned by the context
  *  @param[in] input dtype float
  *  @param[in] kernel dtype like input */
@@ -1292,8 +1353,10 @@ DIOPI_API diopiError_t diopiUpfirdn2dOpMmcv(diopiContextHandle_t ctx, diopiTenso
 /* voxel: Point clouds as voxels, and pooling over the points of regions. */
 
 /** Combines the `feats` [N, C] of points with equal `coors` [N, 3]. The four results are the
- *  combined features [M, C], the distinct coordinates [M, 3], for each point its row among them [N]
- *  or -1, and the number of points of each [M]. Points with a negative coordinate are left out.
+ *  combined features [M, C] in the dtype of `feats`, and as int32 the distinct coordinates [M, 3]
+ *  in ascending order, the first one foremost, for each point its row among them [N] or -1, and the
+ *  number of points of each [M]. Points with a negative coordinate are left out. Source: MMCV's
+ *  dynamic_scatter.
  *  @param[out] outlist any dtype of float32, float64; 4 handles stored by the operator, owned by
  *      the context
  *  @param[in] feats dtype float32, float64
@@ -1305,8 +1368,10 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelMmcv(diopiContextHandle_t ctx,
                                                     diopiConstTensorHandle_t coors,
                                                     int64_t reduce_type);
 
-/** Gradient of diopiDynamicPointToVoxelMmcv with respect to `feats`, added to `grad_feats`, which
- *  the caller fills with 0.
+/** Gradient of diopiDynamicPointToVoxelMmcv with respect to `feats` [N, C], added to `grad_feats`,
+ *  which the caller fills with 0. `reduced_feats` [M, C], `coors_idx` [N] and `reduce_count` [M]
+ *  are its results. That of a maximum goes to the first point of the voxel whose feature is equal
+ *  to it.
  *  @param[inout] grad_feats dtype float32, float64
  *  @param[in] grad_reduced_feats dtype like grad_feats
  *  @param[in] feats dtype like grad_feats
@@ -1323,11 +1388,13 @@ DIOPI_API diopiError_t diopiDynamicPointToVoxelBackwardMmcv(diopiContextHandle_t
                                                             diopiConstTensorHandle_t reduce_count,
                                                             int64_t reduce_type);
 
-/** Sorts `points` [N, F] into voxels, at most `max_voxels` with `max_points` each: `voxels` [M, P,
- *  F], `coors` [M, 3] as z, y, x, `num_points_per_voxel` [M] and `voxel_num` (one element), the
- *  number used; the caller fills them with 0. With `deterministic` voxels appear in the order of
- *  their first points. `voxel_size` [3] and `coors_range` [6], minimum then maximum, are
- *  floating-point tensors.
+/** Sorts `points` [N, F] into the voxels that diopiDynamicVoxelizeMmcv gives, M = `max_voxels` at
+ *  most with P = `max_points` at most: `voxels` [M, P, F], `coors` [M, 3] as z, y, x,
+ *  `num_points_per_voxel` [M] and `voxel_num` (one element), the number of voxels used; the caller
+ *  fills them with 0, and what is not used stays. With `deterministic` voxels appear in the order
+ *  of their first points, later voxels than there is room for are left out, and each voxel has its
+ *  first points in their order; without it any order of points will do. Source: MMCV's
+ *  hard_voxelize.
  *  @param[inout] voxels dtype float32, float64
  *  @param[inout] coors dtype int32
  *  @param[inout] num_points_per_voxel dtype int32
@@ -1345,8 +1412,10 @@ DIOPI_API diopiError_t diopiHardVoxelizeMmcv(diopiContextHandle_t ctx, diopiTens
                                              const int64_t max_points, const int64_t max_voxels,
                                              const int64_t NDim, const bool deterministic);
 
-/** `coors` [N, 3] = the voxel of each of `points` [N, F] as z, y, x, or -1 outside the range.
- *  `voxel_size` [3] and `coors_range` [6], minimum then maximum, are floating-point tensors.
+/** `coors` [N, 3] = the voxel of each of `points` [N, F], whose first numbers are x, y, z:
+ *  floor((point - minimum) / size) as z, y, x. All three are -1 where one is not in [0,
+ *  round((maximum - minimum) / size)). `voxel_size` [3] and `coors_range` [6], the minimum then the
+ *  maximum of x, y, z, are floating-point tensors. `NDim` is 3. Source: MMCV's dynamic_voxelize.
  *  @param[out] coors dtype int32
  *  @param[in] points dtype float32, float64
  *  @param[in] voxel_size dtype like points
@@ -1358,9 +1427,15 @@ DIOPI_API diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiT
                                                 const int64_t NDim);
 
 /** Pools point features into the voxels of each box: `pooled_features` [N, X, Y, Z, C] from `rois`
- *  [N, 7], `pts` [P, 3], `pts_feature` [P, C]. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the
- *  points of each voxel after their number, `argmax` [N, X, Y, Z, C] the position of each maximum.
- *  The caller fills the outputs with 0.
+ *  [N, 7], `pts` [P, 3], `pts_feature` [P, C]. A box is x, y, z of the middle of its bottom, its
+ *  size along x, y and z, and the angle by which it is turned about z; points on its sides are
+ *  outside, those on top and bottom are inside. It is cut into X × Y × Z equal voxels from its
+ *  corner of least coordinates on. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the first points
+ *  of each voxel in their order, after their number, `argmax` [N, X, Y, Z, C] the point of each
+ *  maximum, of equal ones the first, or -1 without one; NaN counts as the largest. The caller fills
+ *  the outputs with 0: features of voxels without points, lists beyond their number, and for
+ *  averages `argmax` stay as they are. Source: Shi et al., From points to parts, 2019; MMCV's
+ *  roiaware_pool3d.
  *  @param[inout] argmax dtype int32
  *  @param[inout] pts_idx_of_voxels dtype int32
  *  @param[inout] pooled_features dtype float32, float64
@@ -1376,8 +1451,9 @@ DIOPI_API diopiError_t diopiRoiawarePool3dMmcv(diopiContextHandle_t ctx, diopiTe
                                                diopiConstTensorHandle_t pts_feature,
                                                int64_t pool_method);
 
-/** Gradient of diopiRoiawarePool3dMmcv with respect to the features, added to `grad_in`, which the
- *  caller fills with 0.
+/** Gradient of diopiRoiawarePool3dMmcv with respect to the features, added to `grad_in` [P, C],
+ *  which the caller fills with 0: that of an average to all points of its list, that of a maximum
+ *  to the one that `argmax` names, if that is not -1.
  *  @param[inout] grad_in dtype float32, float64
  *  @param[in] pts_idx_of_voxels dtype int32
  *  @param[in] argmax dtype int32
@@ -1391,8 +1467,10 @@ DIOPI_API diopiError_t diopiRoiawarePool3dBackwardMmcv(diopiContextHandle_t ctx,
                                                        int64_t pool_method);
 
 /** The first S points inside each box: `pooled_features` [B, M, S, 3 + C] joins `xyz` [B, N, 3] and
- *  `pts_feature` [B, N, C] of the points in `boxes3d` [B, M, 7], repeated where there are fewer.
- *  `pooled_empty_flag` [B, M] is 1 for a box without points, whose features stay as they are.
+ *  `pts_feature` [B, N, C] of the points in `boxes3d` [B, M, 7], which are as those of
+ *  diopiRoiawarePool3dMmcv; where there are fewer, they are repeated from the first one on.
+ *  `pooled_empty_flag` [B, M], which the caller fills with 0, becomes 1 for a box without points,
+ *  whose features stay as they are. Source: Shi et al., PointRCNN, 2019; MMCV's roipoint_pool3d.
  *  @param[inout] pooled_features dtype float32, float64
  *  @param[inout] pooled_empty_flag dtype int32
  *  @param[in] xyz dtype like pooled_features

@@ -13,6 +13,7 @@ from ._version import __version__
 from .descriptor import VendorDescriptor
 from .errors import (
     AbiMismatchError,
+    AdaptorError,
     ArgumentError,
     BuildError,
     ClosedError,
@@ -44,6 +45,7 @@ _LAZY = {
 
 __all__ = [
     "AbiMismatchError",
+    "AdaptorError",
     "ArgumentError",
     "BuildError",
     "ClosedError",

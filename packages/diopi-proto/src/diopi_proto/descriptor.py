@@ -25,6 +25,9 @@ class VendorDescriptor:
     legacy: bool = False
     """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. It gets one
     device, which is host memory; docs/vendor.md has its other limits."""
+    adaptor: Path | None = None
+    """Absolute path of an ``adaptor.yaml``, where tensors are to be cast or laid out before the
+    library's operators get them; docs/adaptor.md. Not for legacy libraries."""
     present: Callable[[], bool] | None = None
     """Tells quickly whether a driver and a device seem to be there, and touches neither; where it
     says no, the library is not loaded. None: it is loaded, and its own ``present`` slot decides

@@ -15,6 +15,10 @@ class VendorLoadError(DiopiError):
     """A vendor library cannot be loaded: missing, damaged, foreign, linked to torch, crashing."""
 
 
+class AdaptorError(VendorLoadError):
+    """The adaptor file of a vendor says something that cannot be; the message has file and line."""
+
+
 class TrialUnavailableError(VendorLoadError):
     """No process could be started to try a library beforehand; it may be a good one."""
 

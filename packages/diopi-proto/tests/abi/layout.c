@@ -5,6 +5,7 @@
  * the structs that begin with struct_size or a version. An AT line that has to change is a new
  * major version instead: dl_vendor_v2, or another magic for the prefixes. */
 #include "diopi/diopirt.h"
+#include "dl/adaptor.h"
 #include "dl/communicator.h"
 #include "dl/graph.h"
 #include "dl/kernel.h"
@@ -133,6 +134,12 @@ AT(dl_operator_t, fingerprint, 8);
 AT(dl_operator_t, function, 16);
 AT(dl_operator_t, reserved, 24);
 SIZE(dl_operator_t, 32);
+
+/* dl-core is compiled with one release of it, and meets another. */
+AT(dl_adaptor_t, struct_size, 0);
+AT(dl_adaptor_t, bind, 8);
+AT(dl_adaptor_t, last_error, 16);
+SIZE(dl_adaptor_t, 24);
 
 AT(dl_vendor_table_t, struct_size, 0);
 AT(dl_vendor_table_t, extensions, 8);
@@ -475,6 +482,9 @@ SLOT(dl_peer_extension_t, open_event, dl_status_t* (*)(dl_vendor_t*, int32_t, co
      dl_peer_handle_t*, void**));
 
 SLOT(dl_operator_t, function, dl_function_t);
+SLOT(dl_adaptor_t, bind, dl_status_t* (*)(dl_adaptor_t*, dl_vendor_t*, dl_vendor_t*, const dl_operator_t*,
+                                          uint64_t, const dl_operator_t**));
+SLOT(dl_adaptor_t, last_error, const char* (*)(dl_adaptor_t*, const char*));
 _Static_assert(IS_A((dl_function_t)0, diopiError_t (*)(void)), "dl_function_t changed its type");
 _Static_assert(IS_A((dl_range_fn)0, void (*)(void*, int64_t, int64_t)),
                "dl_range_fn changed its type");

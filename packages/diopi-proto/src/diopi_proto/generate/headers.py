@@ -238,4 +238,7 @@ def _fingerprints(schema: Schema) -> str:
  * without parameter names and without const on parameters passed by value. Hosts bind an operator
  * only if its name and its fingerprint are the ones that they were compiled with. */
 """ + "\n".join(lines)
+    each = " \\\n".join(f"  DO({operator.name})" for operator in schema.operators)
+    body += "\n\n/* DO(diopiRelu) and so on, for every operator. */\n"
+    body += f"#define DIOPI_EACH_OPERATOR(DO) \\\n{each}"
     return _guarded("fingerprints.gen.h", body)

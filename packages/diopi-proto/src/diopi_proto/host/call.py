@@ -80,7 +80,7 @@ class BoundOperator:
             with frame.generators_held(), CallContext(instance, used, queue) as context:
                 instance.make_current(used)
                 code = int(self._function(context.handle, *passed))
-                reason = "" if code == _SUCCESS else instance.last_error()
+                reason = "" if code == _SUCCESS else instance.last_error(name)
             instance.enqueued(used, queue, [*frame.tensors, *context.required.values(), stream])
             if watch is not None:
                 try:

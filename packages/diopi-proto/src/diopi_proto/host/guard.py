@@ -42,9 +42,10 @@ class Watch:
         self._operator = operator
         self._vendor = frame.instance.name
         self._uses = [
-            _Use(tensor, parameter, operator.parameter(parameter).direction != "in")
+            _Use(part, parameter, operator.parameter(parameter).direction != "in")
             for tensor, parameter in zip(frame.tensors, frame.parameters, strict=True)
-            if not tensor.is_sparse and tensor.storage.nbytes
+            for part in (tensor.parts.values() if tensor.is_sparse else (tensor,))
+            if part.storage.nbytes
         ]
         self._generators = [(each, each.seed, each.offset) for each in frame.generators]
         self._blocks = [_Block(storage, self._uses, salt) for storage in _distinct(self._uses)]

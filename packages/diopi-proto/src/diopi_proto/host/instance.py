@@ -170,8 +170,10 @@ class Instance(ABC):
         """Whether :meth:`function` would return an address."""
 
     @abstractmethod
-    def last_error(self) -> str:
-        """Why the last operator on this thread failed; empty if the library does not say."""
+    def last_error(self, operator: str) -> str:
+        """Why the last operator on this thread failed, which is that one; empty if the library does
+        not say.
+        """
 
     def make_current(self, device: int) -> None:  # noqa: B027 - most vendors need nothing here
         """Called on the thread that is about to run an operator on that device.

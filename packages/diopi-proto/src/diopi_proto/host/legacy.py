@@ -97,7 +97,7 @@ class LegacyInstance(Instance):
     def has(self, operator: str) -> bool:
         return operator in self._exported
 
-    def last_error(self) -> str:
+    def last_error(self, operator: str) -> str:
         return self._string("diopiGetLastErrorString")
 
     def enter(self, context: CData) -> CData:

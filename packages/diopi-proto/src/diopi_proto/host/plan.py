@@ -111,8 +111,13 @@ class Plan:
         length = count if isinstance(count, int) else 1
         handles = frame.kept(ffi.new("diopiTensorHandle_t[]", length))
         if length == 1:
-            return handles, lambda context: input_or_required(
-                handles[0], context, frame.tensors, operator, name
+            return (
+                handles,
+                lambda context: (
+                    None
+                    if parameter.nullable_entries and handles[0] == ffi.NULL
+                    else input_or_required(handles[0], context, frame.tensors, operator, name)
+                ),
             )
         return handles, lambda context: required_array(
             handles, length, context, frame.tensors, operator, name

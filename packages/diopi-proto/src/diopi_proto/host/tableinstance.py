@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from .._native import native, text
+from ..adaptor import AdaptorFile
+from ..adaptor.native import Adaptor
 from ..errors import AbiMismatchError
 from ..schema import Operator, load
 from ..vendorbuild.rules import ENTRY_SYMBOL
@@ -19,11 +21,14 @@ from .structs import CData, TableSlots, raise_status
 class TableInstance(Instance):
     """Create an instance of an opened library and read its table.
 
+    :param rules: the vendor's adaptor file.
     :raises AbiMismatchError: the library breaks the interface.
     :raises VendorError: the library refuses.
     """
 
-    def __init__(self, library: CData, path: Path, host: HostTable) -> None:
+    def __init__(
+        self, library: CData, path: Path, host: HostTable, rules: AdaptorFile | None = None
+    ) -> None:
         opened = ffi.new("dl_opened_t*")
         entry = ffi.cast("dl_vendor_entry_v1_t", ffi.addressof(library, ENTRY_SYMBOL))
         status = native().dl_checked_open(entry, host.pointer, opened)
@@ -45,10 +50,13 @@ class TableInstance(Instance):
         self.extensions = read_extensions(checked, self.name)
         # Bound here, so that no reference to the instance keeps it alive.
         destroy, errors = checked.table.destroy, DeviceErrors(self.slots, self.name)
+        adaptor = self.adaptor = None if rules is None else Adaptor(rules)
 
         def end() -> None:
             errors.release()
             destroy(checked)
+            if adaptor is not None:
+                adaptor.end()
 
         super().__init__(end)
         self.device_errors = None if self.can(SYNCHRONOUS) else errors
@@ -56,13 +64,17 @@ class TableInstance(Instance):
         self.mismatched = {}
         self.unknown: frozenset[str] = frozenset()
         self._functions: dict[str, CData] = {}
-        self._read_operators()
+        self._read_operators(checked)
 
-    def _read_operators(self) -> None:
+    def _read_operators(self, checked: CData) -> None:
         if not self.slots.has("operators"):
             return
         first, count = ffi.new("dl_operator_t**"), ffi.new("uint64_t*")
         self.slots.call("operators", first, count)
+        if self.adaptor is not None:
+            pointer = self.adaptor.pointer
+            status = pointer.bind(pointer, self.handle, checked, first[0], count[0], first)
+            raise_status(status, "operators", self.name)
         schema, unknown = load(), set()
         for index in range(count[0]):
             entry = first[0][index]
@@ -137,5 +149,7 @@ class TableInstance(Instance):
     def has(self, operator: str) -> bool:
         return operator in self._functions
 
-    def last_error(self) -> str:
+    def last_error(self, operator: str) -> str:
+        if self.adaptor is not None and (reason := self.adaptor.last_error(operator)):
+            return reason
         return text(self.slots.raw("last_error")) if self.slots.has("last_error") else ""

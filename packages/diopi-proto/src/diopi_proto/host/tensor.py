@@ -27,6 +27,7 @@ class Tensor:
     :ivar offset: elements from the start of the storage.
     :ivar dtype: one of :data:`diopi_proto.dtypes.DTYPES`.
     :ivar storage: the memory, which lives as long as any tensor or array that views it.
+    :ivar parts: of a sparse tensor, those that it consists of, by name; of another one, nothing.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Tensor:
         "dtype",
         "handle",
         "offset",
+        "parts",
         "shape",
         "storage",
         "strides",
@@ -49,6 +51,7 @@ class Tensor:
         self.shape = shape
         self.strides = strides
         self.offset = offset
+        self.parts: Mapping[str, Tensor] = {}
         sizes = ffi.new("int64_t[]", shape or (0,))
         steps = ffi.new("int64_t[]", strides or (0,))
         self._keep: tuple[object, ...] = (sizes, steps)
@@ -79,7 +82,7 @@ class Tensor:
         for name, part in parts.items():
             setattr(self._prefix, name, part._prefix)
         self._prefix.flags = flags
-        self._keep += tuple(parts.values())
+        self.parts = dict(parts)
 
     @property
     def device(self) -> int | None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ..adaptor import AdaptorFile
+from ..adaptor.native import Conversion
 from ..dtypes import Dtype
 from ..errors import NotSupportedError
 from . import instance as capability
@@ -64,6 +66,25 @@ class Vendor:
         """Operators of the library that this host's schema does not have."""
         instance = self._instance
         return instance.unknown if isinstance(instance, TableInstance) else frozenset()
+
+    @property
+    def adaptor(self) -> AdaptorFile | None:
+        """What is converted for which operators; None without an adaptor file."""
+        instance = self._instance
+        found = instance.adaptor if isinstance(instance, TableInstance) else None
+        return None if found is None else found.file
+
+    def conversions(self) -> list[Conversion]:
+        """What the adaptor has done since the vendor was loaded or they were reset."""
+        instance = self._instance
+        found = instance.adaptor if isinstance(instance, TableInstance) else None
+        return [] if found is None else found.conversions()
+
+    def reset_conversions(self) -> None:
+        """Count them from 0 on."""
+        instance = self._instance
+        if isinstance(instance, TableInstance) and instance.adaptor is not None:
+            instance.adaptor.reset()
 
     @property
     def is_legacy(self) -> bool:

@@ -31,13 +31,15 @@ def compare(
     accumulate: DTypeLike | None = None,
     multiple: float | None = None,
     roundings: int = 0,
+    signed_zeros: bool = False,
 ) -> Comparison:
     """Compare ``actual``, a result of ``dtype``, with ``reference``; every element must pass.
 
     Shape and dtype have to be equal, nothing is broadcast. nan must meet nan and an infinity one
     of its sign; a finite reference may be met by infinity exactly where rounding overflows. The
-    zeros are equal whatever their signs. Complex results are judged by the modulus of the
-    difference, parts that are not finite one by one.
+    zeros are equal whatever their signs, unless ``signed_zeros``: then a zero has to have the sign
+    of the reference, where that is or rounds to zero. Complex results are judged by the modulus of
+    the difference, parts that are not finite, and signs of zeros, one by one.
 
     ``actual`` of bfloat16 is uint16 (bit patterns) or float32 with bfloat16's values; of complex32,
     complex64 with such. ``reference`` is float64 or longdouble (complex of these) computed from the
@@ -75,7 +77,9 @@ def compare(
         return _incomparable("dtype", f"dtype is {result.dtype}, want {of.name}", operands)
     try:
         with np.errstate(all="ignore"):
-            return _compare(opened, operands, bound, None if peer is None else np.asarray(peer))
+            return _compare(
+                opened, operands, bound, None if peer is None else np.asarray(peer), signed_zeros
+            )
     except ForeignValueError as error:
         return _incomparable("dtype", str(error), operands)
 
@@ -85,10 +89,13 @@ def _incomparable(mismatch: str, detail: str, operands: Operands) -> Comparison:
     return Comparison(ok=False, total=total, wrong=total, mismatch=mismatch, detail=detail)
 
 
-def _compare(result: Array, operands: Operands, bound: Bound, peer: Array | None) -> Comparison:
+def _compare(
+    result: Array, operands: Operands, bound: Bound, peer: Array | None, signed_zeros: bool
+) -> Comparison:
     of, total = operands.dtype, operands.reference.size
-    empty = Comparison(ok=True, total=0, wrong=0, bound=bound.formula(operands.terms))
-    tally, judge = Tally(), _Judge(operands, bound)
+    signed = ", with the sign of zeros" if signed_zeros and not of.is_exact else ""
+    empty = Comparison(ok=True, total=0, wrong=0, bound=bound.formula(operands.terms) + signed)
+    tally, judge = Tally(), _Judge(operands, bound, signed_zeros)
     results = [result]
     if peer is not None and bound.op_class is not OpClass.EXACT:
         results.append(open_peer(peer, operands))
@@ -138,9 +145,10 @@ def _number(one: Array, of: Format) -> Number:
 class _Judge:
     """Errors and allowances of floating-point pieces."""
 
-    def __init__(self, operands: Operands, bound: Bound) -> None:
+    def __init__(self, operands: Operands, bound: Bound, signed_zeros: bool) -> None:
         self.operands = operands
         self.bound = bound
+        self.signed_zeros = signed_zeros
         self.part = part_format(operands.dtype)
         self.threshold = self.part.overflow_threshold(operands.working)
         self.peer = NO_PEER
@@ -198,6 +206,9 @@ class _Judge:
         must_overflow = want_finite & (size - before_rounding >= self.threshold)
         overflowed = may_overflow & np.isinf(got) & (np.signbit(got) == np.signbit(want))
         wrong = ~both & ~_same(got, want) & ~overflowed
+        if self.signed_zeros and (got == 0).any():
+            other_sign = np.signbit(got) != np.signbit(want)
+            wrong |= (got == 0) & (self.part.round(want) == 0) & other_sign
         return distance, wrong | (must_overflow & got_finite)
 
 

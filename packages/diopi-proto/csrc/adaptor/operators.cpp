@@ -1,0 +1,62 @@
+#include "adaptor/operators.h"
+
+#include <utility>
+
+#include "dl/operator.h"
+
+namespace dl::adaptor {
+namespace {
+
+enum Number : size_t {
+#define DL_NUMBER(op) k_##op,
+  DIOPI_EACH_OPERATOR(DL_NUMBER)
+#undef DL_NUMBER
+      kCount
+};
+
+template <typename Function>
+struct Signature;
+
+template <typename... Args>
+struct Signature<diopiError_t(diopiContextHandle_t, Args...)> {
+  template <size_t... kPlaces>
+  static diopiError_t call(dl_function_t function, diopiContextHandle_t ctx, void** values,
+                           std::index_sequence<kPlaces...>) {
+    using Function = diopiError_t (*)(diopiContextHandle_t, Args...);
+    return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(function))(
+        ctx, *static_cast<Args*>(values[kPlaces + 1])...);
+  }
+
+  static diopiError_t invoke(dl_function_t function, diopiContextHandle_t ctx, void** values) {
+    return call(function, ctx, values, std::index_sequence_for<Args...>());
+  }
+
+  template <size_t kNumber>
+  static diopiError_t shim(diopiContextHandle_t ctx, Args... args) {
+    void* values[] = {
+        &ctx,
+        const_cast<void*>(static_cast<const void*>(&args))...,
+    };
+    return adapted_call(kNumber, ctx, values, invoke);
+  }
+};
+
+template <typename Function>
+dl_function_t erased(Function* function) {
+  return reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace
+
+const Shim* shims() {
+  static const Shim all[] = {
+#define DL_SHIM(op) {#op, DIOPI_FINGERPRINT_##op, erased(&Signature<decltype(::op)>::shim<k_##op>)},
+      DIOPI_EACH_OPERATOR(DL_SHIM)
+#undef DL_SHIM
+  };
+  return all;
+}
+
+size_t shim_count() { return kCount; }
+
+}  // namespace dl::adaptor

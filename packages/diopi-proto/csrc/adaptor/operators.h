@@ -1,0 +1,28 @@
+// The operators of the contract by number, and for each the function that a host calls in place of
+// the vendor's where a rule names it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dl/vendor.h"
+
+namespace dl::adaptor {
+
+struct Shim {
+  const char* name;
+  uint64_t fingerprint;
+  dl_function_t function;
+};
+
+const Shim* shims();
+size_t shim_count();
+
+// Calls the vendor's function with the arguments behind `values`, the context apart.
+using Invoke = diopiError_t (*)(dl_function_t function, diopiContextHandle_t ctx, void** values);
+
+// What every shim does. `values` are the addresses of its arguments, the context's first; handles
+// among them may be replaced.
+diopiError_t adapted_call(size_t number, diopiContextHandle_t ctx, void** values, Invoke invoke);
+
+}  // namespace dl::adaptor
