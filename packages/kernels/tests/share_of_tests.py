@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-ONE_OF = 4
+ONE_OF = 8
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -27,6 +27,7 @@ class Given:
     """A tensor to be made.
 
     :ivar values: None: numbers of the dtype, from 1 for integers.
+    :ivar csr: a sparse CSR tensor, which holds all its elements.
     """
 
     shape: Shape
@@ -34,6 +35,7 @@ class Given:
     written: bool = False
     values: Any = None
     layout: str = "dense"
+    csr: bool = False
 
     def array(self, seed: int) -> Array:
         if self.values is not None:
@@ -46,6 +48,12 @@ class Given:
         return stored(random.integers(1, 4, self.shape), self.dtype)
 
     def place(self, vendor: Vendor, seed: int) -> Tensor:
+        if self.csr:
+            rows, columns = self.shape
+            starts = vendor.tensor(np.arange(rows + 1) * columns)
+            places = vendor.tensor(np.tile(np.arange(columns), rows))
+            values = vendor.tensor(self.array(seed).ravel(), dtype=self.dtype)
+            return vendor.sparse_csr(starts, places, values, self.shape)
         return vendor.tensor(laid_out(self.array(seed), self.layout), dtype=self.dtype)
 
 
@@ -134,19 +142,23 @@ class Call:
             if isinstance(value, Given):
                 made[name] = value.place(vendor, seed)
             elif isinstance(value, list):
-                made[name] = [
-                    entry.place(vendor, seed + i) if isinstance(entry, Given) else entry
-                    for i, entry in enumerate(value)
-                ]
+                made[name] = [self._made(vendor, seed + i, entry) for i, entry in enumerate(value)]
             else:
                 made[name] = Generator(seed=5) if value is Generator else value
         return made, vendor.op[self.operator.name](**made)
+
+    @staticmethod
+    def _made(vendor: Vendor, seed: int, entry: Any) -> Any:
+        if isinstance(entry, Given):
+            return entry.place(vendor, seed)
+        return Generator(seed=seed) if entry is Generator else entry
 
     def results(self, vendor: Vendor, garbage: int = 1) -> dict[str, Array]:
         """What the operator wrote and what it returned, by name."""
         made, returned = self.run(vendor, garbage)
         several = returned if isinstance(returned, tuple) else (returned,)
-        found = {f"returned {i}": value for i, value in enumerate(several)}
+        listed = [x for value in several for x in (value if isinstance(value, list) else [value])]
+        found = {f"returned {i}": value for i, value in enumerate(listed)}
         for name, position, tensor in self.tensors():
             if tensor.written:
                 found[f"{name} {position}"] = (
@@ -170,7 +182,7 @@ def dtype_by_rule(rule: str, operator: Operator, known: Mapping[str, str], main:
         if head == "real":
             return REAL_PARTS.get(dtype, dtype)
         if head == "complex":
-            return {"float64": "complex128"}.get(dtype, "complex64")
+            return {"float16": "complex32", "float64": "complex128"}.get(dtype, "complex64")
         return dtype if dtype in FLOATS or dtype in REAL_PARTS else "float32"
     if head == "accumulate":
         dtype = dtype_by_rule(_reference(rest), operator, known, main)
@@ -228,12 +240,13 @@ def _argument(parameter: Parameter, shapes: Mapping[str, Any], dtypes: Mapping[s
     if parameter.is_tensor or parameter.is_tensor_pointer:
         dtype, written = dtypes[name], parameter.direction != "in"
         if parameter.is_tensor:
-            return given(shapes.get(name, "2x3"), dtype, written)
+            found = given(shapes.get(name, "2x3"), dtype, written)
+            return replace(found, csr=True) if found and parameter.layout == "csr" else found
         return [given(text, dtype, written) for text in shapes.get(name, ["2x3", "2x3"])]
     if name in shapes:
         return shapes[name]
     if parameter.type.startswith("diopiGeneratorHandle_t"):
-        return Generator
+        return [Generator, Generator] if parameter.type.endswith("*") else Generator
     kind = parameter.value_type.removeprefix("const ").removesuffix("*")
     if parameter.values:
         first = parameter.values[0]

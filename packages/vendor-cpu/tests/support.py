@@ -53,8 +53,11 @@ def operators() -> tuple[str, ...]:
 
 
 def stored(array: npt.ArrayLike, dtype: str) -> Array:
-    """The array rounded to the dtype, as numpy stores it: bfloat16 as bits."""
+    """The array rounded to the dtype, as numpy stores it: bfloat16 and complex32 as bits."""
     values = np.asarray(array)
+    if dtype == "complex32":
+        parts = np.stack([values.real, values.imag], axis=-1).astype(np.float16)
+        return parts.view(np.uint32).reshape(values.shape)
     if dtype == "bfloat16":
         return float32_to_bfloat16(values.astype(np.float32))
     return values.astype(dtype)
@@ -64,6 +67,8 @@ def exact(array: Array, dtype: str) -> Array:
     """What stored elements mean: longdouble for floats, integers and bools as they are."""
     if dtype == "bfloat16":
         return bfloat16_to_float32(array).astype(Exact)
+    if dtype in COMPLEXES:
+        return array.astype(np.clongdouble)
     return array.astype(Exact) if dtype in FLOATS else array
 
 
@@ -133,6 +138,8 @@ def check(
     dtype = result.dtype.name
     if dtype in FLOATS:
         want = want.astype(Exact)
+    elif dtype in COMPLEXES:
+        want = want.astype(np.clongdouble)
     elif dtype == "bool":
         want = want.astype(bool)
     else:

@@ -15,9 +15,10 @@ from activations import (
     check_gradient,
     check_special,
 )
-from diopi_proto import OperatorError, Vendor
+from diopi_proto import ArgumentError, OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from functions import Function, Step, check_function, check_limits, check_many_elements, check_step
+from suite import check_cases
 from support import FLOATS, LAYOUTS, NUMBERS, check, numbers, out_like, place
 
 BOUND = 0.5
@@ -141,3 +142,45 @@ def test_leaky_relu_from_its_result_needs_a_slope_that_keeps_signs(vendor: Vendo
     x = out_like(vendor, (2,), "float32")
     with pytest.raises(OperatorError, match="negative_slope"):
         vendor.op.LeakyReluBackward(x, x, x, -0.5, True)
+
+
+def test_fused_bias_and_leaky_relu_of_the_suite(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiFusedBiasLeakyreluMmcv")
+
+
+def test_fused_bias_and_leaky_relu_is_both_after_each_other(vendor: Vendor) -> None:
+    source, shift = numbers((3, 5, 7), "float64", 9), numbers((5,), "float64", 10)
+    x, bias = vendor.tensor(source), vendor.tensor(shift)
+    got = vendor.op.FusedBiasLeakyreluMmcv(x, bias, None, 3, 0, 0.25, 2.0)
+    summed = source + shift[:, None]
+    assert np.array_equal(got.numpy(), 2 * np.where(summed > 0, summed, summed / 4))
+    slope = vendor.op.FusedBiasLeakyreluMmcv(x, None, got, 3, 1, 0.25, 2.0)
+    assert np.array_equal(slope.numpy(), source * np.where(summed > 0, 2, 0.5))
+
+
+def test_second_derivative_of_leaky_relu_is_0_everywhere(vendor: Vendor) -> None:
+    x = vendor.tensor(np.array([[np.nan, np.inf], [1.0, -1.0]], np.float32))
+    got = vendor.op.FusedBiasLeakyreluMmcv(x, None, x, 3, 2, 0.25, 2.0)
+    assert np.array_equal(got.numpy(), np.zeros((2, 2), np.float32))
+
+
+def test_bad_arguments_of_fused_bias_and_leaky_relu_are_told(vendor: Vendor) -> None:
+    x, line = out_like(vendor, (2, 3), "float32"), out_like(vendor, (2,), "float32")
+
+    def call(*arguments: Any) -> None:
+        vendor.op.FusedBiasLeakyreluMmcv(*arguments, 0.25, 1.0)
+
+    with pytest.raises(ArgumentError, match="act: got 2"):
+        call(x, None, None, 2, 0)
+    with pytest.raises(ArgumentError, match="grad: got 3"):
+        call(x, None, None, 3, 3)
+    with pytest.raises(OperatorError, match="the first derivative needs refer"):
+        call(x, None, None, 3, 1)
+    with pytest.raises(OperatorError, match="the first derivative needs refer"):
+        call(x, None, line, 3, 1)
+    with pytest.raises(OperatorError, match="a bias of 2 elements does not go with 3 channels"):
+        call(x, line, None, 3, 0)
+    with pytest.raises(
+        OperatorError, match="a bias of 2 elements does not go with 0 channels in 1"
+    ):
+        call(line, line, None, 3, 0)

@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopi_proto import OperatorError, Tensor, Vendor
+from diopi_proto import Generator, OperatorError, Tensor, Vendor
 from diopi_proto.tolerance import OpClass
+from suite import check_cases
 from support import ACCUMULATE, FLOATS, Array, Exact, check, exact, numbers, out_like, place
+
+OPERATORS = ("FlashAttention", "MultiHeadAttention", "CustomizedFlashAttention")
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("end", ["", "Backward"])
+def test_cases_of_the_suite(vendor: Vendor, name: str, end: str) -> None:
+    check_cases(vendor, f"diopi{name}{end}")
 
 
 @dataclass(frozen=True)
@@ -219,3 +228,143 @@ def test_attention_passes_nan_on(vendor: Vendor) -> None:
     tensor = vendor.tensor(values)
     vendor.op.dlopAttention(out, None, vendor.tensor(spoilt), tensor, tensor, None, 1.0, False)
     assert np.array_equal(np.isnan(out.numpy()).any(-1)[0, 0], [False, True, False])
+
+
+SHAPES = {"q": (2, 70, 4, 8), "k": (2, 140, 2, 8), "v": (2, 140, 2, 8), "grad": (2, 70, 4, 8)}
+WEIGHTS = 2 * 4 * 70 * 140
+
+
+@pytest.fixture
+def tensors(vendor: Vendor) -> dict[str, Tensor]:
+    return {
+        name: vendor.tensor(numbers(shape, "float32", 40 + seed).astype(np.float32))
+        for seed, (name, shape) in enumerate(SHAPES.items())
+    }
+
+
+def test_dropout_is_the_same_in_all_operators_and_takes_a_word_for_each_weight(
+    vendor: Vendor, tensors: dict[str, Tensor]
+) -> None:
+    q, k, v, grad = tensors.values()
+    outs, logs, gradients = [], [], []
+    for name in OPERATORS:
+        out, lse = out_like(vendor, q.shape, "float32"), out_like(vendor, (2, 4, 70), "float32")
+        grads = [out_like(vendor, x.shape, "float32") for x in (q, k, v)]
+        gens = Generator(seed=5, offset=7), Generator(seed=5, offset=7)
+        if name == "MultiHeadAttention":
+            vendor.op.MultiHeadAttention(q, k, v, 0.5, True, False, 0.3, out, lse, gens[0], None)
+            vendor.op.MultiHeadAttentionBackward(
+                grad, q, k, v, out, lse, 0.5, True, gens[1], 0.3, *grads
+            )
+        elif name == "FlashAttention":
+            window = (0.5, 0.3, True, -1, -1)
+            vendor.op.FlashAttention(out, lse, gens[0], q, k, v, None, *window)
+            vendor.op.FlashAttentionBackward(
+                *grads, grad, gens[1], q, k, v, None, out, lse, *window
+            )
+        else:
+            options = (0.5, 0.3, True, -1, -1, 4, "BSND")
+            kept = vendor.op.CustomizedFlashAttention(out, gens[0], q, k, v, None, None, *options)
+            vendor.op.CustomizedFlashAttentionBackward(
+                *grads, grad, q, k, v, None, out, None, *kept, *options
+            )
+        if name != "CustomizedFlashAttention":
+            assert gens[1].offset == 7 + WEIGHTS // 4
+            logs.append(lse.numpy())
+        assert gens[0].offset == 7 + WEIGHTS // 4
+        outs.append(out.numpy())
+        gradients.append([x.numpy() for x in grads])
+    assert np.array_equal(logs[0], logs[1])
+    for out, grads in zip(outs[1:], gradients[1:], strict=True):
+        assert np.array_equal(out, outs[0])
+        for got, want in zip(grads, gradients[0], strict=True):
+            assert np.array_equal(got, want)
+
+
+def test_dropout_keeps_its_share_and_the_mean(vendor: Vendor, tensors: dict[str, Tensor]) -> None:
+    q, k, v, _ = tensors.values()
+    kept = out_like(vendor, (2, 4, 70, 140), "bool")
+    out, lse = out_like(vendor, q.shape, "float32"), out_like(vendor, (2, 4, 70), "float32")
+    ones = vendor.tensor(np.ones(v.shape, np.float32))
+    vendor.op.MultiHeadAttention(
+        q, k, ones, 0.25, False, True, 0.0, out, lse, Generator(seed=1), kept
+    )
+    share = kept.numpy().mean()
+    # Five deviations of a mean of so many draws.
+    assert abs(share - 0.75) < 5 * np.sqrt(0.75 * 0.25 / WEIGHTS)
+    # Weights are equal: a result is the share of those that are kept, enlarged.
+    want = kept.numpy().mean(-1).swapaxes(1, 2)[..., None] / 0.75
+    assert np.allclose(out.numpy(), want, 1e-5)
+
+
+def test_nothing_is_kept_without_dropout(vendor: Vendor, tensors: dict[str, Tensor]) -> None:
+    q, k, v, _ = tensors.values()
+    options = (None, None, 0.0, 0.3, False, -1, -1, 4, "BSND")
+    out, generator = out_like(vendor, q.shape, "float32"), Generator(seed=1, offset=3)
+    mask, *others = vendor.op.CustomizedFlashAttention(out, generator, q, k, v, *options)
+    assert mask is None and all(x is not None for x in others)
+    assert generator.offset == 3
+
+
+def test_layouts_are_views_of_one_another(vendor: Vendor, tensors: dict[str, Tensor]) -> None:
+    arrays = [tensors[x].numpy() for x in "qkv"]
+    results = []
+    for layout in ("BSND", "BNSD", "BSH", "SBH"):
+        given = [laid_out_as(x, layout) for x in arrays]
+        out = out_like(vendor, given[0].shape, "float32")
+        vendor.op.CustomizedFlashAttention(
+            out, None, *map(vendor.tensor, given), None, None, 0.0, 0.3, True, -1, -1, 4, layout
+        )
+        results.append(out.numpy())
+    for layout, got in zip(("BSND", "BNSD", "BSH", "SBH"), results, strict=True):
+        assert np.array_equal(got, laid_out_as(results[0], layout)), layout
+
+
+def laid_out_as(x: Array, layout: str) -> Array:
+    """[N, S, H, D] in another layout."""
+    if layout == "BNSD":
+        x = x.swapaxes(1, 2)
+    elif layout != "BSND":
+        x = x.reshape(*x.shape[:2], -1)
+        x = x.swapaxes(0, 1) if layout == "SBH" else x
+    return np.ascontiguousarray(x)
+
+
+def test_bad_arguments_of_dropout_and_layouts_are_told(vendor: Vendor) -> None:
+    x = out_like(vendor, (1, 3, 2, 4), "float32")
+    out, lse = out_like(vendor, (1, 3, 2, 4), "float32"), out_like(vendor, (1, 2, 3), "float32")
+    generator = Generator(seed=1, offset=2)
+
+    def flash(p: float, gen: Generator | None = generator, slopes: Any = None) -> None:
+        vendor.op.FlashAttention(out, lse, gen, x, x, x, slopes, p, 0.3, False, -1, -1)
+
+    for p in (-0.5, 1.5, float("nan")):
+        with pytest.raises(OperatorError, match=r"dropout probability .* is not in \[0, 1\]"):
+            flash(p)
+    with pytest.raises(OperatorError, match="dropout needs a generator"):
+        flash(0.5, None)
+    with pytest.raises(OperatorError, match=r"alibi_slopes has the shape \[3\]; it needs \[2\]"):
+        flash(0.0, slopes=out_like(vendor, (3,), "float32"))
+    assert generator.offset == 2
+
+    def customized(given: Tensor, layout: str, heads: int = 2, mask: Tensor | None = None) -> None:
+        to = out_like(vendor, given.shape, "float32")
+        options = (0.0, 0.3, False, -1, -1, heads, layout)
+        vendor.op.CustomizedFlashAttention(to, None, given, given, given, None, mask, *options)
+
+    with pytest.raises(OperatorError, match="q has 4 dimensions; it needs 3"):
+        customized(x, "BSH")
+    joined = out_like(vendor, (1, 3, 8), "float32")
+    for heads in (0, -1, 3):
+        with pytest.raises(OperatorError, match=f"rows of 8, which are not {heads} heads"):
+            customized(joined, "SBH", heads)
+    with pytest.raises(OperatorError, match="mask has 4 elements in dim 3"):
+        customized(x, "BSND", mask=out_like(vendor, (3, 4), "bool"))
+    with pytest.raises(OperatorError, match="return_debug_mask needs a debug_attn_mask"):
+        vendor.op.MultiHeadAttention(x, x, x, 0.0, False, True, 0.3, out, lse, None, None)
+    grads = [out_like(vendor, x.shape, "float32") for _ in "qkv"]
+    options = (0.5, 0.3, False, -1, -1, 2, "BSND")
+    with pytest.raises(OperatorError, match="the dropout mask of the forward pass is needed"):
+        vendor.op.CustomizedFlashAttentionBackward(
+            *grads, x, x, x, x, None, x, None, None, lse, lse, lse, *options
+        )

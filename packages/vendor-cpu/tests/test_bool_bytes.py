@@ -21,7 +21,18 @@ BYTES = np.array([2, 255, 128, 3, 254, 64], np.uint8)
 MOVING_FAMILIES = frozenset(
     {
         *("advanced_index", "concat", "copy", "embedding", "fill", "gather", "index_fill"),
-        *("nonzero", "padding", "rearrange", "scatter", "slice", "sort", "tril", "unique", "where"),
+        *(
+            "memory_format",
+            "nonzero",
+            "padding",
+            "rearrange",
+            "scatter",
+            "slice",
+            "sort",
+            "tril",
+            "unique",
+            "where",
+        ),
     }
 )
 MOVING = frozenset(

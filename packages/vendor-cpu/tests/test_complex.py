@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from referenced import run
-from support import COMPLEXES, EVERY, LAYOUTS, Array, numbers, out_like
+from support import COMPLEXES, EVERY, LAYOUTS, Array, numbers, out_like, place, stored
 
 
 def complex_of(real: Array, imag: Array) -> dict[str, Array]:
@@ -37,6 +37,15 @@ def test_from_parts(vendor: Vendor, dtype: str, layout: str) -> None:
     run(vendor, "diopiComplex", complex_of, dtype, layout, real=parts[0], imag=parts[1])
     size, angle = np.abs(parts[0]), parts[1] * 20
     run(vendor, "diopiPolar", polar, dtype, layout, abs=size, angle=angle)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_half_parts(vendor: Vendor, layout: str) -> None:
+    parts = [numbers((4, 5), "float16", seed) for seed in (1, 2)]
+    real, imaginary = (place(vendor, x, "float16", layout)[0] for x in parts)
+    out = out_like(vendor, (4, 5), "complex32", layout)
+    vendor.op.Complex(out, real, imaginary)
+    assert np.array_equal(out.numpy(), stored(parts[0] + 1j * parts[1], "complex32"))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

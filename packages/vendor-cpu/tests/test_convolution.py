@@ -153,7 +153,7 @@ def test_transposed_convolution_and_its_gradients(
 def test_transposed_convolution_names_sizes_that_do_not_fit(vendor: Vendor) -> None:
     x, w = out_like(vendor, (1, 1, 3, 3), "float32"), out_like(vendor, (1, 1, 2, 2), "float32")
     out = out_like(vendor, (1, 1, 3, 4), "float32")
-    with pytest.raises(OperatorError, match=r"\[diopiConvTranspose2d\] a kernel of 2 on 3"):
+    with pytest.raises(OperatorError, match=r"\[diopiConvTranspose2d\] a kernel of 2 .* on 3"):
         vendor.op.ConvTranspose2d(out, x, w, None, (1, 1), (0, 0), (0, 0), 1, (1, 1))
 
 

@@ -7,7 +7,27 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, LAYOUTS, NUMBERS, check, numbers, out_like, place
+from support import (
+    FLOATS,
+    INTS,
+    LAYOUTS,
+    NUMBERS,
+    Array,
+    check,
+    exact,
+    numbers,
+    out_like,
+    place,
+    stored,
+)
+
+
+def floored(x: Array, y: Array, dtype: str) -> Array:
+    """The floored quotient in the steps that the schema names, each rounded to the dtype."""
+    rest = np.fmod(x, y)
+    quotient = exact(stored(exact(stored(x - rest, dtype), dtype) / y, dtype), dtype)
+    off = (rest != 0) & ((rest < 0) != (y < 0))
+    return np.ceil(np.where(off, exact(stored(quotient - 1, dtype), dtype), quotient) - 0.5)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -20,15 +40,38 @@ def test_division_modes_of_floats(vendor: Vendor, dtype: str) -> None:
     vendor.op.Div(out, a, b, "none")
     check(out, x / y, OpClass.ROUNDING, "Div")
     vendor.op.Div(out, a, b, "floor")
-    check(out, np.floor(x / y), OpClass.EXACT, "Div floor")
+    check(out, floored(x, y, dtype), OpClass.EXACT, "Div floor")
     vendor.op.Div(out, a, b, "trunc")
-    check(out, np.trunc(x / y), OpClass.EXACT, "Div trunc")
+    check(out, np.trunc(exact(stored(x / y, dtype), dtype)), OpClass.EXACT, "Div trunc")
     vendor.op.DivScalar(out, a, 2, "floor")
     check(out, np.floor(x / 2), OpClass.EXACT, "DivScalar")
     vendor.op.DivInpScalar(a, 2, "floor")
     assert np.array_equal(a.numpy(), out.numpy())
     vendor.op.DivInp(b, b, "none")
     assert np.array_equal(b.float32(), np.ones((4, 25)))
+
+
+def test_quotients_of_halves_are_rounded_before_they_are_whole(vendor: Vendor) -> None:
+    """47 / 7.84375 is 5.992, and 6 in bfloat16; by a number it stays what it is."""
+    a, b = place(vendor, [47.0, 47.0], "bfloat16")[0], place(vendor, [7.84375, 8.0], "bfloat16")[0]
+    out = out_like(vendor, (2,), "bfloat16")
+    vendor.op.Div(out, a, b, "trunc")
+    assert out.float32().tolist() == [6, 5]
+    vendor.op.DivScalar(out, a, 7.84375, "trunc")
+    assert out.float32().tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_floored_quotients_of_halves_of_any_size(vendor: Vendor, dtype: str) -> None:
+    """Those of which a half has all digits, and those of which it has not."""
+    for size in (9, 300, 60000):
+        left, right = numbers((4000,), dtype, 5, -size, size), numbers((4000,), dtype, 6, -3, 3)
+        a, x = place(vendor, left, dtype)
+        b, y = place(vendor, np.where(np.abs(right) < 1e-3, 2, right), dtype)
+        out = out_like(vendor, (4000,), dtype)
+        vendor.op.Div(out, a, b, "floor")
+        with np.errstate(over="ignore"):
+            check(out, floored(x, y, dtype), OpClass.EXACT, "Div floor")
 
 
 def test_float_division_by_zero_follows_ieee(vendor: Vendor) -> None:
@@ -76,6 +119,20 @@ def test_integer_division_by_zero_is_an_error(vendor: Vendor, dtype: str) -> Non
         vendor.op.Div(out_like(vendor, (2,), dtype), a, zero, "floor")
 
 
+@pytest.mark.parametrize(("dtype", "number"), [("int8", 256), ("uint8", 65536), ("int32", 2**32)])
+def test_number_that_is_zero_in_the_dtype_is_refused(
+    vendor: Vendor, dtype: str, number: int
+) -> None:
+    a, out = place(vendor, [1, 2], dtype)[0], out_like(vendor, (2,), dtype)
+    for run in (
+        lambda: vendor.op.DivScalar(out, a, number, "floor"),
+        lambda: vendor.op.DivInpScalar(a, number, "trunc"),
+        lambda: vendor.op.RemainderScalar(out, a, number),
+    ):
+        with pytest.raises(OperatorError, match="integer division by zero"):
+            run()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
 def test_smallest_integer_divided_by_minus_one_wraps(vendor: Vendor, dtype: str) -> None:
     low = np.iinfo(dtype).min
@@ -118,3 +175,28 @@ def test_remainder_of_the_smallest_integer_by_minus_one(vendor: Vendor, dtype: s
     out = out_like(vendor, (1,), dtype)
     vendor.op.RemainderScalar(out, low, -1)
     assert out.numpy()[0] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_whole_and_rest_of_any_floats(vendor: Vendor, dtype: str) -> None:
+    """Quotients of all sizes, some of them a hair from an integer; zeros keep their sign."""
+    rng = np.random.default_rng(7)
+    near = rng.integers(-9999, 9999, 4000) * (divisors := rng.normal(size=4000).astype(dtype))
+    x = np.concatenate([near, *(np.nextafter(near, near.dtype.type(s)) for s in (-9e9, 9e9))])
+    x, y = x.astype(dtype), np.tile(divisors, 3)
+    # Chunks that are fast throughout, and some with what is not.
+    x[:2000] *= np.exp2(rng.integers(-120, 100, 2000)).astype(dtype)
+    y[::401] = [*np.resize([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45], len(y[::401]))]
+    a, b, out = vendor.tensor(x), vendor.tensor(y), out_like(vendor, x.shape, dtype)
+    with np.errstate(all="ignore"):
+        rest = np.fmod(x, y)
+        signed = np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
+        whole = np.floor_divide(x, y)
+    vendor.op.RemainderTensor(out, a, b)
+    np.testing.assert_array_equal(out.numpy(), signed)
+    some = ~np.isnan(signed)
+    np.testing.assert_array_equal(np.signbit(out.numpy())[some], np.signbit(signed)[some])
+    vendor.op.Div(out, a, b, "floor")
+    np.testing.assert_array_equal(out.numpy(), whole)
+    vendor.op.RemainderScalar(out, a, 0.75)
+    np.testing.assert_array_equal(out.numpy(), np.remainder(x, x.dtype.type(0.75)))

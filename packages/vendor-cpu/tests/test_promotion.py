@@ -9,8 +9,25 @@ import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Tensor, Vendor
+from diopi_proto.promotion import promotion
+from diopi_proto.schema import load
 from diopi_proto.tolerance import OpClass
-from support import FLOATS, INTS, REALS, Array, check, exact, numbers, out_like, place, stored
+from dl_conformance.catalog import cases_of
+from dl_conformance.execute import run
+from dl_conformance.mixed import mixed_cases
+from support import (
+    COMPLEXES,
+    FLOATS,
+    INTS,
+    REALS,
+    Array,
+    check,
+    exact,
+    numbers,
+    out_like,
+    place,
+    stored,
+)
 
 Function = Callable[..., Any]
 SHAPE = (3, 5)
@@ -21,18 +38,25 @@ PAIRS = [
     ("bool", "uint8"),
     ("uint8", "int8"),
     ("float64", "bool"),
+    ("complex64", "int64"),
+    ("bfloat16", "complex64"),
+    ("float64", "complex64"),
+    ("complex64", "complex128"),
+    ("bool", "complex128"),
 ]
 WIDTH = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8}
 
 
 def category(dtype: str) -> int:
-    return 2 if dtype in FLOATS else 1 if dtype in INTS else 0
+    return 3 if dtype in COMPLEXES else 2 if dtype in FLOATS else 1 if dtype in INTS else 0
 
 
 def common(a: str, b: str) -> str:
     """The dtype of torch's table of promotions."""
     if a == b:
         return a
+    if a in COMPLEXES or b in COMPLEXES:
+        return "complex128" if {a, b} & {"float64", "complex128"} else "complex64"
     if category(a) != category(b):
         return max(a, b, key=category)
     if a in FLOATS:
@@ -56,12 +80,12 @@ def operands(vendor: Vendor, dtypes: tuple[str, ...], low: float = -3, **where: 
 
 
 BINARY: dict[str, tuple[Function, tuple[str, ...]]] = {
-    "Mul": (np.multiply, REALS),
+    "Mul": (np.multiply, (*REALS, *COMPLEXES)),
     "Maximum": (np.maximum, REALS),
     "Minimum": (np.minimum, REALS),
     "BitwiseAnd": (np.bitwise_and, (*INTS, "bool")),
     "BitwiseOr": (np.bitwise_or, (*INTS, "bool")),
-    "PowTensor": (np.power, FLOATS),
+    "PowTensor": (np.power, (*FLOATS, *COMPLEXES)),
     "RemainderTensor": (np.mod, FLOATS),
 }
 TRUTH = {
@@ -74,6 +98,7 @@ TRUTH = {
     "LogicalAnd": np.logical_and,
     "LogicalOr": np.logical_or,
 }
+ORDERS = ("Lt", "Le", "Gt", "Ge")
 OF_INTEGERS = {
     "Exp": np.exp,
     "Log1p": np.log1p,
@@ -85,14 +110,27 @@ OF_INTEGERS = {
 }
 
 
+@pytest.mark.parametrize("name", [x for x in load() if promotion(x) is not None])
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    """Calls with several dtypes are declined where the one that they meet in is, and only there."""
+    mixed = list(mixed_cases(load()[name]))
+    names = {case.name for case in mixed}
+    plain = {x.dtype: x for x in cases_of(name) if x.name not in names and x.layout == "contiguous"}
+    declined = {d for d, x in plain.items() if run(vendor, x).status == "unsupported"}
+    for case in mixed:
+        outcome = run(vendor, case)
+        allowed = {"unsupported"} if case.dtype in declined else {"passed", "unchecked"}
+        assert outcome.status in allowed, f"{case.name}: {outcome.cause} {outcome.detail}"
+
+
 @pytest.mark.parametrize("layout", ["dense", "transposed", "sliced"])
-@pytest.mark.parametrize("right", REALS)
-@pytest.mark.parametrize("left", REALS)
+@pytest.mark.parametrize("right", [*REALS, *COMPLEXES])
+@pytest.mark.parametrize("left", [*REALS, *COMPLEXES])
 def test_sums_of_every_two_dtypes(vendor: Vendor, left: str, right: str, layout: str) -> None:
     (a, b), (x, y), wide = operands(vendor, (left, right), layout=layout)
     out = out_like(vendor, SHAPE, wide, layout)
     vendor.op.Add(out, a, b, 1)
-    if wide in FLOATS:
+    if wide in (*FLOATS, *COMPLEXES):
         check(out, x + y, OpClass.ROUNDING, "Add")
     else:
         want = x | y if wide == "bool" else (x.astype(np.int64) + y).astype(wide)
@@ -117,8 +155,12 @@ def test_results_have_the_common_dtype(vendor: Vendor, name: str, pair: tuple[st
 def test_comparisons_are_made_in_the_common_dtype(
     vendor: Vendor, name: str, pair: tuple[str, str]
 ) -> None:
-    (a, b), (x, y), _ = operands(vendor, pair)
+    (a, b), (x, y), wide = operands(vendor, pair)
     out = out_like(vendor, SHAPE, "bool")
+    if wide in COMPLEXES and name in ORDERS:
+        with pytest.raises(OperatorError, match="diopiDtypeNotSupported"):
+            vendor.op[f"diopi{name}"](out, a, b)
+        return
     vendor.op[f"diopi{name}"](out, a, b)
     check(out, TRUTH[name](x, y), OpClass.EXACT, name)
     vendor.op[f"diopi{name}Inp"](a, b)

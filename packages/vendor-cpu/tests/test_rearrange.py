@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import Vendor
+from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
 from support import LAYOUTS, REALS, check, numbers, out_like, place
 
@@ -53,3 +53,12 @@ def test_repeat_and_permute(vendor: Vendor, dtype: str, layout: str) -> None:
     out = out_like(vendor, (5, 4, 3), dtype, layout)
     vendor.op.Transpose(out, a, 0, -1)
     check(out, x.transpose(2, 1, 0), OpClass.EXACT, "Transpose")
+
+
+@pytest.mark.parametrize("repeats", [1 << 62, (1 << 62) + 1, -1])
+def test_repeats_that_cannot_be_counted_are_refused(vendor: Vendor, repeats: int) -> None:
+    """Times 4 elements, they are 0 or 4 in 64 bits."""
+    line = out_like(vendor, (4,), "float32")
+    for size in (0, 4):
+        with pytest.raises(OperatorError, match=f"{repeats} repeats of 4 elements"):
+            vendor.op.Repeat(out_like(vendor, (size,), "float32"), line, [repeats])

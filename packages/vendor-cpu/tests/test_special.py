@@ -1,4 +1,4 @@
-"""The error function, its inverse, and the logarithm of the gamma function."""
+"""The error function, functions of the normal distribution, and entropies."""
 
 from __future__ import annotations
 
@@ -11,18 +11,10 @@ import pytest
 from diopi_proto import Vendor
 from diopi_proto.tolerance import OpClass
 from functions import Function, check_function, check_many_elements
-from support import FLOATS, LAYOUTS, check, exact, numbers, out_like, place, units_of_last_place
+from suite import check_cases
+from support import FLOATS, LAYOUTS, check, exact, out_like, place
 
 erf = np.vectorize(math.erf, otypes=[np.longdouble])
-lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
-
-
-def precise_lgamma(x: Any) -> Any:
-    """For positive x: Stirling's series where it converges, and log Γ(x) = log Γ(x + 1) - log x."""
-    z = np.asarray(x, np.longdouble) + 32
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * z**2)) / z**2) / z**2) / z
-    total = (z - 0.5) * np.log(z) - z + np.log(2 * np.longdouble(math.pi)) / 2 + series
-    return total - sum(np.log(z - k) for k in range(1, 33))
 
 
 def precise_erf(x: Any) -> Any:
@@ -41,7 +33,11 @@ def erfinv(y: Any) -> Any:
     x = np.zeros_like(y)
     slope = 2 / np.sqrt(4 * np.arctan(np.longdouble(1)))
     for _ in range(40):
-        x = x + (y - precise_erf(x)) / (slope * np.exp(-x * x))
+        step = (y - precise_erf(x)) / (slope * np.exp(-x * x))
+        x = x + step
+        # What is left is the square of the step.
+        if (np.abs(step) < 1e-11).all():
+            break
     return x
 
 
@@ -49,6 +45,11 @@ FUNCTIONS = {
     "Erf": Function(erf, OpClass.ELEMENTARY, -4.0, 4.0),
     "Erfinv": Function(erfinv, OpClass.ELEMENTARY, -0.999, 0.999),
 }
+
+
+@pytest.mark.parametrize("name", ["Entr", "Erfcx", "LogNdtr", "Ndtri", "Xlog1py"])
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"dlop{name}")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -61,35 +62,6 @@ def test_function_agrees_with_reference(vendor: Vendor, name: str, dtype: str, l
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_of_many_elements(vendor: Vendor, name: str) -> None:
     check_many_elements(vendor, name, FUNCTIONS[name])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_logarithms_of_gamma(vendor: Vendor, dtype: str, layout: str) -> None:
-    x, values = place(vendor, numbers((5, 3, 37), dtype, 81, 2.5, 30), dtype, layout)
-    out = out_like(vendor, (5, 3, 37), dtype, layout)
-    vendor.op.dlopLgamma(out, x)
-    check(out, precise_lgamma(values), OpClass.ELEMENTARY, "Lgamma")
-
-
-def test_error_on_both_sides_of_zero(vendor: Vendor) -> None:
-    x = np.random.default_rng(82).uniform(-8, 8, 100_000).astype(np.float32)
-    x = x[np.abs(x - np.rint(x)) > 1e-3]
-    out = out_like(vendor, x.shape, "float32")
-    vendor.op.dlopLgamma(out, vendor.tensor(x))
-    want = lgamma(x.astype(np.float64))
-    # Around its zeros, of which there are two for every negative integer, the error is absolute.
-    error = np.abs(out.numpy() - want) / units_of_last_place(np.maximum(np.abs(want), 1.0))
-    assert error.max() <= 8, f"{error.max()} at {x[error.argmax()]!r}"
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_poles_and_limits(vendor: Vendor, dtype: str) -> None:
-    x = np.array([0.0, -0.0, -1.0, -7.0, np.inf, -np.inf, np.nan, 1.0, 2.0], dtype)
-    out = out_like(vendor, x.shape, dtype)
-    vendor.op.dlopLgamma(out, vendor.tensor(x))
-    want = np.array([np.inf] * 6 + [np.nan, 0.0, 0.0])
-    assert np.array_equal(out.numpy(), want, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -110,3 +82,32 @@ def test_inverse_error_function_near_its_ends(vendor: Vendor) -> None:
     missed = np.vectorize(math.erfc)(out.numpy()) - (1 - x).astype(np.longdouble)
     want = got + missed * np.exp(got * got) * np.sqrt(np.arctan(np.longdouble(1)))
     check(out, want, OpClass.ELEMENTARY, "Erfinv")
+
+
+def test_normal_distribution_and_its_inverse(vendor: Vendor) -> None:
+    """In the left tail too, where only logarithms have digits."""
+    x = np.linspace(-37, 5, 200)
+    log, back = (out_like(vendor, x.shape, "float64") for _ in range(2))
+    vendor.op.dlopLogNdtr(log, vendor.tensor(x))
+    vendor.op.dlopNdtri(back, vendor.tensor(np.exp(log.numpy())))
+    # What a rounding of the probability is worth, which is most near 1.
+    slope = np.exp(x * x / 2 + log.numpy()) * np.sqrt(2 * np.pi)
+    assert (np.abs(back.numpy() - x) <= 1e-14 * (np.abs(log.numpy()) * slope + slope + 40)).all()
+
+
+def test_erfinv_of_float32_is_right_to_a_few_units(vendor: Vendor) -> None:
+    """Against the double form, all along the line and where 1 is near."""
+    y = np.concatenate(
+        [
+            np.linspace(-1, 1, 200_001)[1:-1],
+            *(s * (1 - np.arange(1, 4000) * 2.0**-24) for s in (-1, 1)),
+            np.exp2(np.linspace(-149, -1, 20_000)),
+        ]
+    ).astype(np.float32)
+    y = y[np.abs(y) < 1]
+    single, double = (out_like(vendor, y.shape, dtype) for dtype in ("float32", "float64"))
+    vendor.op.Erfinv(single, vendor.tensor(y))
+    vendor.op.Erfinv(double, vendor.tensor(y.astype(np.float64)))
+    want = double.numpy()
+    units = np.abs(single.numpy() - want) / np.spacing(np.abs(want).astype(np.float32))
+    assert units.max() < 4

@@ -91,10 +91,10 @@ def main() -> int:
     suite = [sys.executable, "-m", "dl_conformance", "--library", str(library), *rest]
     own = [part for name in PRODUCTS for part in ("--fname", name)]
     # Where libraries compute the products, its own kernels run in a second run.
-    for options, given in (([], libraries()), (own, {})):
+    for chosen, given in (([], libraries()), (own, {})):
         off = {"DL_CPU_ONEDNN": "off", "DL_CPU_OPENBLAS": "off"}
         environment = {**os.environ, **off, **given, "DL_CPU_KERNEL_CACHE": str(KERNELS)}
-        if code := subprocess.run([*suite, *options], check=False, env=environment).returncode:
+        if code := subprocess.run([*suite, *chosen], check=False, env=environment).returncode:
             return code
     sources = collect()
     rows = {

@@ -69,8 +69,13 @@ inline diopiDtype_t common_of(diopiDtype_t a, diopiDtype_t b) {
   return with_sign == diopi_dtype_int8 ? diopi_dtype_int16 : with_sign;
 }
 
+inline diopiDtype_t complex_of(diopiDtype_t real) {
+  if (real == diopi_dtype_float16) return diopi_dtype_complex32;
+  return real == diopi_dtype_float64 ? diopi_dtype_complex128 : diopi_dtype_complex64;
+}
+
 // Operands by rank: tensors with dimensions, then those without, then scalars. A lower rank matters
-// only where its category is higher.
+// only where its category is higher, and floats stay as wide as they are beside complex numbers.
 class Common {
  public:
   void add(int rank, diopiDtype_t dtype) {
@@ -91,10 +96,12 @@ class Common {
  private:
   static diopiDtype_t combined(diopiDtype_t higher, diopiDtype_t lower) {
     const bool keeps = category_of(higher) >= category_of(lower) && higher != diopi_dtype_bool;
-    return keeps ? higher : common_of(higher, lower);
+    if (keeps) return higher;
+    const bool widens = category_of(higher) == kFloating && category_of(lower) == kComplex;
+    return widens ? complex_of(higher) : common_of(higher, lower);
   }
 
-  diopiDtype_t dtypes_[3];
+  diopiDtype_t dtypes_[3] = {};
   bool present_[3] = {};
 };
 

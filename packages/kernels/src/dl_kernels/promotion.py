@@ -1,17 +1,13 @@
-"""Which arguments of an operator are brought to one dtype: read from the schema's dtype rules."""
+"""Which arguments of an operator are brought to one dtype, as ``dl_kernels/promotion.h`` has it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diopi_proto.schema import Operator, Parameter, load
+from diopi_proto import promotion as rules
+from diopi_proto.schema import load
 
 __all__ = ["Promotion", "promotion"]
-
-_SCALAR = "const diopiScalar_t*"
-_TENSORS = ("diopiTensorHandle_t", "diopiConstTensorHandle_t")
-_ELEMENTWISE = ("exact", "rounding", "elementary")
-_FREE = ("any", None)
 
 
 @dataclass(frozen=True)
@@ -37,60 +33,9 @@ class Promotion:
 
 def promotion(name: str) -> Promotion | None:
     """The rule of an operator; None where all its tensors have dtypes of their own."""
-    operator = load()[name]
-    if operator.op_class not in _ELEMENTWISE:
+    rule = rules.promotion(name)
+    if rule is None:
         return None
-    parameters = operator.params[1:]
-    outputs = [x for x in parameters if x.type in _TENSORS and x.direction != "in"]
-    if len(outputs) != 1 or any("HandleArray" in x.type for x in parameters):
-        return None
-    (out,) = outputs
-    if out.direction == "inout":
-        return _in_place(operator, parameters, out)
-    return _functional(parameters, out)
-
-
-def _functional(parameters: tuple[Parameter, ...], out: Parameter) -> Promotion | None:
-    rule = out.dtype or ""
-    if rule.startswith("promote "):
-        return _rule(parameters, rule.split()[1:], out, "kCommon")
-    if rule.startswith("float of "):
-        return _rule(parameters, rule.split()[2:], out, "kCommon", floating=True)
-    operands = [x.name for x in parameters if x.direction == "in" and _takes_part(x)]
-    free = any(x.name in operands and x.dtype == "any" for x in parameters)
-    if not free or len(operands) < 2:
-        return None
-    if rule == "any":
-        return _rule(parameters, operands, out, "kConverted")
-    return _rule(parameters, operands, out, "kTruth") if "bool" in rule else None
-
-
-def _in_place(
-    operator: Operator, parameters: tuple[Parameter, ...], out: Parameter
-) -> Promotion | None:
-    operands = [x.name for x in parameters if x.direction == "in" and x.dtype == "any"]
-    if not operands or operator.in_place_of is None:
-        return None
-    (separate,) = (x.dtype or "" for x in load()[operator.in_place_of].outputs)
-    if "bool" in separate:
-        return _rule(parameters, [out.name, *operands], out, "kTruth")
-    if separate == "any" or separate.startswith("promote "):
-        return _rule(parameters, [out.name, *operands], out, "kConverted")
-    return None
-
-
-def _takes_part(parameter: Parameter) -> bool:
-    return parameter.type == _SCALAR or (parameter.type in _TENSORS and parameter.dtype in _FREE)
-
-
-def _rule(
-    parameters: tuple[Parameter, ...],
-    operands: list[str],
-    out: Parameter,
-    kind: str,
-    *,
-    floating: bool = False,
-) -> Promotion:
-    places = {parameter.name: place for place, parameter in enumerate(parameters)}
-    taking = tuple(sorted(places[name] for name in operands))
-    return Promotion(taking, places[out.name], kind, floating)
+    places = {x.name: place for place, x in enumerate(load()[name].params[1:])}
+    operands = tuple(places[x] for x in rule.operands)
+    return Promotion(operands, places[rule.result], f"k{rule.kind.capitalize()}", rule.floating)

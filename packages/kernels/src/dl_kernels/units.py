@@ -31,7 +31,8 @@ def write_units(
 
     :param folder: of the build, made where it is missing; holds nothing else.
     :param suffix: of the families' units: ``.cpp``, ``.cu``, ``.hip``. The list is always C++.
-    :param only: families to take; None: all. Families use copies: ``copy`` has to be among them.
+    :param only: families to take; None: all. Families use copies, and functions of complex numbers:
+        ``copy`` and ``complex`` have to be among them.
     :param diopi_convention: export the operators by their names, as a library in DIOPI's own
         convention, instead of listing them for ``dl::kernels::operators()``.
     :returns: the list first, then the families in the order of their names.

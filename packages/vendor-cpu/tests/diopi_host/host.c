@@ -143,6 +143,35 @@ EXPORT diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t*
   return diopiSuccess;
 }
 
+/* No tensor of this host is sparse. */
+
+EXPORT diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {
+  (void)th;
+  *is_sparse = false;
+  return diopiSuccess;
+}
+
+EXPORT diopiError_t diopiGetTensorCrowIndices(diopiConstTensorHandle_t th,
+                                              diopiConstTensorHandle_t* crow_indices) {
+  (void)th;
+  (void)crow_indices;
+  return diopiErrorOccurred;
+}
+
+EXPORT diopiError_t diopiGetTensorColIndices(diopiConstTensorHandle_t th,
+                                             diopiConstTensorHandle_t* col_indices) {
+  (void)th;
+  (void)col_indices;
+  return diopiErrorOccurred;
+}
+
+EXPORT diopiError_t diopiGetTensorValues(diopiConstTensorHandle_t th,
+                                         diopiConstTensorHandle_t* values) {
+  (void)th;
+  (void)values;
+  return diopiErrorOccurred;
+}
+
 EXPORT diopiError_t diopiGetStream(diopiContextHandle_t ctx, diopiStreamHandle_t* stream) {
   (void)ctx;
   *stream = NULL;

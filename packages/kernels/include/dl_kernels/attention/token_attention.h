@@ -9,32 +9,81 @@
 
 DL_KERNELS_BEGIN
 
-template <class C>
-DL_FN C dot(const C* a, const C* b, int64_t n) {
+template <class C, class T>
+DL_FN C dot(const C* a, const T* b, int64_t n) {
+  // Sums side by side, that vectorise.
+  constexpr int kLanes = 8;
+  C sums[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    DL_UNROLL
+    for (int j = 0; j < kLanes; ++j) sums[j] += a[i + j] * cast<C>(b[i + j]);
+  }
   C sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  for (; i < n; ++i) sum += a[i] * cast<C>(b[i]);
+  for (int j = 0; j < kLanes; ++j) sum += sums[j];
   return sum;
 }
 
 // out [n] = softmax of score(t), t < count, times value(t) [n]. A score of -infinity hides a value;
-// where all are hidden, the result is 0.
+// where all are hidden, the result is 0. What was added up is brought to a new maximum when one
+// comes.
 template <class C, class Score, class Value>
 DL_FN void attend(C* out, int64_t n, int64_t count, const Score& score, const Value& value) {
   C top = -INFINITY, total = 0;
+  for (int64_t i = 0; i < n; ++i) out[i] = 0;
   for (int64_t t = 0; t < count; ++t) {
     const C s = score(t);
-    top = s > top || s != s ? s : top;
-  }
-  for (int64_t i = 0; i < n; ++i) out[i] = 0;
-  if (top == -INFINITY) return;
-  for (int64_t t = 0; t < count; ++t) {
-    const C weight = std::exp(score(t) - top);
-    const C* const row = value(t);
+    if (s == -INFINITY) continue;
+    if (!(s <= top)) {
+      const C factor = std::exp(top - s);
+      total *= factor;
+      for (int64_t i = 0; i < n; ++i) out[i] *= factor;
+      top = s;
+    }
+    const C weight = std::exp(s - top);
+    const auto* const row = value(t);
     total += weight;
-    for (int64_t i = 0; i < n; ++i) out[i] += weight * row[i];
+    for (int64_t i = 0; i < n; ++i) out[i] += weight * cast<C>(row[i]);
   }
-  for (int64_t i = 0; i < n; ++i) out[i] /= total;
+  for (int64_t i = 0; i < n && total != 0; ++i) out[i] /= total;
 }
+
+// Of columns and rows of no sequence.
+template <class C>
+struct ZeroItem {
+  C* out;
+  DL_FN void operator()(int64_t i) const { out[i] = 0; }
+};
+
+// Causal attention of whole prompts.
+template <class C>
+struct ContextItem {
+  C* out;
+  const C *q, *k, *v;
+  const int64_t *lengths, *ends;
+  int64_t heads, width, longest;
+  C scale;
+  DL_FN void operator()(int64_t item) const {
+    const int64_t h = item % heads, p = item / heads % longest, n = item / (heads * longest);
+    // Lengths and ends are checked one by one: where one is bad, they need not go together.
+    if (p >= lengths[n] || ends[n] < lengths[n]) return;
+    const int64_t first = ends[n] - lengths[n];
+    const auto at = [&](const C* all, int64_t t) {
+      return all + ((first + t) * heads + h) * width;
+    };
+    attend(
+        out + ((first + p) * heads + h) * width, width, p + 1,
+        [&](int64_t t) { return dot(at(q, p), at(k, t), width) * scale; },
+        [&](int64_t t) { return at(v, t); });
+  }
+};
+
+struct EndItem {
+  int64_t* ends;
+  const int64_t *starts, *lengths;
+  DL_FN void operator()(int64_t n) const { ends[n] = starts[n] < 0 ? -1 : starts[n] + lengths[n]; }
+};
 
 DL_KERNELS_END
 

@@ -35,6 +35,8 @@ inline constexpr uint32_t kWideUnsigned =
     dtype_bit(diopi_dtype_uint16) | dtype_bit(diopi_dtype_uint32) | dtype_bit(diopi_dtype_uint64);
 inline constexpr uint32_t kComplexes =
     dtype_bit(diopi_dtype_complex64) | dtype_bit(diopi_dtype_complex128);
+inline constexpr uint32_t kComplexParts =
+    dtype_bit(diopi_dtype_float32) | dtype_bit(diopi_dtype_float64);
 inline constexpr uint32_t kEverything = kReals | kWideUnsigned | kComplexes;
 inline constexpr uint32_t kIndexes = dtype_bit(diopi_dtype_int32) | dtype_bit(diopi_dtype_int64);
 
@@ -84,6 +86,8 @@ constexpr diopiDtype_t dtype_of() {
   if constexpr (std::is_same_v<T, uint16_t>) return diopi_dtype_uint16;
   if constexpr (std::is_same_v<T, uint32_t>) return diopi_dtype_uint32;
   if constexpr (std::is_same_v<T, uint64_t>) return diopi_dtype_uint64;
+  if constexpr (std::is_same_v<T, Complex<float>>) return diopi_dtype_complex64;
+  if constexpr (std::is_same_v<T, Complex<double>>) return diopi_dtype_complex128;
   return diopi_dtype_unsupported;
 }
 

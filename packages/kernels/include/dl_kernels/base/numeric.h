@@ -105,6 +105,8 @@ DL_FN bool is_nan(T value) {
     return value != value;
   } else if constexpr (kIsHalf<T>) {
     return is_nan(static_cast<float>(value));
+  } else if constexpr (kIsComplex<T>) {
+    return is_nan(value.re) || is_nan(value.im);
   } else {
     return false;
   }

@@ -39,26 +39,32 @@ inline bool all_indexes(std::initializer_list<TensorRef> tensors) {
   return true;
 }
 
-inline constexpr int64_t kAnySize = -1;
+// A size that a tensor needs. A number of the caller's is never taken for any size, -1 neither.
+struct NeededSize {
+  int64_t value;
+  bool any;
+  constexpr NeededSize(int64_t size, bool is_any = false) : value(size), any(is_any) {}
+};
+inline constexpr NeededSize kAnySize{0, true};
 
 // Whether a tensor has these sizes.
 inline diopiError_t check_sizes(const char* op, const char* name, const TensorRef& tensor,
-                                std::initializer_list<int64_t> sizes) {
+                                std::initializer_list<NeededSize> sizes) {
   bool good = tensor.ndim == static_cast<int64_t>(sizes.size());
   int64_t d = 0;
-  for (const int64_t size : sizes) {
-    good = good && (size == kAnySize || tensor.sizes[d] == size);
+  for (const NeededSize& size : sizes) {
+    good = good && (size.any || tensor.sizes[d] == size.value);
     ++d;
   }
   if (good) return diopiSuccess;
   char wanted[160] = "", given[160] = "";
   size_t used = 0;
-  for (const int64_t size : sizes) {
+  for (const NeededSize& size : sizes) {
     if (used >= sizeof(wanted) - 32) break;
     const char* comma = used == 0 ? "" : ", ";
     used += static_cast<size_t>(
-        size == kAnySize ? std::snprintf(wanted + used, 32, "%s*", comma)
-                         : std::snprintf(wanted + used, 32, "%s%lld", comma, (long long)size));
+        size.any ? std::snprintf(wanted + used, 32, "%s*", comma)
+                 : std::snprintf(wanted + used, 32, "%s%lld", comma, (long long)size.value));
   }
   used = 0;
   for (d = 0; d < tensor.ndim && used < sizeof(given) - 32; ++d) {
@@ -87,11 +93,11 @@ class DenseInOut {
  public:
   DenseInOut(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t tensor)
       : output_(ctx, op, tensor), status_(output_.status()) {
-    if (tensor == nullptr || status_ != diopiSuccess) return;
-    const TensorRef from = ref(tensor);
-    if (from.data == static_cast<void*>(output_.data())) return;
-    int64_t strides[kMaxDims];
-    status_ = copy_elements(ctx, op, detail::array_like(output_.data(), from, strides), from);
+    if (tensor != nullptr) fill(ctx, op, ref(tensor));
+  }
+  DenseInOut(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor)
+      : output_(ctx, op, tensor), status_(output_.status()) {
+    fill(ctx, op, tensor);
   }
 
   diopiError_t status() const { return status_; }
@@ -99,20 +105,39 @@ class DenseInOut {
   diopiError_t finish() const { return output_.finish(); }
 
  private:
+  void fill(diopiContextHandle_t ctx, const char* op, const TensorRef& from) {
+    if (status_ != diopiSuccess || from.data == static_cast<void*>(output_.data())) return;
+    int64_t strides[kMaxDims];
+    status_ = copy_elements(ctx, op, detail::array_like(output_.data(), from, strides), from);
+  }
+
   DenseOutput<T> output_;
   diopiError_t status_;
 };
 
 // A tensor of the host's for an output whose shape the operator knows.
 inline diopiError_t require_output(diopiContextHandle_t ctx, const char* op,
-                                   diopiTensorHandle_t* out, std::initializer_list<int64_t> sizes,
+                                   diopiTensorHandle_t* out, const diopiSize_t& size,
                                    diopiDtype_t dtype, diopiConstTensorHandle_t beside) {
-  const diopiSize_t size{sizes.begin(), static_cast<int64_t>(sizes.size())};
   diopiDevice_t device = diopi_device;
   DL_TRY(diopiGetTensorDevice(beside, &device));
   const diopiError_t status = diopiRequireTensor(ctx, out, &size, nullptr, dtype, device);
   if (status == diopiSuccess) return diopiSuccess;
   return fail(op, "the host did not provide an output tensor (status %d)", status);
+}
+
+inline diopiError_t require_output(diopiContextHandle_t ctx, const char* op,
+                                   diopiTensorHandle_t* out, std::initializer_list<int64_t> sizes,
+                                   diopiDtype_t dtype, diopiConstTensorHandle_t beside) {
+  const diopiSize_t size{sizes.begin(), static_cast<int64_t>(sizes.size())};
+  return require_output(ctx, op, out, size, dtype, beside);
+}
+
+// One with the shape and dtype of another tensor.
+inline diopiError_t require_like(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t* out,
+                                 diopiConstTensorHandle_t like) {
+  const TensorRef tensor = ref(like);
+  return require_output(ctx, op, out, diopiSize_t{tensor.sizes, tensor.ndim}, tensor.dtype, like);
 }
 
 DL_KERNELS_END

@@ -24,13 +24,18 @@ struct ConvShape {
   DL_FN int64_t output_plane() const { return axes[0].output * axes[1].output * axes[2].output; }
 };
 
+// How windows lie. `output_padding` is what a transposed convolution adds to one side of its
+// result.
+struct ConvLists {
+  diopiSize_t stride, padding, dilation, output_padding;
+};
+
 // What `input`, `weight` and `output` of a convolution say together; for a transposed one, `input`
-// is what it produces and `output` what it is given, which then may have fewer windows than fit.
-// The sample dimension may be missing.
+// is what it produces and `output` what it is given. The sample dimension may be missing.
 inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output,
-                               const TensorRef& input, const TensorRef& weight, diopiSize_t stride,
-                               diopiSize_t padding, diopiSize_t dilation, int64_t groups,
-                               bool transposed, ConvShape* shape) {
+                               const TensorRef& input, const TensorRef& weight,
+                               const ConvLists& lists, int64_t groups, bool transposed,
+                               ConvShape* shape) {
   if (weight.ndim != dims + 2) {
     return fail(op, "the weight has %lld dimensions; it needs %d", (long long)weight.ndim,
                 dims + 2);
@@ -39,6 +44,10 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
     return fail(op, "tensors with %lld and %lld dimensions were given; both need %d or %d",
                 (long long)input.ndim, (long long)output.ndim, dims + 1, dims + 2);
   }
+  DL_TRY(check_axis_list(op, "strides", lists.stride, dims));
+  DL_TRY(check_axis_list(op, "paddings", lists.padding, dims));
+  DL_TRY(check_axis_list(op, "dilations", lists.dilation, dims));
+  DL_TRY(check_axis_list(op, "output paddings", lists.output_padding, dims));
   const int64_t c = input.ndim - dims - 1;
   shape->dims = dims;
   shape->samples = c == 1 ? input.sizes[0] : 1;
@@ -63,21 +72,30 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
     axis.input = input.sizes[c + 1 + i];
     axis.output = output.sizes[c + 1 + i];
     axis.kernel = weight.sizes[2 + i];
-    axis.stride = axis_value(stride, i, 1);
-    axis.padding = axis_value(padding, i, 0);
-    axis.dilation = axis_value(dilation, i, 1);
-    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
+    axis.stride = axis_value(lists.stride, i, 1);
+    axis.padding = axis_value(lists.padding, i, 0);
+    axis.dilation = axis_value(lists.dilation, i, 1);
+    DL_TRY(check_window(op, axis));
+    const int64_t more = axis_value(lists.output_padding, i, 0);
+    const int64_t most = axis.stride > axis.dilation ? axis.stride : axis.dilation;
+    if (transposed && (more < 0 || more >= most)) {
       return fail(op,
-                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
-                  "0, none negative",
-                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
-                  (long long)axis.dilation);
+                  "an output padding of %lld: it is at least 0 and less than %lld, the larger "
+                  "of stride and dilation",
+                  (long long)more, (long long)most);
     }
-    const int64_t span = axis.input + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1;
-    const int64_t fitting = span < 0 ? 0 : span / axis.stride + 1;
-    if (transposed ? axis.output > fitting : axis.output != fitting || fitting == 0) {
-      return fail(op, "a kernel of %lld on %lld elements does not give %lld outputs",
-                  (long long)axis.kernel, (long long)axis.input, (long long)axis.output);
+    // What the windows begin on, from the first to the last.
+    const int64_t room = axis.input + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1;
+    const int64_t begins = transposed ? room - more : room;
+    const int64_t fitting = begins < 0 ? 0 : begins / axis.stride + 1;
+    if (axis.output != fitting || fitting == 0 || (transposed && begins % axis.stride != 0)) {
+      const int64_t from = transposed ? axis.output : axis.input;
+      const int64_t to = transposed ? axis.input : axis.output;
+      return fail(op,
+                  "a kernel of %lld with stride %lld, padding %lld, dilation %lld and output "
+                  "padding %lld on %lld elements does not give %lld",
+                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
+                  (long long)axis.dilation, (long long)more, (long long)from, (long long)to);
     }
   }
   return diopiSuccess;

@@ -65,11 +65,11 @@ struct RunningSoftmax {
 }  // namespace detail
 
 // `lse` gets the logarithm of the sum of the exponentials of each query's scores. A query that sees
-// no key gets zeros.
+// no key gets zeros. What is dropped counts in the sums.
 template <class T, class C = compute_t<T>>
 void attention(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
-               const Strided4<T>& out, const Strided4<C>& lse) {
+               const AttentionDropout& dropout, const Strided4<T>& out, const Strided4<C>& lse) {
   using namespace detail;
   using Gemm = SmallGemm<C>;
   const int64_t width = round_up(shape.width, Gemm::kColumns);
@@ -78,9 +78,13 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
   const int64_t work = kQueryBlock * shape.keys * (width + value_width) / 8;
   launch.parallel_for(
       shape.batch * shape.heads * blocks, grain_for(work), [&](int64_t begin, int64_t end) {
-        const int64_t parts[] = {kQueryBlock * kKeyBlock, kQueryBlock * width,
-                                 kQueryBlock * width,     kQueryBlock * value_width,
-                                 shape.keys * width,      shape.keys * value_width};
+        const int64_t parts[] = {kQueryBlock * kKeyBlock,
+                                 kQueryBlock * width,
+                                 kQueryBlock * width,
+                                 kQueryBlock * value_width,
+                                 shape.keys * width,
+                                 shape.keys * value_width,
+                                 dropout.active ? kQueryBlock * kKeyBlock : 0};
         int64_t total = 0;
         for (const int64_t part : parts) total += part;
         const Workspace<C> space(launch, total);
@@ -90,30 +94,40 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
         C* sums = columns + parts[2];
         C* key_copy = sums + parts[3];
         C* value_copy = key_copy + parts[4];
+        C* factors = value_copy + parts[5];
+        const RandomState random = dropout.active ? dropout.opened() : RandomState{};
         int64_t ready = -1;
         Rows<C> keys{}, values{};
         RunningSoftmax<C> softmax;
         for (int64_t item = begin; item < end; ++item) {
           const int64_t n = item / blocks / shape.heads, h = item / blocks % shape.heads;
           const int64_t kh = h / shape.group();
+          const int64_t query = item % blocks * kQueryBlock;
+          const AttentionShape own = shape.of(n);
+          if (query >= own.queries) continue;
           if (ready != n * shape.key_heads + kh) {
-            keys = ready_rows<T, C>(k, n, kh, 0, shape.keys, shape.width, key_copy);
-            values = ready_rows<T, C>(v, n, kh, 0, shape.keys, shape.value_width, value_copy);
+            keys = ready_rows<T, C>(shape.key_rows(n, k), n, kh, 0, own.keys, own.width, key_copy);
+            values = ready_rows<T, C>(shape.key_rows(n, v), n, kh, 0, own.keys, own.value_width,
+                                      value_copy);
             ready = n * shape.key_heads + kh;
           }
-          const int64_t query = item % blocks * kQueryBlock;
           const int64_t count =
-              shape.queries - query < kQueryBlock ? shape.queries - query : kQueryBlock;
-          transpose_rows(ready_rows<T, C>(q, n, h, query, count, shape.width, query_copy), count,
-                         shape.width, static_cast<C>(shape.scale), columns);
+              own.queries - query < kQueryBlock ? own.queries - query : kQueryBlock;
+          transpose_rows(
+              ready_rows<T, C>(shape.query_rows(n, q), n, h, query, count, own.width, query_copy),
+              count, own.width, static_cast<C>(own.scale), columns);
           softmax.start();
           const int64_t padded = round_up(count, Gemm::kColumns);
-          const int64_t key_end = shape.end_key(query + count - 1);
+          const int64_t key_end = own.end_key(query + count - 1);
           bool first = true;
-          for (int64_t key = shape.first_key(query); key < key_end; key += kKeyBlock) {
+          for (int64_t key = own.first_key(query); key < key_end; key += kKeyBlock) {
             const int64_t fill = key_end - key < kKeyBlock ? key_end - key : kKeyBlock;
-            block_scores<T, C>(shape, mask, n, h, query, count, key, fill, keys, columns, scores);
+            block_scores<T, C>(own, mask, n, h, query, count, key, fill, keys, columns, scores);
             softmax.take(scores, fill, padded);
+            if (dropout.active) {
+              draw_factors(dropout, random, n, h, query, count, key, fill, factors);
+              apply_factors(factors, fill, padded, scores);
+            }
             for (int64_t i = 0; !first && i < count; ++i) {
               const C factor = softmax.correction[i];
               C* line = sums + i * value_width;
@@ -124,11 +138,13 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
                                                     sums, value_width, !first);
             first = false;
           }
+          const Strided4<T> results = shape.query_rows(n, out);
+          const Strided4<C> logs = shape.query_rows(n, lse);
           for (int64_t i = 0; i < count; ++i) {
             const C sum = softmax.sum[i];
             const C factor = sum == C(0) ? C(0) : C(1) / sum;
             const C* from = sums + i * value_width;
-            T* to = out.at(n, h, query + i);
+            T* to = results.at(n, h, query + i);
             if (first) {
               for (int64_t d = 0; d < shape.value_width; ++d) to[d * out.column] = cast<T>(C(0));
             } else if (out.column == 1) {
@@ -138,7 +154,7 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
               for (int64_t d = 0; d < shape.value_width; ++d)
                 to[d * out.column] = cast<T>(from[d] * factor);
             }
-            if (lse.data != nullptr) *lse.at(n, h, query + i) = softmax.top[i] + std::log(sum);
+            if (logs.data != nullptr) *logs.at(n, h, query + i) = softmax.top[i] + std::log(sum);
           }
         }
       });

@@ -50,8 +50,9 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
                         const Strided4<const T>& grad_out, const Strided4<const T>& q,
                         const Strided4<const T>& k, const Strided4<const T>& v,
                         const Strided4<const T>& out, const Strided4<const C>& lse,
-                        const AttentionMask& mask, const Strided4<T>& grad_q,
-                        const Strided4<T>& grad_k, const Strided4<T>& grad_v) {
+                        const AttentionMask& mask, const AttentionDropout& dropout,
+                        const Strided4<T>& grad_q, const Strided4<T>& grad_k,
+                        const Strided4<T>& grad_v) {
   using namespace detail;
   using Gemm = SmallGemm<C>;
   const int64_t width = round_up(shape.width, Gemm::kColumns);
@@ -70,62 +71,76 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
                                  kQueryBlock * width,
                                  kQueryBlock * value_width,
                                  shape.keys * width,
-                                 shape.keys * value_width};
+                                 shape.keys * value_width,
+                                 dropout.active ? block : 0};
         int64_t total = 0;
         for (const int64_t part : parts) total += part;
         const Workspace<C> space(launch, total);
-        C* at[11];
+        C* at[12];
         C* next = space.data();
-        for (int i = 0; i < 11; ++i) {
+        for (int i = 0; i < 12; ++i) {
           at[i] = next;
           next += parts[i];
         }
         C *scores = at[0], *grads = at[1], *key_sums = at[2], *value_sums = at[3],
           *query_sums = at[4], *query_copy = at[5], *grad_copy = at[6], *query_columns = at[7],
-          *grad_columns = at[8];
+          *grad_columns = at[8], *factors = at[11];
+        const RandomState random = dropout.active ? dropout.opened() : RandomState{};
         for (int64_t item = begin; item < end; ++item) {
           const int64_t n = item / shape.key_heads, kh = item % shape.key_heads;
-          const Rows<C> keys = ready_rows<T, C>(k, n, kh, 0, shape.keys, shape.width, at[9]);
+          const AttentionShape own = shape.of(n);
+          const Strided4<const T> queries = shape.query_rows(n, q), outs = shape.query_rows(n, out),
+                                  incoming = shape.query_rows(n, grad_out);
+          const Strided4<const C> logs = shape.query_rows(n, lse);
+          const Rows<C> keys =
+              ready_rows<T, C>(shape.key_rows(n, k), n, kh, 0, own.keys, own.width, at[9]);
           const Rows<C> values =
-              ready_rows<T, C>(v, n, kh, 0, shape.keys, shape.value_width, at[10]);
-          for (int64_t i = 0; i < parts[2] + parts[3]; ++i) key_sums[i] = C(0);
+              ready_rows<T, C>(shape.key_rows(n, v), n, kh, 0, own.keys, own.value_width, at[10]);
+          for (int64_t i = 0; i < own.keys * width; ++i) key_sums[i] = C(0);
+          for (int64_t i = 0; i < own.keys * value_width; ++i) value_sums[i] = C(0);
           for (int64_t h = kh * shape.group(); h < (kh + 1) * shape.group(); ++h) {
-            for (int64_t i = 0; i < parts[4]; ++i) query_sums[i] = C(0);
-            for (int64_t query = 0; query < shape.queries; query += kQueryBlock) {
+            for (int64_t i = 0; i < own.queries * width; ++i) query_sums[i] = C(0);
+            for (int64_t query = 0; query < own.queries; query += kQueryBlock) {
               const int64_t count =
-                  shape.queries - query < kQueryBlock ? shape.queries - query : kQueryBlock;
-              const Rows<C> rows = ready_rows<T, C>(q, n, h, query, count, shape.width, query_copy);
+                  own.queries - query < kQueryBlock ? own.queries - query : kQueryBlock;
+              const Rows<C> rows =
+                  ready_rows<T, C>(queries, n, h, query, count, own.width, query_copy);
               const Rows<C> grad =
-                  ready_rows<T, C>(grad_out, n, h, query, count, shape.value_width, grad_copy);
-              transpose_rows(rows, count, shape.width, static_cast<C>(shape.scale), query_columns);
-              transpose_rows(grad, count, shape.value_width, C(1), grad_columns);
+                  ready_rows<T, C>(incoming, n, h, query, count, own.value_width, grad_copy);
+              transpose_rows(rows, count, own.width, static_cast<C>(own.scale), query_columns);
+              transpose_rows(grad, count, own.value_width, C(1), grad_columns);
               alignas(64) C delta[kQueryBlock], shift[kQueryBlock];
               for (int64_t i = 0; i < kQueryBlock; ++i) {
                 // Infinity makes every weight 0: for padding and for queries that see no key.
                 shift[i] = std::numeric_limits<C>::infinity();
                 delta[i] = C(0);
                 if (i >= count) continue;
-                const C saved = *lse.at(n, h, query + i);
+                const C saved = *logs.at(n, h, query + i);
                 if (saved == -std::numeric_limits<C>::infinity()) continue;
                 shift[i] = saved;
-                const T* o = out.at(n, h, query + i);
+                const T* o = outs.at(n, h, query + i);
                 const C* g = grad.data + i * grad.step;
                 C dot = C(0);
-                for (int64_t d = 0; d < shape.value_width; ++d)
+                for (int64_t d = 0; d < own.value_width; ++d)
                   dot += cast<C>(o[d * out.column]) * g[d];
                 delta[i] = dot;
               }
               const int64_t padded = round_up(count, Gemm::kColumns);
-              const int64_t key_end = shape.end_key(query + count - 1);
-              for (int64_t key = shape.first_key(query); key < key_end; key += kKeyBlockBackward) {
+              const int64_t key_end = own.end_key(query + count - 1);
+              for (int64_t key = own.first_key(query); key < key_end; key += kKeyBlockBackward) {
                 const int64_t fill =
                     key_end - key < kKeyBlockBackward ? key_end - key : kKeyBlockBackward;
-                block_scores<T, C>(shape, mask, n, h, query, count, key, fill, keys, query_columns,
+                block_scores<T, C>(own, mask, n, h, query, count, key, fill, keys, query_columns,
                                    scores);
                 Gemm::template multiply<Order::rows>(
-                    fill, padded, shape.value_width, values.data + key * values.step, values.step,
+                    fill, padded, own.value_width, values.data + key * values.step, values.step,
                     grad_columns, kQueryBlock, grads, kQueryBlock, false);
+                if (dropout.active) {
+                  draw_factors(dropout, random, n, h, query, count, key, fill, factors);
+                  apply_factors(factors, fill, padded, grads);
+                }
                 score_gradients(fill, padded, shift, delta, scores, grads);
+                if (dropout.active) apply_factors(factors, fill, padded, scores);
                 Gemm::template multiply<Order::rows>(
                     fill, value_width, count, scores, kQueryBlock, grad.data, grad.step,
                     value_sums + key * value_width, value_width, true);
@@ -137,13 +152,13 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
                                                         query_sums + query * width, width, true);
               }
             }
-            write_rows(grad_q, n, h, 0, shape.queries, shape.width, query_sums, width,
-                       static_cast<C>(shape.scale));
+            write_rows(shape.query_rows(n, grad_q), n, h, 0, own.queries, own.width, query_sums,
+                       width, static_cast<C>(own.scale));
           }
-          write_rows(grad_k, n, kh, 0, shape.keys, shape.width, key_sums, width,
-                     static_cast<C>(shape.scale));
-          write_rows(grad_v, n, kh, 0, shape.keys, shape.value_width, value_sums, value_width,
-                     C(1));
+          write_rows(shape.key_rows(n, grad_k), n, kh, 0, own.keys, own.width, key_sums, width,
+                     static_cast<C>(own.scale));
+          write_rows(shape.key_rows(n, grad_v), n, kh, 0, own.keys, own.value_width, value_sums,
+                     value_width, C(1));
         }
       });
 }

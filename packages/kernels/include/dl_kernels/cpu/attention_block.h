@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "dl_kernels/attention/attention_dropout.h"
 #include "dl_kernels/attention/attention_shape.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
@@ -79,14 +80,14 @@ void transpose_rows(const Rows<C>& rows, int64_t count, int64_t width, C scale, 
   }
 }
 
-template <class M, class C>
+template <class M, bool kHides = false, class C>
 void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, int64_t queries,
               int64_t key, int64_t keys, C* scores) {
   const M* from = static_cast<const M*>(mask.data) + n * mask.batch + h * mask.head +
                   query * mask.row + key * mask.column;
   const auto apply = [](C* score, M value) {
     if constexpr (kIsBool<M>) {
-      if (!cast<bool>(value)) *score = -std::numeric_limits<C>::infinity();
+      if (cast<bool>(value) == kHides) *score = -std::numeric_limits<C>::infinity();
     } else {
       *score += cast<C>(value);
     }
@@ -99,6 +100,58 @@ void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, in
     } else {
       for (int64_t i = 0; i < queries; ++i) apply(line + i, at[i * mask.row]);
     }
+  }
+}
+
+// Subtracts the slope times the distance of query and key.
+template <class C>
+void add_distances(const AttentionShape& shape, C slope, int64_t query, int64_t queries,
+                   int64_t key, int64_t keys, C* scores) {
+  for (int64_t k = 0; k < keys; ++k) {
+    C* line = scores + k * kQueryBlock;
+    const int64_t apart = query + shape.shift() - key - k;
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < queries; ++i) {
+      const int64_t distance = apart + i < 0 ? -(apart + i) : apart + i;
+      line[i] -= slope * static_cast<C>(distance);
+    }
+  }
+}
+
+// factors[key][query] of a block of weights: 0 where one is dropped.
+template <class C>
+void draw_factors(const AttentionDropout& dropout, const RandomState& state, int64_t n, int64_t h,
+                  int64_t query, int64_t queries, int64_t key, int64_t keys, C* factors) {
+  constexpr int64_t kSteps = 16;
+  const C scale = static_cast<C>(dropout.scale);
+  for (int64_t i = 0; i < kQueryBlock; ++i) {
+    if (i >= queries) {
+      for (int64_t k = 0; k < keys; ++k) factors[k * kQueryBlock + i] = C(0);
+      continue;
+    }
+    const uint64_t number = dropout.number(n, h, query + i, key);
+    int64_t k = -static_cast<int64_t>(number % 4);
+    for (uint64_t step = state.offset + number / 4; k < keys; step += kSteps) {
+      alignas(64) Philox words[kSteps];
+      for (int64_t s = 0; s < kSteps; ++s)
+        words[s] = Philox(state.seed, step + static_cast<uint64_t>(s));
+      for (int64_t e = 0; e < 4 * kSteps; ++e, ++k) {
+        if (k < 0 || k >= keys) continue;
+        const WordSource source{state.seed, step + static_cast<uint64_t>(e / 4), e % 4};
+        factors[k * kQueryBlock + i] =
+            dropout.kept(words[e / 4].word[e % 4], source) ? scale : C(0);
+      }
+    }
+  }
+}
+
+template <class C>
+void apply_factors(const C* factors, int64_t keys, int64_t columns, C* block) {
+  for (int64_t k = 0; k < keys; ++k) {
+    const C* by = factors + k * kQueryBlock;
+    C* line = block + k * kQueryBlock;
+    DL_VECTOR_LOOP
+    for (int64_t i = 0; i < columns; ++i) line[i] = by[i] == C(0) ? C(0) : line[i] * by[i];
   }
 }
 
@@ -117,6 +170,9 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
     case MaskKind::boolean:
       add_mask<Bool>(mask, n, h, query, queries, key, keys, scores);
       break;
+    case MaskKind::hiding:
+      add_mask<Bool, true>(mask, n, h, query, queries, key, keys, scores);
+      break;
     case MaskKind::element:
       add_mask<T>(mask, n, h, query, queries, key, keys, scores);
       break;
@@ -124,6 +180,8 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
       add_mask<C>(mask, n, h, query, queries, key, keys, scores);
       break;
   }
+  if (mask.slopes != nullptr)
+    add_distances(shape, static_cast<C>(mask.slope(n, h)), query, queries, key, keys, scores);
   const int64_t last = query + queries - 1;
   if (shape.first_key(last) <= key && shape.end_key(query) >= key + keys) return;
   constexpr C kMasked = -std::numeric_limits<C>::infinity();

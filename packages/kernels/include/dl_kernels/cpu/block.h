@@ -19,6 +19,11 @@ class Block {
     DL_VECTOR_LOOP
     for (int64_t i = 0; i < n; ++i) f(i);
   }
+  template <class F>
+  DL_FN void map_part(int64_t begin, int64_t end, const F& f) const {
+    DL_VECTOR_LOOP
+    for (int64_t i = begin; i < end; ++i) f(i);
+  }
 
   // `combine` must be associative and commutative up to rounding; `start` is its neutral element.
   template <class T, class Combine, class F>

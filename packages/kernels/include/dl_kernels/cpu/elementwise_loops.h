@@ -19,8 +19,9 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// operator() of a functor is right for any argument. Where a form that vectorises, or is cheaper,
-// serves a part of the domain, the functor also has `in_fast_range(x)` and, for such x, `fast(x)`.
+// operator() of a functor is right for any arguments. Where a form that vectorises, or is cheaper,
+// serves a part of the domain, the functor also has `in_fast_range(...)` and, for such arguments,
+// `fast(...)`.
 template <class F, class = void>
 struct HasFast : std::false_type {};
 template <class F>
@@ -30,45 +31,52 @@ struct HasFast<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 template <class T>
 using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
 
-template <class O, class... I, class F, size_t... K>
-__attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* const* data,
-                                         std::index_sequence<K...>) {
+// out[i] = f(...) for n elements; `with(i, g)` is g of the arguments of element i.
+template <class O, class F, class With>
+DL_FN void each_element(const F& f, O* out, int64_t n, const With& with) {
   using C = compute_t<O>;
-  O* out = static_cast<O*>(data[0]);
-  const F f = functor;  // its parameters are known not to be where `out` is
+  const auto whole = [&](auto... x) { return cast<O>(cast<C>(f(x...))); };
   if constexpr (HasFast<F>::value) {
-    const auto* in = static_cast<const std::tuple_element_t<0, std::tuple<I...>>*>(data[1]);
+    const auto leaves = [&](auto... x) { return f.in_fast_range(x...) ? 0 : 1; };
+    const auto fast = [&](auto... x) { return cast<O>(cast<C>(f.fast(x...))); };
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const int64_t end = n - begin < kChunk ? n : begin + kChunk;
       int outside = 0;
       DL_VECTOR_LOOP
-      for (int64_t i = begin; i < end; ++i) outside |= f.in_fast_range(in[i]) ? 0 : 1;
+      for (int64_t i = begin; i < end; ++i) outside |= with(i, leaves);
       if (outside == 0) {
         DL_VECTOR_LOOP
-        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f.fast(in[i]));
+        for (int64_t i = begin; i < end; ++i) out[i] = with(i, fast);
       } else {
         DL_VECTOR_LOOP
-        for (int64_t i = begin; i < end; ++i) out[i] = cast<O>(f(in[i]));
+        for (int64_t i = begin; i < end; ++i) out[i] = with(i, whole);
       }
     }
   } else {
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = cast<O>(cast<C>(f(cast<compute_t<I>>(static_cast<const I*>(data[K + 1])[i])...)));
-    }
+    for (int64_t i = 0; i < n; ++i) out[i] = with(i, whole);
   }
+}
+
+template <class O, class... I, class F, size_t... K>
+__attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* const* data,
+                                         std::index_sequence<K...>) {
+  // The functor's parameters and the addresses are known not to be where `out` is.
+  const F f = functor;
+  const std::tuple<const I*...> from{static_cast<const I*>(data[K + 1])...};
+  each_element(f, static_cast<O*>(data[0]), n, [from](int64_t i, const auto& g) {
+    return g(cast<compute_t<I>>(std::get<K>(from)[i])...);
+  });
 }
 
 template <class O, class A, class B, class F>
 __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n,
                                                      void* const* data) {
-  O* out = static_cast<O*>(data[0]);
   const F f = functor;
   const A* a = static_cast<const A*>(data[1]);
   const auto b = cast<compute_t<B>>(*static_cast<const B*>(data[2]));
-  DL_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i)
-    out[i] = cast<O>(cast<compute_t<O>>(f(cast<compute_t<A>>(a[i]), b)));
+  each_element(f, static_cast<O*>(data[0]), n,
+               [a, b](int64_t i, const auto& g) { return g(cast<compute_t<A>>(a[i]), b); });
 }
 
 // Elements of bfloat16 that pass through the registers together.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -14,6 +15,22 @@
 #include "dl_kernels/base/handles.h"
 
 DL_KERNELS_BEGIN
+
+// Raised where there is no scratch memory; the operator's name comes before the text.
+class NoScratch : public std::bad_alloc {
+ public:
+  NoScratch(int64_t count, size_t size) {
+    std::snprintf(
+        text_, sizeof(text_),
+        "not enough memory: the call needs scratch memory for %lld elements of %zu bytes; "
+        "give smaller tensors, or free memory",
+        static_cast<long long>(count), size);
+  }
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[160];
+};
 
 // Below this many elementary steps, waking another thread costs more than it saves.
 inline constexpr int64_t kParallelGrain = 32768;
@@ -85,9 +102,11 @@ class Workspace {
   // Once, if the default constructor was used.
   T* reserve(const Launch&, int64_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    // Expanded tensors have more elements than there is memory for, or than a size can tell.
+    if (static_cast<size_t>(count) > (SIZE_MAX / 2) / sizeof(T)) throw NoScratch(count, sizeof(T));
     const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
     data_ = static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
-    if (data_ == nullptr) throw std::bad_alloc();
+    if (data_ == nullptr) throw NoScratch(count, sizeof(T));
     return data_;
   }
 

@@ -32,10 +32,22 @@ DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t
   *end = *end < behind ? *end : behind;
 }
 
+// The places [*begin, *end) of a window that some of the outputs [first, first + count) have on the
+// axis.
+inline void clip_taps(const Axis& axis, int64_t first, int64_t count, int64_t* begin,
+                      int64_t* end) {
+  const int64_t before = -axis.start(first + count - 1), room = axis.input - 1 - axis.start(first);
+  *begin = before > 0 ? (before + axis.dilation - 1) / axis.dilation : 0;
+  *end = room < 0 ? 0 : room / axis.dilation + 1;
+  *end = *end < axis.kernel ? *end : axis.kernel;
+}
+
 template <class T, class C>
 void take_line(const Axis& axis, const T* plane, int64_t line, int64_t first, int64_t count,
                MaximaSoFar<C>* maxima) {
-  for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+  int64_t first_tap, last_tap;
+  clip_taps(axis, first, count, &first_tap, &last_tap);
+  for (int64_t tap = first_tap; tap < last_tap; ++tap) {
     const int64_t shift = tap * axis.dilation - axis.padding;
     int64_t begin = first, end = first + count;
     clip_outputs(axis, shift, &begin, &end);

@@ -55,14 +55,22 @@ class NonzeroPositions {
 inline diopiError_t take_nonzero(diopiContextHandle_t ctx, const char* op,
                                  const NonzeroPositions<Bool>& found, const TensorRef& values,
                                  void* to) {
-  return dispatch<kReals>(values.dtype, [&](auto tag) {
+  int64_t strides[kMaxDims];
+  return dispatch_size(values.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const DenseInput<T> from(ctx, op, values);
-    DL_TRY(from.status());
+    Workspace<T> storage;
+    const T* from = values.as<const T>();
+    if (!values.contiguous) {
+      TensorRef dense =
+          detail::array_like(storage.reserve(Launch(ctx), values.numel), values, strides);
+      dense.dtype = values.dtype;
+      DL_TRY(copy_elements(ctx, op, dense, values));
+      from = storage.data();
+    }
     const Bool* take = found.from();
     T* next = static_cast<T*>(to);
     for (int64_t i = 0; i < found.items(); ++i) {
-      if (cast<bool>(take[i])) *next++ = from.data()[i];
+      if (cast<bool>(take[i])) *next++ = from[i];
     }
     return diopiSuccess;
   });

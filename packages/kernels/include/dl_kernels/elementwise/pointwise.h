@@ -3,6 +3,8 @@
 #ifndef DL_KERNELS_ELEMENTWISE_POINTWISE_H_
 #define DL_KERNELS_ELEMENTWISE_POINTWISE_H_
 
+#include <type_traits>
+
 #include "dl_kernels/base/dtype_dispatch.h"
 #include "dl_kernels/elementwise/elementwise.h"
 
@@ -37,6 +39,17 @@ diopiError_t unary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHan
   });
 }
 
+// The functor on compute type C of elements of type T: of `make(Tag<C>{})`, or where what it works
+// out on the way has the elements' precision, of `make(Tag<C>{}, Tag<T>{})`.
+template <class C, class T, class Make>
+auto functor(const Make& make) {
+  if constexpr (std::is_invocable_v<const Make&, Tag<C>, Tag<T>>) {
+    return make(Tag<C>{}, Tag<T>{});
+  } else {
+    return make(Tag<C>{});
+  }
+}
+
 // out = f(a, b); one dtype.
 template <uint32_t Mask, class Make>
 diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
@@ -45,11 +58,12 @@ diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHa
   if (o.dtype != x.dtype || o.dtype != y.dtype) return diopiDtypeNotSupported;
   return dispatch<Mask>(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return elementwise<T, T, T>(ctx, op, make(Tag<compute_t<T>>{}), o, x, y);
+    return elementwise<T, T, T>(ctx, op, functor<compute_t<T>, T>(make), o, x, y);
   });
 }
 
-// out = f(a, scalar); the scalar keeps the precision of the compute type.
+// out = f(a, scalar); the scalar, and what is worked out with it, keep the precision of the compute
+// type.
 template <uint32_t Mask, class Make>
 diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
                            diopiConstTensorHandle_t a, const diopiScalar_t* scalar,
@@ -60,7 +74,7 @@ diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstT
     using T = typename decltype(tag)::type;
     using C = compute_t<T>;
     C value = scalar_to<C>(*scalar);
-    return elementwise<T, T, C>(ctx, op, make(Tag<C>{}), o, x, single(&value));
+    return elementwise<T, T, C>(ctx, op, functor<C, C>(make), o, x, single(&value));
   });
 }
 
@@ -114,6 +128,11 @@ auto with(Parameters... parameters) {
 // `make` for a functor that has no parameters.
 template <template <class> class Op>
 inline constexpr auto plain = [](auto tag) { return Op<typename decltype(tag)::type>{}; };
+
+// The same for one that knows the type of the elements.
+template <template <class> class Op>
+inline constexpr auto of_elements =
+    [](auto, auto tag) { return Op<typename decltype(tag)::type>{}; };
 
 DL_KERNELS_END
 

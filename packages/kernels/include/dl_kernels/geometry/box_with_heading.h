@@ -8,20 +8,29 @@
 
 DL_KERNELS_BEGIN
 
-// A point as seen from a box x, y, z of the bottom's centre, dx, dy, dz, heading: along its length
-// and width from the centre, and above the bottom.
+// A point as seen from a box: along its length and width from the centre, and above the bottom.
 struct InBox {
   double along, across, above;
   bool inside;
+};
 
-  DL_FN InBox(const double* box, const double* point) {
-    const double x = point[0] - box[0], y = point[1] - box[1];
-    const double c = std::cos(box[6]), s = std::sin(box[6]);
-    along = c * x + s * y;
-    across = c * y - s * x;
-    above = point[2] - box[2];
-    inside = std::fabs(along) < box[3] / 2 && std::fabs(across) < box[4] / 2 && above >= 0 &&
-             above <= box[5];
+// x, y, z of the bottom's centre, dx, dy, dz, heading.
+struct BoxWithHeading {
+  const double* box;
+  double c, s;
+
+  DL_FN explicit BoxWithHeading(const double* numbers)
+      : box(numbers), c(std::cos(numbers[6])), s(std::sin(numbers[6])) {}
+
+  DL_FN InBox seen(double px, double py, double pz) const {
+    const double x = px - box[0], y = py - box[1];
+    InBox point;
+    point.along = c * x + s * y;
+    point.across = c * y - s * x;
+    point.above = pz - box[2];
+    point.inside = std::fabs(point.along) < box[3] / 2 && std::fabs(point.across) < box[4] / 2 &&
+                   point.above >= 0 && point.above <= box[5];
+    return point;
   }
 };
 

@@ -59,6 +59,7 @@ struct AttentionProblem {
   AttentionTasks tasks;
   Strided4<const T> q, k, v;
   AttentionMask mask;
+  AttentionDropout dropout;
   Strided4<T> out;
   Strided4<C> lse;  // its data may be null
 };
@@ -66,12 +67,17 @@ struct AttentionProblem {
 template <class T, class C>
 DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
   DL_SHARED AttentionScratch<C> scratch;
-  const AttentionShape& shape = problem.shape;
+  const AttentionDropout& dropout = problem.dropout;
+  const RandomState random = dropout.active ? dropout.opened() : RandomState{};
   for (int64_t item = block_index(); item < problem.tasks.count; item += block_count()) {
     const AttentionTask task = problem.tasks.at(item);
+    const AttentionShape shape = problem.shape.of(task.sample);
+    if (task.first >= shape.queries) continue;
     const int64_t n = task.sample, h = task.head, kh = h / shape.group();
     const int64_t queries = tile_extent(task.first, shape.queries);
-    const TileOperand<T> q = tile_rows(problem.q, n, h, task.first, queries, shape.width);
+    const TileOperand<T> q =
+        tile_rows(shape.query_rows(n, problem.q), n, h, task.first, queries, shape.width);
+    const Strided4<const T> k = shape.key_rows(n, problem.k), v = shape.key_rows(n, problem.v);
     TileSums<C> out;
     out.clear();
     RunningSoftmax<C> softmax;
@@ -81,26 +87,33 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
       const int64_t keys = tile_extent(key, end);
       TileSums<C> scores;
       scores.clear();
-      add_product(q, tile_rows(problem.k, n, kh, key, keys, shape.width), scratch.slices, scores);
+      add_product(q, tile_rows(k, n, kh, key, keys, shape.width), scratch.slices, scores);
       scores.each([&](int r, int c, C& score) {
         score = masked_score<T>(shape, problem.mask, n, h, task.first + scores.row(r),
                                 key + scores.column(c), score);
       });
       softmax.take(scores, out);
+      if (dropout.active) {
+        scores.each([&](int r, int c, C& weight) {
+          weight = dropout.applied(
+              random, dropout.number(n, h, task.first + scores.row(r), key + scores.column(c)),
+              weight);
+        });
+      }
       scores.share(scratch.weights);
       add_shared_product(scratch.weights,
-                         tile_columns(problem.v, n, kh, key, keys, shape.value_width, task.column),
+                         tile_columns(v, n, kh, key, keys, shape.value_width, task.column),
                          scratch.slices, out);
     }
     C total[kOwn];
     for (int r = 0; r < kOwn; ++r) total[r] = softmax.total(r);
-    write_tile(out, problem.out, task, shape.queries, shape.value_width,
+    write_tile(out, shape.query_rows(n, problem.out), task, shape.queries, shape.value_width,
                [&](int r) { return total[r] == C(0) ? C(0) : C(1) / total[r]; });
     if (problem.lse.data == nullptr || task.column != 0 || out.column(0) != 0) continue;
+    const Strided4<C> lse = shape.query_rows(n, problem.lse);
     for (int r = 0; r < kOwn; ++r) {
       const int64_t query = task.first + out.row(r);
-      if (query < shape.queries)
-        *problem.lse.at(n, h, query) = softmax.top[r] + math::log(total[r]);
+      if (query < shape.queries) *lse.at(n, h, query) = softmax.top[r] + math::log(total[r]);
     }
   }
 }
@@ -108,15 +121,15 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
 }  // namespace gpu
 
 // `lse` gets the logarithm of the sum of the exponentials of each query's scores. A query that sees
-// no key gets zeros.
+// no key gets zeros. What is dropped counts in the sums.
 template <class T, class C = compute_t<T>>
 void attention(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
-               const Strided4<T>& out, const Strided4<C>& lse) {
+               const AttentionDropout& dropout, const Strided4<T>& out, const Strided4<C>& lse) {
   const gpu::AttentionTasks tasks(shape.batch, shape.heads, shape.queries, shape.value_width);
   if (tasks.count == 0) return;
   gpu::run_blocks(launch.stream(), tasks.blocks(), gpu::attention_kernel<T, C>,
-                  gpu::AttentionProblem<T, C>{shape, tasks, q, k, v, mask, out, lse});
+                  gpu::AttentionProblem<T, C>{shape, tasks, q, k, v, mask, dropout, out, lse});
 }
 
 DL_KERNELS_END

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "dl_kernels/attention/attention_dropout.h"
 #include "dl_kernels/attention/attention_shape.h"
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
@@ -73,11 +74,17 @@ DL_DEVICE C masked_score(const AttentionShape& shape, const AttentionMask& mask,
                          int64_t h, int64_t query, int64_t key, C product) {
   if (query >= shape.queries || key < shape.first_key(query) || key >= shape.end_key(query))
     return lowest<C>();
-  const C score = product * static_cast<C>(shape.scale);
+  C score = product * static_cast<C>(shape.scale);
+  if (mask.slopes != nullptr) {
+    const int64_t apart = query + shape.shift() - key;
+    score -= static_cast<C>(mask.slope(n, h)) * static_cast<C>(apart < 0 ? -apart : apart);
+  }
   const int64_t at = n * mask.batch + h * mask.head + query * mask.row + key * mask.column;
   switch (mask.kind) {
     case MaskKind::boolean:
       return cast<bool>(static_cast<const Bool*>(mask.data)[at]) ? score : lowest<C>();
+    case MaskKind::hiding:
+      return cast<bool>(static_cast<const Bool*>(mask.data)[at]) ? lowest<C>() : score;
     case MaskKind::element:
       return score + cast<C>(static_cast<const T*>(mask.data)[at]);
     case MaskKind::compute:

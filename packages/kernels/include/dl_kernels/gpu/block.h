@@ -25,6 +25,12 @@ class Block {
   DL_DEVICE void map(int64_t n, const F& f) const {
     for (int64_t i = gpu::thread_index(); i < n; i += gpu::kThreads) f(i);
   }
+  template <class F>
+  DL_DEVICE void map_part(int64_t begin, int64_t end, const F& f) const {
+    map(end, [&](int64_t i) {
+      if (i >= begin) f(i);
+    });
+  }
 
   // `combine` must be associative and commutative up to rounding; `start` is its neutral element.
   template <class T, class Combine, class F>
@@ -132,6 +138,12 @@ class Lanes {
   template <class F>
   DL_DEVICE void map(int64_t n, const F& f) const {
     for (int64_t i = index_; i < n; i += count_) f(i);
+  }
+  template <class F>
+  DL_DEVICE void map_part(int64_t begin, int64_t end, const F& f) const {
+    map(end, [&](int64_t i) {
+      if (i >= begin) f(i);
+    });
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 
 #include "dl_kernels/base/config.h"
@@ -61,6 +62,11 @@ class Workspace {
   T* reserve(const Launch& launch, int64_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
     if (count == 0) return nullptr;
+    if (count < 0 || count > INT64_MAX / static_cast<int64_t>(sizeof(T))) {
+      throw std::runtime_error("not enough memory: the call needs scratch memory for " +
+                               std::to_string(count) + " elements of " + std::to_string(sizeof(T)) +
+                               " bytes; give smaller tensors");
+    }
     scratch_ = launch.scratch();
     data_ = static_cast<T*>(scratch_->take(count * static_cast<int64_t>(sizeof(T))));
     return data_;

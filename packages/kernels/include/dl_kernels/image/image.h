@@ -25,7 +25,31 @@ struct ImageShape {
   int64_t output_plane() const { return y.output * x.output; }
 };
 
-// Entry `i` of a list for two axes, which may have one entry for both or none.
+// Numbers of windows may not be larger: where windows begin and end would overflow.
+inline constexpr int64_t kMostOfWindow = int64_t(1) << 31;
+
+// Whether the windows of an axis are some at all.
+inline diopiError_t check_window(const char* op, const Axis& axis) {
+  const char* wrong = nullptr;
+  if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0)
+    wrong = "only the padding may be 0, none negative";
+  if (axis.kernel > kMostOfWindow || axis.stride > kMostOfWindow || axis.padding > kMostOfWindow ||
+      axis.dilation > kMostOfWindow)
+    wrong = "windows are too large, none may exceed 2^31";
+  if (wrong == nullptr) return diopiSuccess;
+  return fail(op, "kernel %lld, stride %lld, padding %lld, dilation %lld: %s",
+              (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
+              (long long)axis.dilation, wrong);
+}
+
+// Whether a list has an entry for each axis, one for all, or none.
+inline diopiError_t check_axis_list(const char* op, const char* name, diopiSize_t list, int axes) {
+  if (list.data == nullptr || list.len <= 1 || list.len == axes) return diopiSuccess;
+  return fail(op, "the list of %s has %lld entries; it needs 1 or %d", name, (long long)list.len,
+              axes);
+}
+
+// Entry `i` of a list that check_axis_list has found right.
 inline int64_t axis_value(diopiSize_t list, int i, int64_t missing) {
   if (list.data == nullptr || list.len == 0) return missing;
   return list.data[list.len == 1 ? 0 : i];
@@ -39,6 +63,10 @@ inline diopiError_t image_shape(const char* op, const TensorRef& input, const Te
     return fail(op, "tensors with %lld and %lld dimensions were given; both need 3 or 4",
                 (long long)input.ndim, (long long)output.ndim);
   }
+  DL_TRY(check_axis_list(op, "kernel sizes", kernel, 2));
+  DL_TRY(check_axis_list(op, "strides", stride, 2));
+  DL_TRY(check_axis_list(op, "paddings", padding, 2));
+  DL_TRY(check_axis_list(op, "dilations", dilation, 2));
   const int64_t c = input.ndim - 3;
   shape->samples = input.ndim == 4 ? input.sizes[0] : 1;
   shape->channels = input.sizes[c];
@@ -51,13 +79,7 @@ inline diopiError_t image_shape(const char* op, const TensorRef& input, const Te
     axis.stride = axis_value(stride, i, axis.kernel);
     axis.padding = axis_value(padding, i, 0);
     axis.dilation = axis_value(dilation, i, 1);
-    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
-      return fail(op,
-                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
-                  "0, none negative",
-                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
-                  (long long)axis.dilation);
-    }
+    DL_TRY(check_window(op, axis));
     if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input + axis.padding) {
       return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output,
                   (long long)axis.input);

@@ -98,26 +98,63 @@ inline diopiError_t make_planes(const char* op, const TensorRef& input, const Te
   return diopiSuccess;
 }
 
-// Sets the windows of the last `spatial` axes.
-inline diopiError_t set_windows(const char* op, int spatial, diopiSize_t kernel, diopiSize_t stride,
-                                diopiSize_t padding, diopiSize_t dilation, Planes* planes) {
+// How windows lie: given as lists, or cut so that they cover the plane. With `ceil` there may be a
+// last one that reaches beyond the padding.
+struct WindowLists {
+  diopiSize_t kernel, stride, padding, dilation;
+  bool ceil, adaptive;
+};
+constexpr diopiSize_t kNoList{nullptr, 0};
+constexpr WindowLists kAdaptive{kNoList, kNoList, kNoList, kNoList, false, true};
+
+// How many windows an axis has; with `ceil` also one that begins within the input and ends beyond.
+inline int64_t window_count(const Axis& axis, bool ceil) {
+  const int64_t room = axis.input + 2 * axis.padding - (axis.kernel - 1) * axis.dilation - 1 +
+                       (ceil ? axis.stride - 1 : 0);
+  const int64_t count = room < 0 ? 0 : room / axis.stride + 1;
+  return ceil && count > 0 && axis.start(count - 1) >= axis.input ? count - 1 : count;
+}
+
+// Whether windows are cut from something.
+inline diopiError_t check_cells(const char* op, const Planes& planes) {
+  if (planes.input_cells() > 0) return diopiSuccess;
+  return fail(op, "there is nothing to pool: planes of the input have no elements");
+}
+
+// Sets the windows of the last `spatial` axes, which are those that the output has room for.
+inline diopiError_t set_windows(const char* op, int spatial, const WindowLists& lists,
+                                Planes* planes) {
+  DL_TRY(check_axis_list(op, "kernel sizes", lists.kernel, spatial));
+  DL_TRY(check_axis_list(op, "strides", lists.stride, spatial));
+  DL_TRY(check_axis_list(op, "paddings", lists.padding, spatial));
+  DL_TRY(check_axis_list(op, "dilations", lists.dilation, spatial));
+  DL_TRY(check_cells(op, *planes));
+  // More would overflow where their cells are counted.
+  constexpr int64_t kMostCells = int64_t(1) << 62;
+  int64_t cells = 1;
   Axis* const axes[3] = {&planes->z, &planes->y, &planes->x};
   for (int i = 0; i < spatial; ++i) {
     Axis& axis = *axes[3 - spatial + i];
-    axis.kernel = axis_value(kernel, i, 1);
-    axis.stride = axis_value(stride, i, axis.kernel);
-    axis.padding = axis_value(padding, i, 0);
-    axis.dilation = axis_value(dilation, i, 1);
-    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
-      return fail(op,
-                  "kernel %lld, stride %lld, padding %lld, dilation %lld: only the padding may be "
-                  "0, none negative",
-                  (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
-                  (long long)axis.dilation);
+    axis.kernel = axis_value(lists.kernel, i, 1);
+    axis.stride = axis_value(lists.stride, i, axis.kernel);
+    axis.padding = axis_value(lists.padding, i, 0);
+    axis.dilation = axis_value(lists.dilation, i, 1);
+    DL_TRY(check_window(op, axis));
+    const int64_t span = (axis.kernel - 1) * axis.dilation + 1;
+    if (axis.padding > span / 2) {
+      return fail(op, "a padding of %lld is more than half of a window, which spans %lld elements",
+                  (long long)axis.padding, (long long)span);
     }
-    if (axis.output > 0 && axis.start(axis.output - 1) >= axis.input) {
-      return fail(op, "%lld windows do not fit on %lld elements", (long long)axis.output,
-                  (long long)axis.input);
+    if (axis.kernel > kMostCells / cells) return fail(op, "windows of more than 2^62 elements");
+    cells *= axis.kernel;
+    const int64_t count = window_count(axis, lists.ceil);
+    if (count != axis.output || count == 0) {
+      return fail(op,
+                  "windows that span %lld elements, stride %lld, padding %lld, on %lld elements "
+                  "are %lld%s; the output has %lld",
+                  (long long)span, (long long)axis.stride, (long long)axis.padding,
+                  (long long)axis.input, (long long)count, lists.ceil ? " with ceil_mode" : "",
+                  (long long)axis.output);
     }
   }
   return diopiSuccess;

@@ -35,6 +35,11 @@ struct Regions {
   bool turned, clockwise;
 
   DL_FN int64_t bins() const { return pooled_height * pooled_width; }
+  // The image that a region is of; -1: of none.
+  DL_FN int64_t image_of(int64_t k) const {
+    const double batch = rois[k * (turned ? 6 : 5)];
+    return batch >= 0 && batch < static_cast<double>(batches) ? static_cast<int64_t>(batch) : -1;
+  }
   DL_FN static int64_t samples_along(double size, int64_t wanted) {
     if (wanted > 0) return wanted;
     const double needed = std::ceil(size);
@@ -44,8 +49,7 @@ struct Regions {
   DL_FN Region region(int64_t k) const {
     const double* numbers = rois + k * (turned ? 6 : 5);
     Region r;
-    const double batch = numbers[0];
-    r.batch = batch >= 0 && batch < static_cast<double>(batches) ? static_cast<int64_t>(batch) : -1;
+    r.batch = image_of(k);
     const double first = numbers[1] * scale - shift, second = numbers[2] * scale - shift;
     r.width = turned ? numbers[3] * scale : numbers[3] * scale - shift - first;
     r.height = turned ? numbers[4] * scale : numbers[4] * scale - shift - second;

@@ -8,6 +8,7 @@
 #include "dl/dtype.h"
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
 
 DL_KERNELS_BEGIN
@@ -25,6 +26,8 @@ inline diopiDtype_t real_of(diopiDtype_t dtype) {
       return dtype;
   }
 }
+
+inline bool is_complex(diopiDtype_t dtype) { return real_of(dtype) != dtype; }
 
 // Of at most kMaxDims dimensions. Refs that it gives live as long as the view.
 class View {
@@ -127,11 +130,54 @@ class View {
   int64_t sizes_[kMaxDims + 2], strides_[kMaxDims + 2];
 };
 
+// The real (0) or imaginary (1) part of a complex tensor; a real tensor is its own only part.
+class Part {
+ public:
+  Part(const TensorRef& tensor, int which) : view_(tensor) {
+    if (!is_complex(tensor.dtype)) return;
+    view_.pairs();
+    view_.select(view_.ndim() - 1, which);
+  }
+  TensorRef tensor() const { return view_.tensor(); }
+
+ private:
+  View view_;
+};
+
+// Calls run(part of a, part of b) for the parts of two tensors of one dtype, for functions that
+// are linear.
+template <class Run>
+diopiError_t for_each_part(const TensorRef& a, const TensorRef& b, const Run& run) {
+  if (a.ndim > kMaxDims || b.ndim > kMaxDims) return diopiNoImplement;
+  for (int which = 0; which < (is_complex(a.dtype) ? 2 : 1); ++which)
+    DL_TRY(run(Part(a, which).tensor(), Part(b, which).tensor()));
+  return diopiSuccess;
+}
+
 // Whether a list of sizes is the shape of a tensor.
 inline bool has_shape(const TensorRef& tensor, const diopiSize_t& sizes) {
   return sizes.len == tensor.ndim &&
          (sizes.len == 0 ||
           std::memcmp(sizes.data, tensor.sizes, static_cast<size_t>(sizes.len) * 8) == 0);
+}
+
+// Whether a list says of a tensor's dimensions from `first` on what they are. An empty one says
+// nothing: hosts leave such lists out.
+inline diopiError_t check_listed_sizes(const char* op, const char* name, const diopiSize_t& sizes,
+                                       const char* tensor_name, const TensorRef& tensor,
+                                       int64_t first = 0) {
+  if (sizes.data == nullptr || sizes.len == 0) return diopiSuccess;
+  if (sizes.len != tensor.ndim - first) {
+    return fail(op, "%s has %lld entries; %s has %lld such dimensions", name, (long long)sizes.len,
+                tensor_name, (long long)(tensor.ndim - first));
+  }
+  for (int64_t i = 0; i < sizes.len; ++i) {
+    if (sizes.data[i] == tensor.sizes[first + i]) continue;
+    return fail(op, "%s has %lld as entry %lld; dim %lld of %s has %lld elements", name,
+                (long long)sizes.data[i], (long long)i, (long long)(first + i), tensor_name,
+                (long long)tensor.sizes[first + i]);
+  }
+  return diopiSuccess;
 }
 
 DL_KERNELS_END

@@ -135,11 +135,12 @@ bool attention_agrees(const Launch& launch) {
   const auto q = numbers(queries * width, 97), k = numbers(keys * width, 101),
              v = numbers(keys * values, 103);
   float* out = on_device(std::vector<float>(queries * values));
-  attention<float>(launch, AttentionShape{1, 1, 1, queries, keys, width, values, 1.0, 0, -1, -1},
-                   Strided4<const float>{on_device(q), 0, 0, width, 1},
-                   Strided4<const float>{on_device(k), 0, 0, width, 1},
-                   Strided4<const float>{on_device(v), 0, 0, values, 1}, AttentionMask{},
-                   Strided4<float>{out, 0, 0, values, 1}, Strided4<float>{});
+  attention<float>(
+      launch, AttentionShape{1, 1, 1, queries, keys, width, values, 1.0, -1, -1, false, nullptr},
+      Strided4<const float>{on_device(q), 0, 0, width, 1},
+      Strided4<const float>{on_device(k), 0, 0, width, 1},
+      Strided4<const float>{on_device(v), 0, 0, values, 1}, AttentionMask{}, AttentionDropout{},
+      Strided4<float>{out, 0, 0, values, 1}, Strided4<float>{});
   const auto result = on_host(out, queries * values);
   for (int64_t i = 0; i < queries; ++i) {
     std::vector<double> wanted(values);

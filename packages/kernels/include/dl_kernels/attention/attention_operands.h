@@ -1,0 +1,214 @@
+// Tensors of attention in the layouts that operators have, as [samples, heads, rows, width].
+#ifndef DL_KERNELS_ATTENTION_ATTENTION_OPERANDS_H_
+#define DL_KERNELS_ATTENTION_ATTENTION_OPERANDS_H_
+
+#include <cstring>
+
+#include "dl_kernels/attention/attention_shape.h"
+#include "dl_kernels/base/error.h"
+#include "dl_kernels/base/tensor_ref.h"
+
+DL_KERNELS_BEGIN
+
+enum class AttentionLayout {
+  heads_first,        // [N, H, S, D]
+  rows_first,         // [N, S, H, D]
+  joined,             // [N, S, H · D]
+  joined_rows_first,  // [S, N, H · D]
+  packed,             // [rows of all samples, H, D]
+  joined_packed,      // [rows of all samples, H · D]
+};
+
+inline bool is_joined(AttentionLayout layout) {
+  return layout == AttentionLayout::joined || layout == AttentionLayout::joined_rows_first ||
+         layout == AttentionLayout::joined_packed;
+}
+
+inline int dimensions(AttentionLayout layout) {
+  switch (layout) {
+    case AttentionLayout::heads_first:
+    case AttentionLayout::rows_first:
+      return 4;
+    case AttentionLayout::joined_packed:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+// The layout of its name in DIOPI.
+inline diopiError_t attention_layout(const char* op, const char* name, AttentionLayout* layout) {
+  const struct {
+    const char* name;
+    AttentionLayout layout;
+  } known[] = {{"BSND", AttentionLayout::rows_first},
+               {"BNSD", AttentionLayout::heads_first},
+               {"BSH", AttentionLayout::joined},
+               {"SBH", AttentionLayout::joined_rows_first}};
+  for (const auto& each_one : known) {
+    if (name != nullptr && std::strcmp(name, each_one.name) == 0) {
+      *layout = each_one.layout;
+      return diopiSuccess;
+    }
+  }
+  return fail(op, "input_layout is \"%s\"; it must be \"BSND\", \"BNSD\", \"BSH\" or \"SBH\"",
+              name == nullptr ? "NULL" : name);
+}
+
+struct AttentionOperand {
+  void* data;
+  diopiDtype_t dtype;
+  int64_t batch, heads, rows, width;
+  int64_t batch_step, head_step, row_step, column_step;
+
+  template <class T>
+  Strided4<T> as() const {
+    return {static_cast<T*>(data), batch_step, head_step, row_step, column_step};
+  }
+
+  // Everything but the width of a row.
+  bool beside(const AttentionOperand& other) const {
+    return batch == other.batch && heads == other.heads && rows == other.rows;
+  }
+};
+
+// `heads`: how many are joined in a row.
+inline diopiError_t attention_operand(const char* op, const char* name, const TensorRef& tensor,
+                                      AttentionLayout layout, int64_t heads,
+                                      AttentionOperand* operand) {
+  if (tensor.ndim != dimensions(layout))
+    return fail(op, "%s has %lld dimensions; it needs %d", name, (long long)tensor.ndim,
+                dimensions(layout));
+  const int64_t *size = tensor.sizes, *step = tensor.strides;
+  *operand = {};
+  operand->data = tensor.data;
+  operand->dtype = tensor.dtype;
+  const auto samples = [&](int d) {
+    operand->batch = size[d];
+    operand->batch_step = step[d];
+  };
+  const auto rows = [&](int d) {
+    operand->rows = size[d];
+    operand->row_step = step[d];
+  };
+  const auto heads_and_columns = [&](int d) {
+    operand->heads = size[d];
+    operand->head_step = step[d];
+  };
+  const int last = dimensions(layout) - 1;
+  operand->width = size[last];
+  operand->column_step = step[last];
+  switch (layout) {
+    case AttentionLayout::heads_first:
+      samples(0);
+      heads_and_columns(1);
+      rows(2);
+      break;
+    case AttentionLayout::rows_first:
+      samples(0);
+      rows(1);
+      heads_and_columns(2);
+      break;
+    case AttentionLayout::packed:
+      operand->batch = 1;
+      rows(0);
+      heads_and_columns(1);
+      break;
+    case AttentionLayout::joined:
+      samples(0);
+      rows(1);
+      break;
+    case AttentionLayout::joined_rows_first:
+      rows(0);
+      samples(1);
+      break;
+    case AttentionLayout::joined_packed:
+      operand->batch = 1;
+      rows(0);
+      break;
+  }
+  if (is_joined(layout)) {
+    if (heads < 1 || operand->width % heads != 0)
+      return fail(op, "%s has rows of %lld, which are not %lld heads", name,
+                  (long long)operand->width, (long long)heads);
+    operand->heads = heads;
+    operand->width /= heads;
+    operand->head_step = operand->width * operand->column_step;
+  }
+  return diopiSuccess;
+}
+
+// What an attention operator is given: all three, and whether they go together.
+struct AttentionInputs {
+  AttentionLayout layout;
+  AttentionOperand q, k, v;
+
+  // `heads` of the queries, where a layout joins them.
+  diopiError_t open(const char* op, diopiConstTensorHandle_t query, diopiConstTensorHandle_t key,
+                    diopiConstTensorHandle_t value, AttentionLayout order, int64_t heads = 0) {
+    layout = order;
+    DL_TRY(attention_operand(op, "q", ref(query), layout, heads, &q));
+    int64_t key_heads = heads;
+    const TensorRef keys = ref(key);
+    const int last = dimensions(layout) - 1;
+    if (is_joined(layout) && keys.ndim == last + 1 && q.width > 0) {
+      if (keys.sizes[last] % q.width != 0)
+        return fail(op, "k has rows of %lld, which are not heads of %lld",
+                    (long long)keys.sizes[last], (long long)q.width);
+      key_heads = keys.sizes[last] / q.width;
+    }
+    DL_TRY(attention_operand(op, "k", keys, layout, key_heads, &k));
+    DL_TRY(attention_operand(op, "v", ref(value), layout, key_heads, &v));
+    if (k.batch != q.batch || !v.beside(k) || k.width != q.width) {
+      return fail(op,
+                  "q, k and v have %lld, %lld, %lld samples, k and v %lld and %lld heads, %lld and "
+                  "%lld rows, q and k rows of %lld and %lld; they do not go together",
+                  (long long)q.batch, (long long)k.batch, (long long)v.batch, (long long)k.heads,
+                  (long long)v.heads, (long long)k.rows, (long long)v.rows, (long long)q.width,
+                  (long long)k.width);
+    }
+    if (k.heads < 1 || q.heads % k.heads != 0) {
+      return fail(op, "q has %lld heads, not a multiple of the %lld of k and v", (long long)q.heads,
+                  (long long)k.heads);
+    }
+    if (k.dtype != q.dtype || v.dtype != q.dtype || !is_floating(q.dtype))
+      return diopiDtypeNotSupported;
+    return diopiSuccess;
+  }
+
+  AttentionShape shape(double scale) const {
+    AttentionShape all{};
+    all.batch = q.batch;
+    all.heads = q.heads;
+    all.key_heads = k.heads;
+    all.queries = q.rows;
+    all.keys = k.rows;
+    all.width = q.width;
+    all.value_width = v.width;
+    all.scale = scale;
+    all.left = all.right = -1;
+    return all;
+  }
+
+  // A tensor beside `like` whose rows have another width.
+  diopiError_t beside(const char* op, const char* name, diopiConstTensorHandle_t handle,
+                      const AttentionOperand& like, int64_t width,
+                      AttentionOperand* operand) const {
+    const TensorRef tensor = ref(handle);
+    if (tensor.ndim == dimensions(layout)) {
+      if (tensor.dtype != q.dtype) return diopiDtypeNotSupported;
+      const bool fits = !is_joined(layout) || tensor.sizes[tensor.ndim - 1] == like.heads * width;
+      if (fits) {
+        DL_TRY(attention_operand(op, name, tensor, layout, like.heads, operand));
+        if (operand->beside(like) && operand->width == width) return diopiSuccess;
+      }
+    }
+    return fail(op, "%s must have %lld samples, %lld heads and %lld rows of %lld", name,
+                (long long)like.batch, (long long)like.heads, (long long)like.rows,
+                (long long)width);
+  }
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_ATTENTION_ATTENTION_OPERANDS_H_

@@ -1,0 +1,36 @@
+// Products of rows with a weight, by the vendor's library or by the kernels: what layers that are
+// fused of several operators multiply with.
+#ifndef DL_KERNELS_MATRIX_ROWS_PRODUCT_H_
+#define DL_KERNELS_MATRIX_ROWS_PRODUCT_H_
+
+#include "dl_kernels/base/dtype_dispatch.h"
+#include "dl_kernels/matrix/matrix_calls.h"
+
+DL_KERNELS_BEGIN
+
+template <class T>
+struct RepeatRowItem {
+  T* to;
+  const T* row;
+  int64_t columns, step;
+  DL_FN void operator()(int64_t i) const { to[i] = row[i % columns * step]; }
+};
+
+// c [m, n] = a [m, k] · b [k, n], plus a row where `bias` is not null. Where there is a bias, c is
+// dense.
+template <class T>
+void rows_product(const Launch& launch, int64_t m, int64_t n, int64_t k, Matrix<const T> a,
+                  Matrix<const T> b, const T* bias, int64_t bias_step, Matrix<T> c) {
+  if (m == 0 || n == 0) return;
+  const MatrixBatch<const void> left{a.data, 0, a.row, a.column}, right{b.data, 0, b.row, b.column};
+  const MatrixBatch<void> to{c.data, 0, c.row, c.column};
+  const bool plain = bias == nullptr || bias_step == 1;
+  if (plain && by_library(launch, {dtype_of<T>(), 1, m, n, k, 1, 0, left, right, to, bias})) return;
+  using C = compute_t<T>;
+  if (bias != nullptr) each(launch, m * n, 1, RepeatRowItem<T>{c.data, bias, n, bias_step});
+  gemm<T>(launch, m, n, k, C(1), a, b, C(bias == nullptr ? 0 : 1), c);
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_MATRIX_ROWS_PRODUCT_H_

@@ -1,0 +1,36 @@
+// Integers of the host's memory - lengths, sizes - where kernels read them.
+#ifndef DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
+#define DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/parallel/launch.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+// They travel with the arguments of a kernel.
+struct PutNumbers {
+  static constexpr int64_t kCount = 64;
+  int64_t* to;
+  int64_t numbers[kCount];
+  DL_FN void operator()(int64_t i) const { to[i] = numbers[i]; }
+};
+
+}  // namespace detail
+
+inline void put_numbers(const Launch& launch, int64_t* to, const int64_t* from, int64_t count) {
+  for (int64_t first = 0; first < count; first += detail::PutNumbers::kCount) {
+    detail::PutNumbers put{to + first, {}};
+    const int64_t left = count - first;
+    const int64_t now = left < detail::PutNumbers::kCount ? left : detail::PutNumbers::kCount;
+    for (int64_t i = 0; i < now; ++i) put.numbers[i] = from[first + i];
+    each(launch, now, 1, put);
+  }
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_PARALLEL_HOST_NUMBERS_H_

@@ -1,0 +1,54 @@
+// Chances: what makes true or false of a word of the random stream.
+#ifndef DL_KERNELS_RANDOM_BERNOULLI_H_
+#define DL_KERNELS_RANDOM_BERNOULLI_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/random/philox.h"
+
+DL_KERNELS_BEGIN
+
+// True with the probability p in [0, 1]: the word is the first digits of a number that is compared
+// with p, and further ones are drawn where these are the first digits of p too.
+struct BernoulliTrial {
+  uint64_t whole;  // of p · 2^32
+  double rest;
+
+  BernoulliTrial() = default;
+  DL_FN explicit BernoulliTrial(double p)
+      : whole(static_cast<uint64_t>(p * 0x1p32)), rest(p * 0x1p32 - static_cast<double>(whole)) {}
+
+  DL_FN bool operator()(uint32_t word, const WordSource& source) const {
+    if (word != whole || rest == 0.0) return word < whole;
+    return by_further_digits(source);
+  }
+
+ private:
+  DL_COLD_FN bool by_further_digits(const WordSource& source) const {
+    double digits = rest;
+    for (uint64_t attempt = 1; attempt < 3; ++attempt) {
+      digits *= 0x1p32;
+      const double drawn = source.word(attempt);
+      if (drawn >= digits) return false;
+      if (drawn + 1.0 <= digits) return true;
+      digits -= drawn;
+    }
+    return false;
+  }
+};
+
+template <class T>
+struct BernoulliPut {
+  T* out;
+  BernoulliTrial trial;
+
+  DL_FN void operator()(int64_t i, uint32_t word, const WordSource& source) const {
+    out[i] = trial(word, source) ? cast<T>(true) : cast<T>(false);
+  }
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_RANDOM_BERNOULLI_H_

@@ -1,0 +1,53 @@
+// Roots of unity, and the factors of a length.
+#ifndef DL_KERNELS_SPECTRAL_UNIT_ROOTS_H_
+#define DL_KERNELS_SPECTRAL_UNIT_ROOTS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/math/complex_arithmetic.h"
+
+DL_KERNELS_BEGIN
+
+// exp(-2πi · p / q), or its conjugate, for 0 <= p < q. The angle is brought down to an eighth of
+// the circle in integers, so that what is exact, like exp(-πi / 2), is.
+template <class R>
+DL_FN Complex<R> unit_root(int64_t p, int64_t q, bool forward) {
+  const bool below = 2 * p > q;
+  if (below) p = q - p;
+  // As π · p / q, first.
+  p *= 2;
+  const bool turned = 2 * p > q;
+  if (turned) p = q - p;
+  const bool swapped = 4 * p > q;
+  const double angle = 3.14159265358979323846 *
+                       (swapped ? static_cast<double>(q - 2 * p) / 2 : static_cast<double>(p)) /
+                       static_cast<double>(q);
+  const double near = std::cos(angle), far = std::sin(angle);
+  const double re = swapped ? far : near, im = swapped ? near : far;
+  return {static_cast<R>(turned ? -re : re), static_cast<R>(below == forward ? im : -im)};
+}
+
+// The largest prime factor that is taken as it is.
+inline constexpr int kLargestRadix = 31;
+// As many factors as an int64 can have.
+inline constexpr int kMostFactors = 64;
+
+// The factors of a length, fours before others; none where one is too large, or for 1.
+struct Radixes {
+  explicit Radixes(int64_t n) {
+    for (; n % 4 == 0; n /= 4) values[count++] = 4;
+    for (int prime = 2; prime <= kLargestRadix; prime += prime == 2 ? 1 : 2) {
+      for (; n % prime == 0; n /= prime) values[count++] = prime;
+    }
+    is_smooth = n == 1;
+  }
+  int values[kMostFactors];
+  int count = 0;
+  bool is_smooth;
+};
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_SPECTRAL_UNIT_ROOTS_H_

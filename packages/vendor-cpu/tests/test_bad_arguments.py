@@ -1,0 +1,63 @@
+"""Numbers that are wrong: an operator refuses them with a reason, or they mean something to it."""
+
+from __future__ import annotations
+
+import pytest
+
+import support
+from argument_trials import Trial, trials
+
+UNUSED = {"comm_turn", "stream_mode", "other_kv_index"}
+"""Hints that this vendor does not take."""
+NEGATIVE = UNUSED | {
+    # no limit, or the least one
+    *("window_size_left", "window_size_right", "top_ks_size", "top_ps_size"),
+    # as many as a region is large
+    *("sampling_ratio", "num_samples"),
+    # asks for the size
+    *("workspace_size", "pre_work_size", "persistent_workspace_size"),
+    # no class, row or number is left out
+    *("ignore_index", "padding_idx", "growth_interval"),
+    # a place or an amount on either side of 0
+    *("diagonal", "from", "shifts", "offset", "val", "divisor_override", "pad_x0", "pad_x1"),
+}
+"""Parameters that may be -7 and less, and what that means."""
+HUGE = UNUSED | {
+    # larger than what there is: all of it
+    *("window_size_left", "window_size_right", "end", "diagonal", "top_k", "im2col_step"),
+    *("max_input_len", "max_input_length", "max_k", "max_seqlen_q", "max_seqlen_kv"),
+    *("p_max_len_in_batch", "top_ks_size", "top_ps_size", "fusion_level"),
+    *("workspace_size", "pre_work_size", "persistent_workspace_size"),
+    # no class or row is left out
+    *("ignore_index", "padding_idx"),
+    # counts of what has been before, and numbers of any size
+    *("step", "group_size", "growth_interval", "divisor_override", "n", "to", "shifts", "offset"),
+    *("val", "top_p_reset_ids", "ptr"),
+}
+"""Parameters that may be 2^31 - 1 and more, and what that means."""
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, list[Trial]]:
+    """What came of each operator's calls."""
+    found: dict[str, list[Trial]] = {name: [] for name in support.operators()}
+    for trial in trials(support.tested_library(), support.operators()):
+        found[trial.operator].append(trial)
+    return found
+
+
+def means_something(trial: Trial) -> bool:
+    if trial.number is None:
+        return False
+    return trial.parameter in (NEGATIVE if trial.number < 0 else HUGE)
+
+
+@pytest.mark.parametrize("name", support.operators())
+def test_wrong_numbers_are_refused(outcomes: dict[str, list[Trial]], name: str) -> None:
+    for trial in outcomes[name]:
+        assert trial.outcome in ("taken", "refused", "declined"), trial
+        if trial.outcome == "taken":
+            assert means_something(trial), trial
+        if trial.outcome == "refused":
+            assert name in trial.detail, trial
+            assert "bad_alloc" not in trial.detail, trial
