@@ -33,6 +33,18 @@ static diopiError_t view(diopiConstTensorHandle_t tensor, View* out) {
   return dtype == diopi_dtype_float32 ? diopiSuccess : diopiDtypeNotSupported;
 }
 
+/* A tensor that has to broadcast to `of`; another one is declined. */
+static diopiError_t view_in(diopiConstTensorHandle_t tensor, const View* of, View* out) {
+  diopiError_t code = view(tensor, out);
+  int64_t missing = of->shape.len - out->shape.len;
+  if (code != diopiSuccess) return code;
+  if (missing < 0) return diopiNoImplement;
+  for (int64_t d = 0; d < out->shape.len; ++d)
+    if (out->shape.data[d] != 1 && out->shape.data[d] != of->shape.data[d + missing])
+      return diopiNoImplement;
+  return diopiSuccess;
+}
+
 /* Where the element of this index is in a tensor that broadcasts to `of`. */
 static float* element(const View* tensor, const View* of, int64_t index) {
   int64_t offset = 0;
@@ -56,7 +68,7 @@ diopiError_t diopiNeg(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   View o, x;
   (void)ctx;
   diopiError_t code = view(out, &o);
-  if (code == diopiSuccess) code = view(input, &x);
+  if (code == diopiSuccess) code = view_in(input, &o, &x);
   if (code != diopiSuccess) return code;
   for (int64_t i = 0, n = count(&o); i < n; ++i)
     *element(&o, &o, i) = runtime_negated(*element(&x, &o, i));
@@ -68,7 +80,7 @@ diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   View o, x;
   (void)ctx;
   diopiError_t code = view(out, &o);
-  if (code == diopiSuccess) code = view(input, &x);
+  if (code == diopiSuccess) code = view_in(input, &o, &x);
   if (code != diopiSuccess) return code;
   for (int64_t i = 0, n = count(&o); i < n; ++i) {
     float value = *element(&x, &o, i);
@@ -82,8 +94,8 @@ diopiError_t diopiMul(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   View o, x, y;
   (void)ctx;
   diopiError_t code = view(out, &o);
-  if (code == diopiSuccess) code = view(input, &x);
-  if (code == diopiSuccess) code = view(other, &y);
+  if (code == diopiSuccess) code = view_in(input, &o, &x);
+  if (code == diopiSuccess) code = view_in(other, &o, &y);
   if (code != diopiSuccess) return code;
   for (int64_t i = 0, n = count(&o); i < n; ++i)
     *element(&o, &o, i) = *element(&x, &o, i) * *element(&y, &o, i);

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,6 +38,28 @@ def test_one_command_tests_all_of_it(bare: Path, tmp_path: Path) -> None:
     assert passed == {"diopiNeg", "diopiRelu", "diopiMul"}
     dtypes = {x["dtype"] for x in report["cases"] if x["status"] == "passed"}
     assert dtypes == {"float32"}
+
+
+def test_readme_says_how_it_is_compiled(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc")
+    here = Path(__file__)
+    readme = here.parents[1].joinpath("README.md").read_text()
+    (line,) = re.findall(r"^\$ (gcc .* mine\.c -o libmine\.so)$", readme, re.MULTILINE)
+    shutil.copy(here.with_name("bare.c"), tmp_path / "mine.c")
+    python = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(line, shell=True, cwd=tmp_path, check=True, env={**os.environ, "PATH": python})
+    done = suite(tmp_path / "libmine.so", "--fname", "Neg", "--filter-dtype", "float32")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_would_run_on_it_is_listed(bare: Path, tmp_path: Path) -> None:
+    chosen = ("--fname", "Neg", "-k", "float32-5]")
+    done = suite(bare, "--list", *chosen)
+    assert (done.returncode, done.stdout) == (0, "diopiNeg[float32-5]\n")
+    done = suite(tmp_path / "none.so", "--list", *chosen)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.so: there is no such file" in done.stderr
 
 
 def test_library_that_needs_a_runtime_gets_it(compile_c: Compile, tmp_path: Path) -> None:

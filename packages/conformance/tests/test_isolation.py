@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-OPERATORS = ("Abs", "Sin", "Cos", "Tan", "Floor")
+OPERATORS = ("Abs", "Sin", "Cos", "Tan", "Floor", "Exp", "Log")
 
 
 def suite(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,8 +29,8 @@ def report(library: Path) -> dict[str, Any]:
     options = ("--library", str(library), *names, "-k", "[float32-5]", "--seconds", "2")
     done = suite(*options, "--json", str(file), "--junit", str(junit), "--jobs", "2")
     assert done.returncode == 1, done.stderr
-    assert "1 passed, 4 failed" in done.stdout
-    assert ElementTree.parse(junit).getroot().get("failures") == "4"
+    assert "1 passed, 6 failed" in done.stdout
+    assert ElementTree.parse(junit).getroot().get("failures") == "6"
     read: dict[str, Any] = json.loads(file.read_text())
     return read
 
@@ -41,6 +43,8 @@ def test_each_operator_is_reported_as_what_it_does(report: dict[str, Any]) -> No
         "diopiCos": "hang: longer than 2 s",
         "diopiTan": "crash: SIGABRT",
         "diopiFloor": "StrayWriteError",
+        "diopiExp": f"crash: signal {signal.SIGRTMIN + 5}",
+        "diopiLog": "the library writes to where its worker answers",
     }
 
 
@@ -53,12 +57,74 @@ def test_report_says_where(report: dict[str, Any]) -> None:
 
 def test_failed_cases_run_again_alone(library: Path, report: dict[str, Any]) -> None:
     file = library.with_name("again.json")
-    file.write_text(json.dumps(report))
+    # What is kept of it is told by what no run says.
+    cases = [{**x, "detail": "of the earlier run"} for x in report["cases"]]
+    file.write_text(json.dumps({**report, "cases": cases}))
     options = ("--library", str(library), "--fname", "Sin", "--json", str(file), "--rerun-failed")
     done = suite(*options)
     assert done.returncode == 1
+    assert "1 of 6 cases that failed ran again: 1 failed\n" in done.stdout
+    assert "1 passed, 6 failed" in done.stdout
     again = json.loads(file.read_text())
-    assert [x["name"] for x in again["cases"]] == ["diopiSin[float32-5]"]
+    assert {x["name"] for x in again["cases"]} == {x["name"] for x in report["cases"]}
+    assert again["counts"] == report["counts"]
+    fresh = [x["name"] for x in again["cases"] if x["detail"] != "of the earlier run"]
+    assert fresh == ["diopiSin[float32-5]"]
+
+
+def test_outcomes_of_what_runs_again_replace_earlier_ones(
+    library: Path, report: dict[str, Any]
+) -> None:
+    file = library.with_name("mended.json")
+    cases = [
+        {**x, "status": "failed", "cause": "earlier"} if x["operator"] == "diopiAbs" else x
+        for x in report["cases"]
+    ]
+    cases = [x for x in cases if x["operator"] != "diopiCos"]
+    file.write_text(json.dumps({**report, "cases": cases, "counts": {"failed": 6}}))
+    options = ("--library", str(library), "--fname", "Abs", "--json", str(file), "--rerun-failed")
+    done = suite(*options)
+    assert "1 of 6 cases that failed ran again: 0 failed\n" in done.stdout
+    assert done.returncode == 1
+    again = json.loads(file.read_text())
+    assert (again["counts"]["passed"], again["counts"]["failed"]) == (1, 5)
+    assert len(again["cases"]) == 6 and "earlier" not in file.read_text()
+    assert again["operators"]["diopiAbs"]["float32"]["passed"] == 1
+
+
+def test_where_nothing_failed_nothing_runs_again(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    options = ("--library", str(library), "--fname", "Abs", "-k", "[float32-5]")
+    assert suite(*options, "--json", str(file)).returncode == 0
+    before = file.read_text()
+    done = suite(*options, "--json", str(file), "--rerun-failed")
+    said = f"nothing failed in {file}: there is nothing to run again\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    assert file.read_text() == before
+
+
+def test_what_failed_and_is_not_chosen_does_not_run_again(
+    library: Path, report: dict[str, Any]
+) -> None:
+    file = library.with_name("others.json")
+    text = json.dumps(report)
+    file.write_text(text)
+    options = ("--library", str(library), "--fname", "Abs", "--json", str(file), "--rerun-failed")
+    done = suite(*options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--fname Abs and --rerun-failed choose no case together" in done.stderr
+    assert file.read_text() == text
+
+
+def test_failures_of_another_library_do_not_run_again(
+    library: Path, report: dict[str, Any], tmp_path: Path
+) -> None:
+    file, other = library.with_name("of-it.json"), tmp_path / "libother.so"
+    file.write_text(json.dumps(report))
+    shutil.copy(library, other)
+    done = suite("--library", str(other), "--json", str(file), "--rerun-failed")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is a report of {library}, and --rerun-failed adds to it" in done.stderr
 
 
 def test_known_failure_that_passes_fails_the_run(library: Path) -> None:

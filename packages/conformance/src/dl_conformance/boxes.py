@@ -1,4 +1,5 @@
-"""Boxes for cases, whose numbers every floating dtype of 32 bits and more stores exactly."""
+"""Boxes for cases, whose numbers every floating dtype of 32 bits and more stores exactly, and what
+points are in them."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from .inputs import integers, uniform
+from .inputs import Array, integers, uniform
 from .polygons import rectangle
 
 Rows = list[list[float]]
@@ -46,3 +47,13 @@ def point_sets(count: int, key: str) -> Rows:
 def grid(width: int, height: int, step: float) -> Rows:
     """Points that lie apart."""
     return [[x * step, y * step] for y, x in product(range(height), range(width))]
+
+
+def seen_from(box: Array, point: Array) -> Array | None:
+    """A point as seen from a box x, y, z of the bottom's middle, width, length, height, angle:
+    along width and length from the middle, and above the bottom; None outside of it."""
+    x, y = point[:2] - box[:2]
+    cos, sin = np.cos(box[6]), np.sin(box[6])
+    along, across, above = cos * x + sin * y, cos * y - sin * x, point[2] - box[2]
+    inside = abs(along) < box[3] / 2 and abs(across) < box[4] / 2 and 0 <= above <= box[5]
+    return np.array([along, across, above]) if inside else None

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from diopi_proto.schema import load
 
+from .captured import read_cases
 from .case import Case
+from .mixed import mixed_cases
 from .models.model import all_models
 from .reference import family_of_module, find
 
@@ -28,7 +31,7 @@ def case_modules() -> tuple[str, ...]:
 def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a family by operator; those without a reference are left out."""
     found: dict[str, dict[str, Case]] = {}
-    for case in (*_of_modules(family), *_of_models(family)):
+    for case in (*_of_modules(family), *_of_promotion(family), *_of_models(family)):
         known = found.setdefault(case.operator, {})
         both = (*known[case.name].models, *case.models) if case.name in known else case.models
         known[case.name] = replace(case, models=tuple(dict.fromkeys(both)))
@@ -41,6 +44,12 @@ def _of_modules(family: str) -> Iterator[Case]:
             content = importlib.import_module(f"dl_conformance.cases.{module}")
             for calls in content.CASES:
                 yield from calls.cases()
+
+
+def _of_promotion(family: str) -> Iterator[Case]:
+    for operator in load().values():
+        if operator.family == family:
+            yield from mixed_cases(operator)
 
 
 def _of_models(family: str) -> Iterator[Case]:
@@ -60,6 +69,14 @@ def all_cases() -> Iterator[Case]:
     """Every case, in the order of the contract."""
     for operator in load():
         yield from cases_of(operator)
+
+
+def cases_of_files(paths: Iterable[str]) -> dict[str, Case]:
+    """The cases of files by name, as :mod:`.captured` reads them.
+
+    :raises CaseFileError: one of them has no cases.
+    """
+    return {case.name: case for path in paths for case in read_cases(Path(path))}
 
 
 def case_named(name: str) -> Case:

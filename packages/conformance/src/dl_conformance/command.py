@@ -11,14 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .captured import CaseFileError
+from .earlier import finished, read_earlier
+from .empty import chosen_names
 from .execute import Outcome
+from .journal import Journal, Plan, run_of
 from .models.model import all_models
-from .options import add_options, add_targets, selection_of, target_of
+from .options import add_options, add_targets, jobs, selection_of, target_of
 from .page import page
 from .pool import Pool, WorkerError
-from .results import ReportError, Results, failed_names, read_report
+from .report_file import ReportError, check_writable, read_report, write
+from .results import Results
 from .selection import Selection, SelectionError
-from .target import TargetError
+from .target import Target, TargetError
 
 HELP = "which operators of a library are right, and by how much the others are wrong"
 
@@ -30,20 +35,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--reports", nargs="+", metavar="FILE", help="make --html of reports written by --json"
     )
-    what.add_argument("--list", action="store_true", help="print the names of all chosen cases")
     what.add_argument("--list-models", action="store_true", help="print the models, and what of")
     add = parser.add_argument
+    add("--list", action="store_true", help="print the names of the chosen cases, and run none")
     add_options(add)
     add(
         "-k",
         dest="expression",
         default="",
         metavar="EXPR",
-        help="words of names: 'transposed not float16'",
+        help="words of names: 'transposed and not (float16 or bfloat16)'",
     )
     add("--case", action="append", default=[], metavar="NAME", help="the case of this name")
-    add("--jobs", type=int, default=0, metavar="N", help="workers; default: one for each processor")
-    add("--rerun-failed", action="store_true", help="what failed in the report that --json names")
+    add("--jobs", type=jobs, default=0, metavar="N", help="workers; default: one per processor")
+    add("--rerun-failed", action="store_true", help="what failed in the report of --json, into it")
+    add("--resume", action="store_true", help="go on with the run to --json that was cut short")
     add("--json", metavar="FILE", help="write the report as JSON")
     add("--html", metavar="FILE", help="write the report as one page of HTML")
     add("--junit", metavar="FILE", help="write the report as JUnit's XML")
@@ -54,51 +60,123 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the suite; 0: nothing failed, 1: something did, 2: it could not run."""
     try:
         return _run(arguments)
-    except (TargetError, SelectionError, WorkerError, ReportError, OSError) as error:
+    except (
+        *(TargetError, SelectionError, CaseFileError),
+        *(WorkerError, ReportError, OSError),
+    ) as error:
         sys.stderr.write(f"conformance: {error}\n")
         return 2
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.list and (arguments.reports or arguments.list_models):
+        raise SelectionError("--list prints cases: leave --reports and --list-models out")
     if arguments.reports:
         if not arguments.html:
             raise ReportError("--reports makes a page of reports: say where with --html FILE")
         reports = [read_report(Path(path)) for path in arguments.reports]
-        Path(arguments.html).write_text(page(reports), encoding="utf-8")
+        write(Path(arguments.html), page(reports))
         return 0
     if arguments.list_models:
         sys.stdout.write(models_as_text())
         return 0
-    selection = _selection(arguments)
-    models_of = {case.name: case.models for case in selection.cases()}
-    names = [*selection.checks(), *models_of]
+    selection, earlier = _selection(arguments), None
+    if arguments.rerun_failed:
+        earlier = read_earlier(Path(arguments.json))
+        if not earlier.failed:
+            said = f"nothing failed in {arguments.json}: there is nothing to run again\n"
+            (sys.stderr if arguments.list else sys.stdout).write(said)
+            return 0 if arguments.list else _pages(arguments, *earlier.whole())
+        selection = replace(selection, failed=earlier.failed)
+    names = chosen_names(selection)
     if arguments.list:
+        # What is wrong with a library is said here too.
+        if arguments.library or arguments.vendor:
+            target_of(arguments)
         sys.stdout.write("".join(f"{name}\n" for name in names))
         return 0
     target, known = target_of(arguments)
-    if not names:
-        raise SelectionError("the options choose no case; --list without options prints all names")
+    for file in (arguments.json, arguments.html, arguments.junit):
+        if file is not None:
+            check_writable(file)
+    report = Path(arguments.json) if arguments.json else None
+    if arguments.resume and report is None:
+        raise SelectionError("--resume goes on with the report that --json names: give both")
+    if earlier is not None:
+        earlier.check_library(target)
+    elif arguments.resume and report and (done := finished(report, target, names)):
+        whole, of, took = done.whole()
+        said = f"the run to {report} is finished: there is nothing to go on with"
+        sys.stdout.write(f"{said}\n{whole.text(of, took)}\n")
+        return _pages(arguments, whole, of, took)
+    models_of = {case.name: case.models for case in selection.cases()}
     results = Results(known, selection.promised or {}, models_of)
+    journal = Journal(report, target, Plan(names, selection.text()), resume=arguments.resume)
+    start = time.monotonic()
+    about = _cases(arguments, target, names, results, journal)
+    if about is None:
+        return 2
+    seconds = time.monotonic() - start
+    if earlier is not None:
+        said = f"{len(names)} of {len(earlier.failed)} cases that failed ran again"
+        sys.stdout.write(f"{said}: {len(results.failed)} failed\n")
+        results, seconds = earlier.merged(results), seconds + earlier.seconds
+    # First, for a disk may be full.
+    sys.stdout.write(results.text(about, seconds) + "\n")
+    if report:
+        write(report, results.json(about, seconds))
+        journal.remove()
+    return _pages(arguments, results, about, seconds)
+
+
+def _cases(
+    arguments: argparse.Namespace,
+    target: Target,
+    names: Sequence[str],
+    results: Results,
+    journal: Journal,
+) -> dict[str, Any] | None:
+    """Run the cases that the journal does not have; what is known of the vendor then.
+
+    :returns: None where the user interrupted it.
+    """
+    pool = Pool(
+        target,
+        jobs=arguments.jobs or os.cpu_count() or 1,
+        seconds=arguments.seconds,
+        files=arguments.cases,
+    )
 
     def tell(outcome: Outcome) -> None:
+        journal.add(outcome)
         results.add(outcome)
         last = results.outcomes[-1]
         if arguments.all_failures and last.status == "failed":
             sys.stdout.write(f"{last.name}: {last.cause}\n  {last.detail}\n")
 
-    start = time.monotonic()
-    pool = Pool(target, jobs=arguments.jobs or os.cpu_count() or 1, seconds=arguments.seconds)
-    pool.run(names, tell)
-    seconds = time.monotonic() - start
-    about: dict[str, Any] = {**target.as_dict(), **pool.about}
-    if arguments.json:
-        results.write_json(Path(arguments.json), about, seconds)
+    with journal:
+        for name in names:
+            if name in journal.outcomes:
+                results.add(journal.outcomes[name])
+        try:
+            pool.run([name for name in names if name not in journal.outcomes], tell)
+        except KeyboardInterrupt:
+            count = f"interrupted after {len(results.outcomes)} of {len(names)} cases"
+            go_on = "; --resume goes on" if arguments.json else ""
+            sys.stderr.write(f"conformance: {count}{go_on}\n")
+            return None
+    about = {**run_of(target), **pool.about}
+    return {key: value for key, value in about.items() if key != "suite"}
+
+
+def _pages(
+    arguments: argparse.Namespace, results: Results, about: dict[str, Any], seconds: float
+) -> int:
+    """Write the report as the other options ask for it; the exit status of its run."""
     if arguments.html:
-        text = page([results.as_dict(about, seconds)])
-        Path(arguments.html).write_text(text, encoding="utf-8")
+        write(Path(arguments.html), page([results.as_dict(about, seconds)]))
     if arguments.junit:
-        results.write_junit(Path(arguments.junit), about, seconds)
-    sys.stdout.write(results.text(about, seconds) + "\n")
+        write(Path(arguments.junit), results.junit(about, seconds))
     return 1 if results.failed else 0
 
 
@@ -106,10 +184,8 @@ def _selection(arguments: argparse.Namespace) -> Selection:
     selection = replace(selection_of(arguments), expression=arguments.expression)
     if arguments.case:
         selection = replace(selection, names=frozenset(arguments.case))
-    if arguments.rerun_failed:
-        if not arguments.json:
-            raise SelectionError("--rerun-failed reads the report that --json names: give both")
-        selection = replace(selection, names=failed_names(Path(arguments.json)))
+    if arguments.rerun_failed and not arguments.json:
+        raise SelectionError("--rerun-failed reads the report that --json names: give both")
     return selection
 
 

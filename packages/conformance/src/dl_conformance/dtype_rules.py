@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from diopi_proto.promotion import Operand, Promotion, promotion
 from diopi_proto.schema import Operator, expand_dtypes
 
+from .case import T
 from .inputs import COMPLEX, FLOATS
 
 REAL_OF = {"complex64": "float32", "complex128": "float64"}
-COMPLEX_OF = {real: wide for wide, real in REAL_OF.items()}
+COMPLEX_OF = {"float16": "complex32", **{real: wide for wide, real in REAL_OF.items()}}
 
 
 def main_dtypes(operator: Operator) -> tuple[str, ...]:
@@ -55,3 +58,28 @@ def by_rule(rule: str, operator: Operator, known: Mapping[str, str], main: str) 
 def _of(rest: str, operator: Operator, known: Mapping[str, str], main: str) -> str:
     text = rest if rest.startswith("promote ") else f"like {rest}"
     return by_rule(text, operator, known, main)
+
+
+def common_dtype(
+    rule: Promotion, arguments: Mapping[str, Any], dtypes: Mapping[str, str]
+) -> str | None:
+    """The dtype that the operands of a call meet in."""
+    operands: list[Operand] = []
+    for name in rule.operands:
+        value = arguments.get(name)
+        if isinstance(value, T):
+            operands.append((value.dtype or dtypes[name], 0 if value.sizes else 1))
+        elif value is not None:
+            whole = "bool" if isinstance(value, bool) else "int64"
+            operands.append(("float32" if isinstance(value, float) else whole, 2))
+    return rule.common(operands)
+
+
+def with_promotion(
+    operator: Operator, arguments: Mapping[str, Any], dtypes: Mapping[str, str]
+) -> dict[str, str]:
+    """The dtypes of a call's tensors, its result having the one that its operands meet in."""
+    rule, found = promotion(operator.name), dict(dtypes)
+    if rule is not None and rule.kind == "common" and rule.result not in arguments:
+        found[rule.result] = common_dtype(rule, arguments, dtypes) or found[rule.result]
+    return found

@@ -48,9 +48,12 @@ def integers(key: str, count: int, low: int, high: int) -> Array:
 
 
 def stored(values: npt.ArrayLike, dtype: str) -> Array:
-    """Numbers rounded to the dtype, as numpy stores it: bfloat16 as bits."""
+    """Numbers rounded to the dtype, as numpy stores it: bfloat16 and complex32 as bits."""
     array = np.asarray(values)
     with np.errstate(all="ignore"):
+        if dtype == "complex32":
+            parts = np.stack([array.real, array.imag], axis=-1).astype(np.float16)
+            return parts.view(np.uint32).reshape(array.shape)
         if dtype == "bfloat16":
             return np.asarray(float32_to_bfloat16(array.astype(np.float32)))
         return array.astype(dtype)
@@ -62,6 +65,9 @@ def exact(array: Array, dtype: str, wide: type[np.floating[Any]] = np.longdouble
         return np.asarray(bfloat16_to_float32(array)).astype(wide)
     if dtype in FLOATS:
         return array.astype(wide)
+    if dtype == "complex32":
+        parts = np.ascontiguousarray(array).reshape(*array.shape, 1).view(np.float16)
+        return parts.astype(np.longdouble).view(np.clongdouble).reshape(array.shape)
     return array.astype(np.clongdouble) if dtype in COMPLEX else array
 
 
@@ -96,7 +102,7 @@ def wrong_everywhere(want: Array, dtype: str) -> Array:
     """Stored elements none of which is right: what an output holds before the call."""
     if dtype == "bool":
         return ~want.astype(bool)
-    if dtype not in FLOATS and dtype not in COMPLEX:
+    if dtype not in FLOATS and dtype not in (*COMPLEX, "complex32"):
         return (want.astype(np.int64) + 77).astype(dtype)
     with np.errstate(all="ignore"):
         return stored(np.where(np.isnan(want), 77.0, np.nan), dtype)

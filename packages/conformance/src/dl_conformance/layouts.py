@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 from diopi_proto import Tensor, Vendor
 
@@ -10,6 +11,16 @@ from .inputs import Array
 
 Shape = tuple[int, ...]
 
+
+class Strided(NamedTuple):
+    """A layout by its strides and where it begins, in elements."""
+
+    strides: Shape
+    offset: int = 0
+
+
+CONTIGUOUS, PRESERVE = 0, 3
+"""Of ``diopiMemoryFormat_t``; the others put the channels last."""
 LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded", "channels-last")
 
 
@@ -41,10 +52,39 @@ def strides_of(layout: str, shape: Shape) -> tuple[Shape, int]:
     return tuple(strides), 3 if layout == "offset" else 0
 
 
-def place(vendor: Vendor, elements: Array, dtype: str, layout: str) -> Tensor:
+def _is_dense(sizes: list[int], strides: list[int]) -> bool:
+    """Whether a tensor fills its memory; its dimensions come in the order of the strides."""
+    step = 1
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def in_format(memory_format: int, shape: Shape, strides: Shape) -> Shape:
+    """Strides of a dense tensor in a memory format of the contract.
+
+    :param strides: of the tensor whose order of dimensions is kept, where the format says so and
+        the tensor is dense.
+    """
+    order = list(range(len(shape)))
+    if memory_format == PRESERVE:
+        own = sorted(order, key=lambda dim: -strides[dim])
+        order = own if _is_dense([shape[x] for x in own], [strides[x] for x in own]) else order
+    elif memory_format != CONTIGUOUS:
+        order = [0, *order[2:], 1]
+    found, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        found[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(found)
+
+
+def place(vendor: Vendor, elements: Array, dtype: str, layout: str | Strided) -> Tensor:
     """A tensor with the stored elements; where it is expanded, they repeat along dimension 0."""
     shape = elements.shape
-    strides, offset = strides_of(layout, shape)
+    strides, offset = layout if isinstance(layout, Strided) else strides_of(layout, shape)
     if layout == "contiguous" or prod(shape) == 0:
         return vendor.tensor(elements, dtype=dtype)
     span = 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from .catalog import all_cases
+from .catalog import all_cases, cases_of_files
 from .checks.check import checks
 from .selection import Selection, sample_of
 from .target import Target, TargetError, of_library, of_vendor, profile, read_known_failures
@@ -22,6 +23,7 @@ class Options(Protocol):
     vendor: str | None
     library: str | None
     runtime: str | None
+    adaptor: str | None
     unguarded: bool
     known_failures: str | None
     profile: str | None
@@ -29,7 +31,34 @@ class Options(Protocol):
     filter_dtype: list[str]
     nhwc: bool
     model: list[str]
+    cases: list[str]
     sample: str
+
+
+LONGEST = 24 * 3600.0
+"""Seconds of a case."""
+
+
+def seconds(text: str) -> float:
+    """How long a case may take.
+
+    :raises ArgumentTypeError: no case can take so long.
+    """
+    found = float(text)
+    if not 0 < found <= LONGEST:
+        raise ArgumentTypeError(f"{text} is not between 0 and {LONGEST:g} seconds")
+    return found
+
+
+def jobs(text: str) -> int:
+    """How many workers.
+
+    :raises ArgumentTypeError: there are none.
+    """
+    found = int(text)
+    if found < 1:
+        raise ArgumentTypeError(f"{text} is no number of workers; 1 is the least")
+    return found
 
 
 def add_targets(add: Add) -> None:
@@ -41,6 +70,11 @@ def add_targets(add: Add) -> None:
 def add_options(add: Add) -> None:
     """What is known of the library, and which cases run."""
     add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    add(
+        "--adaptor",
+        metavar="FILE",
+        help="what is converted for its operators; default: the vendor's own adaptor file",
+    )
     add(
         "--unguarded",
         action="store_true",
@@ -72,10 +106,18 @@ def add_options(add: Add) -> None:
     )
     add("--nhwc", action="store_true", help="cases whose tensors are channels-last")
     add("--model", action="append", default=[], metavar="NAME", help="the calls of a model")
+    add(
+        "--cases",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="cases of files too, as `dl bundle to-conformance` writes them",
+    )
     add("--sample", default="1", metavar="N/SEED", help="one case of N, chosen by the seed")
     add(
         "--seconds",
-        type=float,
+        type=seconds,
         default=60.0,
         metavar="S",
         help="how long a case may take (60)",
@@ -86,6 +128,7 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
     """What to test, and the names of its cases that are known to fail.
 
     :raises TargetError: there is none, or its list names a case that there is not.
+    :raises CaseFileError: a file has no cases.
     """
     file = options.known_failures
     if options.library and options.vendor:
@@ -98,8 +141,12 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
     else:
         raise TargetError("name what to test: --vendor NAME or --library PATH")
     target = replace(target, guarded=not options.unguarded)
+    if options.adaptor:
+        target = replace(target, adaptor=str(Path(options.adaptor).absolute()))
     known = read_known_failures(Path(file)) if file else frozenset()
-    if known and (unknown := known.difference(checks(), (case.name for case in all_cases()))):
+    named = (case.name for case in all_cases())
+    files = cases_of_files(options.cases)
+    if known and (unknown := known.difference(checks(), named, files)):
         raise TargetError(f"{file}: there is no case {min(unknown)!r}")
     return target, known
 
@@ -116,6 +163,7 @@ def selection_of(options: Options) -> Selection:
         dtypes=options.filter_dtype,
         layout="channels-last" if options.nhwc else "",
         models=options.model,
+        files=options.cases,
         parts=parts,
         seed=seed,
         promised=profile(options.profile) if options.profile else None,

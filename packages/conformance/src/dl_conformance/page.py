@@ -45,6 +45,7 @@ def page(reports: Sequence[Report]) -> str:
         "To the right of 1 is wrong.</p><div class=charts>",
         *(_histogram(report, name) for report, name in zip(reports, names, strict=True)),
         "</div>",
+        *(_conversions(report, name) for report, name in zip(reports, names, strict=True)),
         models_as_html(reports, names),
         "<h2>Operators and dtypes</h2>",
         _legend(),
@@ -101,6 +102,22 @@ def _failures(report: Report, name: str) -> str:
             f"<p><code>{escape(cases[0]['name'])}</code><pre>{detail}</pre></details>"
         )
     return f"<h2>What is wrong with {escape(name)}</h2>{''.join(items)}"
+
+
+def _conversions(report: Report, name: str) -> str:
+    """What the vendor's adaptor did; nothing for a vendor without one."""
+    rows = "".join(
+        f"<tr><th>{escape(operator)}<td>{escape(what)}<td>{times}"
+        for operator, found in report.get("conversions", {}).items()
+        for what, times in found.items()
+    )
+    adapted = report["vendor"].get("adapted")
+    if not adapted:
+        return ""
+    return (
+        f"<h2>What the adaptor of {escape(name)} converted</h2><p>{escape(adapted)}.</p>"
+        f"<details><summary>by operator</summary><table class=summary>{rows}</table></details>"
+    )
 
 
 def _histogram(report: Report, name: str) -> str:

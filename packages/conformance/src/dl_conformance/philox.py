@@ -5,6 +5,8 @@ docs/random.md of dl-diopi-proto says what is computed here, and names the sourc
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from .reference import Array
@@ -15,7 +17,8 @@ State = tuple[int, int]
 ATTEMPTS = 128
 
 
-def philox(seed: int, step: int, attempt: int = 0) -> list[int]:
+@lru_cache(1 << 12)
+def philox(seed: int, step: int, attempt: int = 0) -> tuple[int, ...]:
     """The four words of a step of Philox4x32-10 (Salmon et al., SC 2011)."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
     counter = [step & 0xFFFFFFFF, step >> 32, attempt & 0xFFFFFFFF, attempt >> 32]
@@ -28,7 +31,7 @@ def philox(seed: int, step: int, attempt: int = 0) -> list[int]:
             left & 0xFFFFFFFF,
         ]
         key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return counter
+    return tuple(counter)
 
 
 def word(state: State, element: int, attempt: int, long: bool) -> int:

@@ -6,7 +6,7 @@ length is linear between the places where segments end or cross, so its integral
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,24 @@ def _segments(points: Array) -> Array:
     return np.array([(*a, *b) for a, b in combinations(points, 2)])
 
 
-def _span(lines: Array, x: Any) -> tuple[Any, Any]:
-    """The lowest and highest point of the figure at x."""
+def _span(lines: Array, xs: Array) -> tuple[Array, Array]:
+    """The lowest and highest point of the figure at each x; where it is not, these are the wrong
+    way round.
+    """
     x0, y0, x1, y1 = lines.T
+    x = xs[:, None]
     there = (np.minimum(x0, x1) <= x) & (x <= np.maximum(x0, x1)) & (x0 != x1)
-    if not np.any(there):
-        return Number(0), Number(-1)
-    at = y0[there] + (x - x0[there]) / (x1[there] - x0[there]) * (y1[there] - y0[there])
-    return at.min(), at.max()
+    with np.errstate(all="ignore"):
+        at = y0 + (x - x0) / (x1 - x0) * (y1 - y0)
+    low, high = np.where(there, at, np.inf), np.where(there, at, -np.inf)
+    return low.min(1, initial=np.inf), high.max(1, initial=-np.inf)
 
 
 def _breaks(lines: Array) -> Array:
     found = [lines[:, 0], lines[:, 2]]
-    x0, y0, x1, y1 = (lines[:, None, k] for k in range(4))
-    u0, v0, u1, v1 = (lines[None, :, k] for k in range(4))
+    first, second = np.triu_indices(len(lines), 1)
+    x0, y0, x1, y1 = lines[first].T
+    u0, v0, u1, v1 = lines[second].T
     det = (x1 - x0) * (v1 - v0) - (y1 - y0) * (u1 - u0)
     with np.errstate(all="ignore"):
         t = ((u0 - x0) * (v1 - v0) - (v0 - y0) * (u1 - u0)) / det
@@ -50,13 +54,11 @@ def shared_area(*figures: Any) -> Any:
     low = max(points[:, 0].min() for points in corners)
     high = min(points[:, 0].max() for points in corners)
     xs = np.concatenate([[low], xs[(xs > low) & (xs < high)], [high]])
-    total = Number(0)
-    for left, right in pairwise(xs):
-        if right > left:
-            spans = [_span(each, (left + right) / 2) for each in lines]
-            height = min(s[1] for s in spans) - max(s[0] for s in spans)
-            total += (right - left) * max(Number(0), height)
-    return total
+    if not high > low:
+        return Number(0)
+    spans = [_span(each, (xs[1:] + xs[:-1]) / 2) for each in lines]
+    height = np.min([s[1] for s in spans], axis=0) - np.max([s[0] for s in spans], axis=0)
+    return ((xs[1:] - xs[:-1]) * np.maximum(height, 0)).sum()
 
 
 def rectangle(x: Any, y: Any, w: Any, h: Any, angle: Any) -> Array:

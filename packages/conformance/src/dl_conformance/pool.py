@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 from .checks.check import is_check
@@ -22,8 +22,12 @@ from .target import Target
 
 STARTING = 120.0
 """Seconds that loading a library may take."""
+ENDING = 60.0
+"""Seconds that its end may take: coverage's counters are written then."""
 SAID = 2000
 """Characters kept of what a worker left behind."""
+STRAY: dict[str, object] = {"stray": True}
+"""For an answer that a worker of ours does not give: the library wrote to where answers go."""
 
 
 class WorkerError(Exception):
@@ -33,7 +37,7 @@ class WorkerError(Exception):
 class Worker:
     """One process, which loads the library when it starts."""
 
-    def __init__(self, target: Target, environ: dict[str, str]) -> None:
+    def __init__(self, target: Target, environ: dict[str, str], files: Sequence[str]) -> None:
         self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the worker
         there, self.outgoing = os.pipe()
         self.incoming, back = os.pipe()
@@ -45,11 +49,13 @@ class Worker:
             stdout=self.said,
             stderr=self.said,
             env=environ,
+            # Whoever interrupts the run does not interrupt cases: the run ends them.
+            start_new_session=True,
         )
         os.close(there)
         os.close(back)
         self.pending = b""
-        self._send(target.as_dict())
+        self._send({"target": target.as_dict(), "files": [*files]})
 
     def _send(self, message: object) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -67,19 +73,25 @@ class Worker:
                 return None
             self.pending += piece
         line, _, self.pending = self.pending.partition(b"\n")
-        answer: dict[str, object] = json.loads(line)
-        return answer
+        try:
+            answer: object = json.loads(line)
+        except ValueError:
+            return STRAY
+        return answer if isinstance(answer, dict) else STRAY
 
     def run(self, name: str, seconds: float) -> dict[str, object] | None:
         self._send(name)
         return self.receive(seconds)
 
-    def end(self) -> str:
-        """End it, and say how it ended: by a signal, with a status, or not by itself."""
+    def end(self, seconds: float = 1.0) -> str:
+        """End it, and say how it ended: by a signal, with a status, or not by itself.
+
+        :param seconds: that it has to end by itself.
+        """
         os.close(self.outgoing)
         hung = False
         try:
-            self.process.wait(1)
+            self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             hung = True
             # Python's stack is written to where the worker speaks.
@@ -94,7 +106,7 @@ class Worker:
         if hung:
             return "hang"
         if code < 0:
-            return f"crash: {signal.Signals(-code).name}"
+            return f"crash: {signal_name(-code)}"
         return f"the process ended with status {code}"
 
     def last_words(self) -> str:
@@ -104,11 +116,34 @@ class Worker:
         return text[-SAID:].strip()
 
 
-class Seat:
-    """Where one case after another runs: a worker, and the next one where that was lost."""
+def signal_name(number: int) -> str:
+    """Of a signal; those of real time have no names."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
-    def __init__(self, target: Target, *, seconds: float, environ: dict[str, str]) -> None:
+
+def _outcome(answer: dict[str, object], name: str) -> Outcome | None:
+    """None for an answer to something else."""
+    try:
+        outcome = Outcome(**answer)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    return outcome if outcome.name == name else None
+
+
+class Seat:
+    """Where one case after another runs: a worker, and the next one where that was lost.
+
+    :param files: with cases besides those of the suite.
+    """
+
+    def __init__(
+        self, target: Target, *, seconds: float, environ: dict[str, str], files: Sequence[str] = ()
+    ) -> None:
         self.target = target
+        self.files = files
         self.seconds = seconds
         self.environ = environ
         self.about: dict[str, object] = {}
@@ -121,29 +156,38 @@ class Seat:
         """
         worker = self.worker = self.worker or self._started()
         answer = worker.run(name, self.seconds)
-        if answer is not None:
-            return Outcome(**answer)  # type: ignore[arg-type]
+        outcome = None if answer is None else _outcome(answer, name)
+        if outcome is not None:
+            return outcome
         self.worker = None
         how = worker.end()
-        if how == "hang":
+        if answer is not None:
+            how = "the library writes to where its worker answers"
+        elif how == "hang":
             how = f"hang: longer than {self.seconds:g} s"
         operator, _, rest = name.partition("[")
         dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
         return Outcome(name, operator, dtype, "failed", how, worker.last_words())
 
+    def interrupt(self) -> None:
+        """From another thread: end the case that runs, by ending its worker."""
+        worker = self.worker
+        if worker is not None:
+            worker.process.kill()
+
     def leave(self) -> None:
         """End the worker."""
         if self.worker is not None:
-            self.worker.end()
+            self.worker.end(ENDING)
             self.worker.said.close()
             self.worker = None
 
     def _started(self) -> Worker:
-        worker = Worker(self.target, self.environ)
+        worker = Worker(self.target, self.environ, self.files)
         hello = worker.receive(STARTING)
-        if hello is None or "fatal" in hello:
+        if hello is None or "name" not in hello:
             how = worker.end()
-            said = hello["fatal"] if hello else f"{how}\n{worker.last_words()}"
+            said = hello["fatal"] if hello and "fatal" in hello else f"{how}\n{worker.last_words()}"
             worker.said.close()
             raise WorkerError(f"{self.target.library} cannot be loaded: {said}")
         self.about = hello
@@ -156,55 +200,79 @@ def worker_environ(threads: int) -> dict[str, str]:
 
 
 class Pool:
-    """Runs cases in several seats and gives each outcome to a function, as it comes."""
+    """Runs cases in several seats and gives each outcome to a function, as it comes.
 
-    def __init__(self, target: Target, *, jobs: int, seconds: float) -> None:
+    :param files: with cases besides those of the suite.
+    """
+
+    def __init__(
+        self, target: Target, *, jobs: int, seconds: float, files: Sequence[str] = ()
+    ) -> None:
         self.target = target
+        self.files = files
         self.jobs = jobs
         self.seconds = seconds
         self.about: dict[str, object] = {}
         self.problems: list[WorkerError] = []
+        self.stopped = False
+        self.seats: list[Seat] = []
         self.environ = worker_environ(1 if jobs > 1 else os.cpu_count() or 1)
 
     def run(self, names: Iterable[str], tell: Callable[[Outcome], None]) -> None:
         """Run the cases.
 
-        :raises WorkerError: the library cannot be loaded.
+        :raises WorkerError: the library cannot be loaded, or a case has no outcome.
+        :raises KeyboardInterrupt: the user ended it; outcomes until then have been told.
         """
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        count = 0
+        left: set[str] = set()
         for name in names:
             waiting.put(name)
-            count += 1
-        if not count:
+            left.add(name)
+        if not left:
             return
         lock = threading.Lock()
 
         def locked(outcome: Outcome) -> None:
             with lock:
+                left.discard(outcome.name)
                 tell(outcome)
 
         threads = [
             threading.Thread(target=self._serve, args=(waiting, locked))
-            for _ in range(min(self.jobs, count))
+            for _ in range(min(self.jobs, len(left)))
         ]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self.stopped = True
+            for seat in [*self.seats]:
+                seat.interrupt()
+            for thread in threads:
+                thread.join()
+            raise
         if self.problems:
             raise self.problems[0]
+        if left:
+            raise WorkerError(f"{len(left)} cases were lost, such as {min(left)}")
 
     def _serve(self, waiting: queue.SimpleQueue[str], tell: Callable[[Outcome], None]) -> None:
-        seat = Seat(self.target, seconds=self.seconds, environ=self.environ)
-        while not self.problems:
-            try:
+        seat = Seat(self.target, seconds=self.seconds, environ=self.environ, files=self.files)
+        self.seats.append(seat)
+        try:
+            while not self.problems and not self.stopped:
                 outcome = seat.run(waiting.get_nowait())
-            except queue.Empty:
-                break
-            except WorkerError as error:
-                self.problems.append(error)
-                return
-            tell(outcome)
+                # What ends now was ended by the interruption.
+                if not self.stopped:
+                    tell(outcome)
+        except queue.Empty:
+            pass
+        except WorkerError as error:
+            self.problems.append(error)
+        except Exception as error:  # noqa: BLE001 - raised by run(), in the thread that waits
+            self.problems.append(WorkerError(f"error of the suite: {error!r}"))
         self.about = seat.about or self.about
         seat.leave()

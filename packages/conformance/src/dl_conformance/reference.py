@@ -41,6 +41,8 @@ class Expected:
     :ivar op_class: the class of this output, where the formula is a sum of several terms and the
         schema's class knows one; or where an output of sums is only moved.
     :ivar dtype: the dtype of a result that the operator allocates, where the schema leaves it open.
+    :ivar either_zero: which elements may be a zero of either sign, where the operator has signs of
+        zeros that are compared at all: it chooses among zeros there.
     """
 
     value: npt.ArrayLike
@@ -50,6 +52,7 @@ class Expected:
     accumulate: str | None = None
     op_class: str | None = None
     dtype: str | None = None
+    either_zero: npt.ArrayLike = False
 
 
 class OutputShape(tuple[int, ...]):
@@ -68,7 +71,16 @@ class OutputShape(tuple[int, ...]):
 
 
 class Unspecified:
-    """The contents of an output that the contract leaves open: only its shape is compared."""
+    """The contents of an output that the contract leaves open: only its shape is compared.
+
+    :ivar shape: for outputs that are made before the call.
+    """
+
+    def __init__(self, shape: tuple[int, ...] = ()) -> None:
+        self.shape = shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.zeros(self.shape, dtype)
 
     def __repr__(self) -> str:
         return "UNSPECIFIED"
@@ -165,12 +177,14 @@ def compute(
     arguments: Mapping[str, Any],
     outputs: set[str],
     shapes: Mapping[str, OutputShape] = MappingProxyType({}),
+    dtypes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What the operator has to write.
 
     :param arguments: what it reads, by parameter, as in README.md.
     :param outputs: the outputs that the call has; others are left out of the answer.
     :param shapes: those of outputs that the call names, for references that want them.
+    :param dtypes: those of the tensors, for references that want them.
     :raises BadReferenceError: there is no reference, or it did not return just the outputs.
     """
     function = find(name)
@@ -180,9 +194,11 @@ def compute(
         )
     wanted = signature(function).parameters
     # Of an output whose shape the call decides.
-    shapes = {k: v for k, v in shapes.items() if k in wanted}
+    extra: dict[str, Any] = {k: v for k, v in shapes.items() if k in wanted}
+    if "dtypes" in wanted:
+        extra["dtypes"] = dtypes
     with np.errstate(all="ignore"):
-        found = {k: v for k, v in function(**arguments, **shapes).items() if v is not None}
+        found = {k: v for k, v in function(**arguments, **extra).items() if v is not None}
     allowed = {parameter.name for parameter in load()[name].outputs}
     missing, unknown = outputs - found.keys(), found.keys() - allowed
     if missing or unknown:

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
@@ -20,10 +19,6 @@ FORMAT = 1
 Key = TypeVar("Key", bound=tuple[str, str])
 Failure = TypeVar("Failure")
 COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
-
-
-class ReportError(Exception):
-    """A file is no report of a run."""
 
 
 @dataclass
@@ -79,6 +74,14 @@ class Results:
                 cell["worst"] = max(cell.get("worst", 0.0), outcome.worst)
         return found
 
+    def conversions(self) -> dict[str, dict[str, int]]:
+        """What the vendor's adaptor converted, and how often, by operator."""
+        found: dict[str, Counter[str]] = {}
+        for outcome in self.outcomes:
+            if outcome.conversions:
+                found.setdefault(outcome.operator, Counter()).update(outcome.conversions)
+        return {name: dict(sorted(found[name].items())) for name in sorted(found)}
+
     def clusters(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
         """Failures by operator and cause, the largest cluster first."""
         return clustered(((x.operator, x.cause), x) for x in self.failed)
@@ -89,6 +92,7 @@ class Results:
         for (operator, cause), outcomes in self.clusters():
             lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
             lines += [f"    {line}" for line in outcomes[0].detail.splitlines()[:8]]
+        lines += self._adapted(about)
         counts = self.counts()
         shown = ", ".join(
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]
@@ -101,6 +105,13 @@ class Results:
         )
         return "\n".join(lines)
 
+    def _adapted(self, about: Mapping[str, Any]) -> list[str]:
+        if not about.get("adapted"):
+            return []
+        done = sum(sum(x.values()) for x in self.conversions().values())
+        cases = sum(bool(x.conversions) for x in self.outcomes)
+        return [f"adaptor, {about['adapted']}: {done} conversions in {cases} cases"]
+
     def as_dict(self, about: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The report as data."""
         return {
@@ -110,15 +121,16 @@ class Results:
             "seconds": round(seconds, 3),
             "counts": self.counts(),
             "operators": self.matrix(),
+            "conversions": self.conversions(),
             "models": model_table(self.outcomes, self.models_of),
-            "cases": [_case(x) for x in sorted(self.outcomes, key=lambda x: x.name)],
+            "cases": [as_data(x) for x in sorted(self.outcomes, key=lambda x: x.name)],
         }
 
-    def write_json(self, path: Path, about: Mapping[str, Any], seconds: float) -> None:
-        text = json.dumps(self.as_dict(about, seconds), indent=1, allow_nan=False)
-        path.write_text(text + "\n", encoding="utf-8")
+    def json(self, about: Mapping[str, Any], seconds: float) -> str:
+        """The report as JSON."""
+        return json.dumps(self.as_dict(about, seconds), indent=1, allow_nan=False) + "\n"
 
-    def write_junit(self, path: Path, about: Mapping[str, Any], seconds: float) -> None:
+    def junit(self, about: Mapping[str, Any], seconds: float) -> str:
         """The report as JUnit's XML, which continuous integration reads."""
         counts = self.counts()
         suite = ElementTree.Element(
@@ -143,7 +155,8 @@ class Results:
             elif outcome.status != "passed":
                 message = f"{outcome.status} {outcome.cause}".strip()
                 ElementTree.SubElement(case, "skipped", message=message)
-        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+        text = ElementTree.tostring(suite, encoding="unicode")
+        return f"<?xml version='1.0' encoding='utf-8'?>\n{text}"
 
 
 def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[Failure]]]:
@@ -159,28 +172,9 @@ def _printable(text: str) -> str:
     return "".join(x if x in "\n\t" or x.isprintable() else "?" for x in text)
 
 
-def _case(outcome: Outcome) -> dict[str, Any]:
+def as_data(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON can hold it, without what says nothing."""
     found = outcome.as_dict()
     found["worst"] = outcome.worst if math.isfinite(outcome.worst) else None
     found["seconds"] = round(outcome.seconds, 5)
-    return {key: value for key, value in found.items() if value not in ("", None)}
-
-
-def read_report(path: Path) -> dict[str, Any]:
-    """A report that was written before.
-
-    :raises OSError: there is none.
-    :raises ReportError: the file is something else.
-    """
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ReportError(f"{path} is no report of a run: {error}") from None
-    if not isinstance(report, dict) or report.get("format") != FORMAT:
-        raise ReportError(f"{path} is no report of a run in format {FORMAT}: write one with --json")
-    return report
-
-
-def failed_names(path: Path) -> frozenset[str]:
-    """The cases that failed in a report that was written before; errors as :func:`read_report`."""
-    return frozenset(x["name"] for x in read_report(path)["cases"] if x["status"] == "failed")
+    return {key: value for key, value in found.items() if value not in ("", None, {})}

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from shlex import quote
 
+from diopi_proto.dtypes import DTYPES
 from diopi_proto.schema import load
 
 from .case import Case
-from .catalog import cases_of, in_sample
+from .catalog import cases_of, cases_of_files, in_sample
 from .checks.check import SUBJECT, checks, chosen_by
+from .expression import Expression, ExpressionError, parse
 from .models.model import all_models
+from .near import near_cases, near_operators, told
+
+MOST = 4
+"""Values of an option that messages show."""
 
 
 class SelectionError(Exception):
@@ -23,13 +32,15 @@ class SelectionError(Exception):
 class Selection:
     """What the options of a run ask for.
 
-    :ivar expression: words that are all in the name of a case; ``not`` before one: that is not.
+    :ivar expression: of words in the name of a case, as :mod:`.expression` reads it.
     :ivar operators: names or patterns, with or without ``diopi``.
     :ivar dtypes: of the cases.
     :ivar layout: one layout only.
     :ivar models: calls of one of these.
     :ivar parts: one of so many parts, chosen by ``seed``.
     :ivar names: these and no others.
+    :ivar failed: those that failed in an earlier run, and no others.
+    :ivar files: with cases that are among those to choose from.
     :ivar promised: dtypes by operator, of a profile.
     """
 
@@ -41,31 +52,89 @@ class Selection:
     parts: int = 1
     seed: int = 0
     names: frozenset[str] | None = None
+    failed: frozenset[str] | None = None
+    files: Sequence[str] = ()
     promised: Mapping[str, Sequence[str]] | None = None
 
     def checks(self) -> list[str]:
-        """The checks of what is no operator; options that choose among cases choose none."""
+        """The checks of what is no operator; options that choose among cases choose none.
+
+        :raises SelectionError: an option is malformed, or names what there is not.
+        """
+        self._check()
         narrowed = self.dtypes or self.layout or self.models or self.promised is not None
         if narrowed or not chosen_by(list(self.operators)):
             return []
-        return [
-            name
-            for name in checks()
-            if (self.names is None or name in self.names) and _expressed(name, self.expression)
-        ]
+        return [name for name in checks() if self._named(name) and self._parsed.means(name)]
 
     def cases(self) -> Iterator[Case]:
-        """The cases, in the order of the contract.
+        """The cases, in the order of the contract; then those of files.
 
-        :raises SelectionError: an operator or a model that is asked for is none.
+        :raises SelectionError: an option is malformed, or names what there is not.
+        :raises CaseFileError: a file has no cases.
         """
-        for name in self.models:
-            if name not in all_models():
-                raise SelectionError(f"--model {name}: --list-models prints the names of all")
-        for operator in self._operators():
+        self._check()
+        operators = self._operators()
+        for operator in operators:
             for case in cases_of(operator):
                 if self._chosen(case):
                     yield case
+        for case in cases_of_files(self.files).values():
+            if case.operator in operators and self._chosen(case):
+                yield case
+
+    def options(self) -> dict[str, str]:
+        """The options that narrow it as they are given, by the field that holds them."""
+        return {
+            field: shown(self)
+            for field, shown in SHOWN.items()
+            # Lists as options are parsed are equal to no tuple.
+            if getattr(self, field) not in (getattr(Selection, field), [])
+        }
+
+    def text(self) -> str:
+        """All that decides which cases it chooses, as it is given."""
+        files = [_repeated("--cases", self.files)] if self.files else []
+        return " ".join([*self.options().values(), *files]) or "all cases"
+
+    def _named(self, name: str) -> bool:
+        return all(given is None or name in given for given in (self.names, self.failed))
+
+    @cached_property
+    def _parsed(self) -> Expression:
+        try:
+            return parse(self.expression)
+        except ExpressionError as error:
+            raise SelectionError(str(error)) from None
+
+    def _check(self) -> None:
+        self._parsed  # noqa: B018 - raises where it is malformed
+        for dtype in self.dtypes:
+            if dtype not in DTYPES:
+                raise SelectionError(
+                    f"--filter-dtype {quote(dtype)}: there is no such dtype; the contract has "
+                    f"{', '.join(DTYPES)}"
+                )
+        for name in self.models:
+            if name not in all_models():
+                near = told(get_close_matches(name, [*all_models()]))
+                raise SelectionError(
+                    f"--model {name}: there is no such model{near}; --list-models prints the names "
+                    "of all"
+                )
+        for name in sorted(self.names or ()):
+            if not self._is_there(name):
+                raise SelectionError(
+                    f"--case {quote(name)}: there is no such case{told(near_cases(name))}"
+                )
+
+    def _is_there(self, name: str) -> bool:
+        operator = name.partition("[")[0]
+        return (
+            name in checks()
+            or (operator in load() and any(case.name == name for case in cases_of(operator)))
+            or name in cases_of_files(self.files)
+        )
 
     def _operators(self) -> list[str]:
         if not self.operators:
@@ -74,7 +143,8 @@ class Selection:
         for pattern in self.operators:
             matching = [x for x in load() if _matches(x, pattern)]
             if not matching and not fnmatch.fnmatchcase(SUBJECT, pattern):
-                raise SelectionError(f"--fname {pattern}: the contract has no such operator")
+                near = told(near_operators(pattern))
+                raise SelectionError(f"--fname {pattern}: the contract has no such operator{near}")
             found += [x for x in matching if x not in found]
         return found
 
@@ -83,30 +153,35 @@ class Selection:
             (not self.dtypes or case.dtype in self.dtypes)
             and (not self.layout or case.layout == self.layout)
             and (not self.models or not set(self.models).isdisjoint(case.models))
-            and (self.names is None or case.name in self.names)
+            and self._named(case.name)
             and (self.promised is None or case.dtype in self.promised.get(case.operator, ()))
-            and _expressed(case.name, self.expression)
+            and self._parsed.means(case.name)
             and in_sample(case.name, self.parts, self.seed)
         )
+
+
+SHOWN: Mapping[str, Callable[[Selection], str]] = {
+    "operators": lambda x: _repeated("--fname", x.operators),
+    "dtypes": lambda x: _repeated("--filter-dtype", x.dtypes),
+    "layout": lambda x: "--nhwc",
+    "models": lambda x: _repeated("--model", x.models),
+    "names": lambda x: _repeated("--case", sorted(x.names or ())),
+    "failed": lambda x: "--rerun-failed",
+    "promised": lambda x: "--profile",
+    "expression": lambda x: f"-k {quote(x.expression)}",
+    "parts": lambda x: f"--sample {x.parts}/{x.seed}",
+}
+"""The options of a selection, by the field that holds them."""
+
+
+def _repeated(option: str, values: Sequence[str]) -> str:
+    more = f" and {len(values) - MOST} more" if len(values) > MOST else ""
+    return " ".join(f"{option} {quote(x)}" for x in values[:MOST]) + more
 
 
 def _matches(operator: str, pattern: str) -> bool:
     names = (operator, operator.removeprefix("diopi"), operator.removeprefix("dlop"))
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
-
-
-def _expressed(name: str, expression: str) -> bool:
-    wanted = True
-    for word in re.split(r"\s+", expression.strip()) if expression.strip() else ():
-        if word == "and":
-            continue
-        if word == "not":
-            wanted = False
-            continue
-        if (word.lower() in name.lower()) is not wanted:
-            return False
-        wanted = True
-    return True
 
 
 def sample_of(text: str) -> tuple[int, int]:

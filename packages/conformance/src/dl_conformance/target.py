@@ -24,6 +24,7 @@ class Target:
     :ivar legacy: it exports DIOPI's operators by name and no table.
     :ivar runtime: a library whose functions it finds at run time, loaded before it.
     :ivar guarded: whether memory around its tensors is looked at after each call.
+    :ivar adaptor: a file that says what is converted for its operators.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Target:
     legacy: bool = False
     runtime: str | None = None
     guarded: bool = True
+    adaptor: str | None = None
 
     def load(self) -> Vendor:
         """Load it; the memory around its tensors is watched from then on."""
@@ -39,7 +41,7 @@ class Target:
 
             ffi = FFI()
             ffi.dlopen(self.runtime, ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-        vendor = load_vendor(self.library, legacy=self.legacy)
+        vendor = load_vendor(self.library, legacy=self.legacy, adaptor=self.adaptor)
         if self.guarded:
             vendor.guard_calls()
         return vendor
@@ -86,7 +88,8 @@ def of_vendor(name: str) -> tuple[Target, Path | None]:
     record, descriptor = found[name]
     package = record.module.partition(".")[0].partition(":")[0]
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
-    target = Target(name, str(descriptor.library), descriptor.legacy)
+    adaptor = None if descriptor.adaptor is None else str(descriptor.adaptor)
+    target = Target(name, str(descriptor.library), descriptor.legacy, adaptor=adaptor)
     return target, known_failures if known_failures.is_file() else None
 
 
@@ -107,6 +110,15 @@ def profile(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def read_known_failures(path: Path) -> frozenset[str]:
-    """Names of cases, one a line; comments begin with ``#``."""
-    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    """Names of cases, one a line; comments begin with ``#``.
+
+    :raises TargetError: it cannot be read, or is no text.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise TargetError(f"--known-failures {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TargetError(f"{path} is no list of known failures: {error}") from None
+    lines = (line.strip() for line in text.splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from .captured import CaseFileError
+from .empty import chosen_names
 from .options import selection_of, target_of
 from .pool import Seat, WorkerError, worker_environ
 from .results import Results
@@ -18,9 +20,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = metafunc.config.option
     try:
         target_of(options)
-        selection = selection_of(options)
-        names = [*selection.checks(), *(case.name for case in selection.cases())]
-    except (TargetError, SelectionError, OSError) as error:
+        names = chosen_names(selection_of(options))
+    except (TargetError, SelectionError, CaseFileError, OSError) as error:
         raise pytest.UsageError(f"dl-conformance: {error}") from None
     metafunc.parametrize("name", names, ids=names)
 
@@ -37,7 +38,12 @@ def seat(pytestconfig: pytest.Config) -> Iterator[Seat]:
     """Where the cases run."""
     target, _ = target_of(pytestconfig.option)
     threads = 1 if "PYTEST_XDIST_WORKER" in os.environ else os.cpu_count() or 1
-    seat = Seat(target, seconds=pytestconfig.option.seconds, environ=worker_environ(threads))
+    seat = Seat(
+        target,
+        seconds=pytestconfig.option.seconds,
+        environ=worker_environ(threads),
+        files=pytestconfig.option.cases,
+    )
     yield seat
     seat.leave()
 

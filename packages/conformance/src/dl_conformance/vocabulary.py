@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diopi_proto.schema import Operator, Parameter, load
 
-from .case import Case, T
-from .dtype_rules import main_dtypes, resolve
+from .case import Case, Refusal, T
+from .dtype_rules import main_dtypes, resolve, with_promotion
 from .layouts import LAYOUTS, applies
 
-__all__ = ["Calls", "T", "calls"]
+__all__ = ["Calls", "Refused", "T", "calls", "refused"]
 
 BY_TYPE: Mapping[str, Any] = {
     "bool": False,
@@ -79,6 +79,63 @@ def calls(
     return Calls(tuple(names), each, chosen, tuple(layouts), edges)
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Calls that have to be refused; see :func:`refused`."""
+
+    operators: tuple[str, ...]
+    call: Mapping[str, Any]
+    wrong: tuple[Mapping[str, Any], ...]
+    data: tuple[Mapping[str, Any], ...]
+    dtype: str
+
+    def cases(self) -> Iterator[Case]:
+        for name in self.operators:
+            operator = load()[name]
+            allowed = main_dtypes(operator)
+            dtype = self.dtype if self.dtype in allowed else allowed[0]
+            arguments = complete(operator, self.call)
+            for change in (*self.wrong, *self.data):
+                words = "refused-" + " ".join(_told(n, x) for n, x in change.items())
+                right = make(operator, dtype, arguments, {}, kind=words)
+                changed = {n: _argument(operator.parameter(n), x) for n, x in change.items()}
+                in_data = any(change is x for x in self.data)
+                yield replace(right, refusal=Refusal(changed, in_data))
+
+
+def refused(
+    operators: str,
+    call: Mapping[str, Any],
+    *wrong: Mapping[str, Any],
+    data: Iterable[Mapping[str, Any]] = (),
+    dtype: str = "float32",
+) -> Refused:
+    """Calls that every operator has to refuse: a right one with arguments that do not fit it.
+
+    :param operators: names, as in :func:`calls`.
+    :param call: the right one, which the operator has to compute.
+    :param wrong: what is changed in it; outputs too, which else are those of the right call.
+    :param data: the same, where elements are wrong and not arguments.
+    :param dtype: of the call; the first one of the schema where that does not have it.
+    """
+    names = (x if x.startswith("dlop") else f"diopi{x}" for x in operators.split())
+    return Refused(tuple(names), call, wrong, tuple(data), dtype)
+
+
+def _told(name: str, value: Any) -> str:
+    """How a changed argument is told in the name of a case."""
+    if isinstance(value, T) and value.values is not None:
+        listed = "_".join(map(str, _flat(value.values)[:6]))
+        return f"{name} {described(name, replace(value, values=None))} of {listed}"
+    if isinstance(value, (str, T, list)) and not _is_sizes(value):
+        return f"{name} {value if isinstance(value, str) else described(name, value)}"
+    return described(name, tuple(value) if isinstance(value, list) else value)
+
+
+def _is_sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, int) for x in value)
+
+
 def is_output(parameter: Parameter) -> bool:
     """Whether it is only written."""
     return parameter.direction == "out"
@@ -96,7 +153,7 @@ def complete(operator: Operator, call: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if is_output(parameter):
             if name in call:
-                arguments[name] = call[name]
+                arguments[name] = _argument(parameter, call[name])
         elif name in call:
             arguments[name] = _argument(parameter, call[name])
         else:
@@ -107,7 +164,7 @@ def complete(operator: Operator, call: Mapping[str, Any]) -> dict[str, Any]:
 def _argument(parameter: Parameter, value: Any) -> Any:
     if parameter.is_tensor and isinstance(value, str):
         return T(value)
-    if parameter.is_tensor_pointer and isinstance(value, list):
+    if parameter.type.endswith("Handle_t*") and isinstance(value, list):
         return [T(x) if isinstance(x, str) else x for x in value]
     return tuple(value) if isinstance(value, list) else value
 
@@ -142,12 +199,17 @@ def make(
     call: Mapping[str, Any],
     layout: str = "contiguous",
     edge: str = "",
+    kind: str = "",
 ) -> Case:
-    """A case with its name."""
+    """A case with its name.
+
+    :param kind: a word for those of its kind.
+    """
     given = {n: v.dtype for n, v in arguments.items() if isinstance(v, T) and v.dtype}
-    dtypes = resolve(operator, dtype, given)
+    dtypes = with_promotion(operator, arguments, resolve(operator, dtype, given))
     named = [p.name for p in operator.params if not is_output(p)]
-    parts = [dtype, layout if layout != "contiguous" else "", f"{edge} values" if edge else ""]
+    placed = layout if layout != "contiguous" else ""
+    parts = [dtype, kind, placed, f"{edge} values" if edge else ""]
     shown = (described(name, arguments[name]) for name in named if name in call)
     absent = (f"no {n}" for n, v in arguments.items() if v is None and n in call and n not in named)
     words = [x for x in (*parts, *shown, *absent) if x]
@@ -157,8 +219,12 @@ def make(
 
 def described(name: str, value: Any) -> str:
     """How an argument is told in the name of a case."""
+    if isinstance(value, T) and value.kept_by:
+        return ""
     if isinstance(value, T):
         shape = "x".join(map(str, value.sizes)) or "scalar"
+        if value.csr:
+            shape = f"{shape} csr {value.csr}"
         if value.values is not None and len(value.sizes) <= 1:
             shape = f"{name}={'_'.join(map(str, _flat(value.values)[:6]))}"
         return f"{shape} {value.dtype}" if value.dtype else shape

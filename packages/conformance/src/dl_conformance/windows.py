@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .inputs import integers
 from .reference import Array
 
 Sizes = tuple[int, ...]
@@ -67,3 +68,17 @@ def picked(input: Array, cells: list[Array]) -> Array:
 def positions(spatial: Sizes, cells: list[Array]) -> Array:
     """Where these elements are in the flat plane."""
     return np.ravel_multi_index(np.meshgrid(*cells, indexing="ij"), spatial).ravel()
+
+
+def some_positions(
+    key: str, lead: Sizes, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes
+) -> Array:
+    """A cell of each window, which may be where its maximum is, by its place in the flat plane."""
+    outputs, places = sliding(spatial, kernel, stride, padding, (1,) * len(spatial), False)
+    found = np.zeros((*lead, *outputs), np.int64)
+    for place, cells in places:
+        at = positions(spatial, cells)
+        chosen = integers(f"{key} {place}", prod(lead), 0, at.size - 1).reshape(lead)
+        output: Any = (..., *place)
+        found[output] = at[chosen]
+    return found

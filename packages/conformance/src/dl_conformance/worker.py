@@ -9,36 +9,63 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import signal
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cffi import FFI
+
 from diopi_proto import Vendor
 
-from .catalog import case_named
+from .adapted import conversions
+from .case import Case
+from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
 from .execute import Outcome, run
 from .target import Target
 
+PR_SET_PDEATHSIG = 1
+"""Of linux/prctl.h."""
 
-def outcome_of(vendor: Vendor, name: str) -> Outcome:
+
+def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outcome:
     """Run one case; an error of the suite itself is an outcome too."""
     start = time.monotonic()
+    vendor.reset_conversions()
     try:
-        outcome = run_check(vendor, name) if is_check(name) else run(vendor, case_named(name))
+        if is_check(name):
+            outcome = run_check(vendor, name)
+        else:
+            outcome = run(vendor, captured.get(name) or case_named(name))
     except Exception:  # noqa: BLE001 - one case, not the run, is lost
         operator, _, rest = name.partition("[")
         dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
         said = traceback.format_exc(limit=-4)
         outcome = Outcome(name, operator, dtype, "failed", "error of the suite", said)
-    return replace(outcome, seconds=time.monotonic() - start)
+    converted = conversions(vendor)
+    return replace(outcome, seconds=time.monotonic() - start, conversions=converted)
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the thread that started it ends.
+
+    A run that is killed would else leave behind a library that hangs. Where there is no such call,
+    a worker ends when it next asks for a case.
+    """
+    if sys.platform == "linux":
+        ffi = FFI()
+        ffi.cdef("int prctl(int option, unsigned long argument);")
+        ffi.dlopen(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def main(incoming: int, outgoing: int) -> None:
     """Serve until the other side closes."""
     faulthandler.enable()
+    end_with_parent()
     with (
         os.fdopen(incoming, encoding="utf-8") as asked,
         os.fdopen(outgoing, "w", encoding="utf-8") as answers,
@@ -48,15 +75,19 @@ def main(incoming: int, outgoing: int) -> None:
             answers.write(json.dumps(message) + "\n")
             answers.flush()
 
-        target = Target(**json.loads(asked.readline()))
+        asked_for = json.loads(asked.readline())
         try:
-            vendor = target.load()
+            captured = cases_of_files(asked_for["files"])
+            vendor = Target(**asked_for["target"]).load()
         except Exception as error:  # noqa: BLE001 - told to the user by the other side
             answer({"fatal": f"{type(error).__name__}: {error}"})
             return
-        answer({"name": vendor.name, "version": vendor.version})
+        about = {"name": vendor.name, "version": vendor.version}
+        if vendor.adaptor is not None:
+            about["adapted"] = vendor.adaptor.summary()
+        answer(about)
         for line in asked:
-            answer(outcome_of(vendor, json.loads(line)).as_dict())
+            answer(outcome_of(vendor, json.loads(line), captured).as_dict())
 
 
 if __name__ == "__main__":

@@ -45,16 +45,15 @@ Fault = Callable[[Call], Any]
 
 
 class Operators:
-    def __init__(self, vendor: Vendor, faults: dict[str, Fault], every: Fault | None) -> None:
-        self.vendor, self.faults, self.every = vendor, faults, every
+    def __init__(self, vendor: Vendor, faults: dict[str, Fault]) -> None:
+        self.vendor, self.faults = vendor, faults
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        function = self.vendor.op[name]
-        fault = self.faults.get(name, self.every)
+        function, fault = self.vendor.op[name], self.faults.get(name)
+        if fault is None:
+            return function
 
         def called(**passed: Any) -> Any:
-            if fault is None:
-                return function(**passed)
             return fault(Call(self.vendor, name, passed, function))
 
         return called
@@ -63,13 +62,12 @@ class Operators:
 class Faulty:
     """What :func:`dl_conformance.execute.run` needs of a vendor."""
 
-    def __init__(
-        self, vendor: Vendor, faults: dict[str, Fault], every: Fault | None = None
-    ) -> None:
+    def __init__(self, vendor: Vendor, faults: dict[str, Fault]) -> None:
         self.operators = vendor.operators
         self.tensor = vendor.tensor
         self.empty = vendor.empty
-        self.op = Operators(vendor, faults, every)
+        self.sparse_csr = vendor.sparse_csr
+        self.op = Operators(vendor, faults)
 
 
 def written(call: Call) -> list[Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopi_proto import Generator, Vendor
+from diopi_proto import Generator, NotSupportedError, OperatorError, Vendor
 from dl_conformance.checks.check import checks, run_check
 from dl_conformance.target import of_vendor
 
@@ -92,7 +93,7 @@ def dropped_work(vendor: Vendor) -> Any:
     calls = itertools.count(1)
 
     def add(right: Any, *given: Any, **named: Any) -> None:
-        if next(calls) % 10:
+        if named["synchronize"] or next(calls) % 10:
             right(*given, **named)
 
     return faulty(vendor, "diopiAdd", add)
@@ -142,8 +143,17 @@ def shared_between_threads(vendor: Vendor) -> Any:
     first: list[np.ndarray] = []
 
     def multiply(right: Any, out: Any, a: Any, b: Any, **named: Any) -> None:
-        first.append(a.numpy())
-        right(out, vendor.tensor(first[0]), b, **named)
+        if threading.current_thread() is not threading.main_thread():
+            first.append(a.numpy())
+            a = vendor.tensor(first[0])
+        right(out, a, b, **named)
+
+    return faulty(vendor, "diopiMul", multiply)
+
+
+def wrong_on_streams(vendor: Vendor) -> Any:
+    def multiply(right: Any, out: Any, a: Any, b: Any, **named: Any) -> None:
+        right(out, a, b if named["stream"] is None else out, **named)
 
     return faulty(vendor, "diopiMul", multiply)
 
@@ -235,6 +245,10 @@ FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
         "calls on streams of their own do not disturb each other",
         shared_between_threads,
     ),
+    "a stream that is wrong alone": (
+        "calls on streams of their own do not disturb each other",
+        wrong_on_streams,
+    ),
 }
 
 
@@ -244,6 +258,111 @@ def test_fault_is_caught(vendor: Vendor, fault: str) -> None:
     outcome = run_check(seeded(vendor), f"runtime[{words}]")
     assert outcome.status == "failed", outcome
     assert outcome.cause == "wrong behaviour", outcome
+
+
+def wrong_everywhere(vendor: Vendor, name: str) -> Any:
+    def computed(right: Any, out: Any, *given: Any, **named: Any) -> None:
+        right(out, *given, **named)
+        out.copy_from(out.numpy() + 1)
+
+    return faulty(vendor, name, computed)
+
+
+def failing(vendor: Vendor, symbol: str) -> Any:
+    def computed(right: Any, *given: Any, **named: Any) -> None:
+        said = f"[diopiAdd] failed ({symbol}, 1)"
+        raise OperatorError(said, code=1, operator="diopiAdd", vendor="cpu")
+
+    return faulty(vendor, "diopiAdd", computed)
+
+
+def unoffered(vendor: Vendor, **slots: str) -> Any:
+    """Without slots, by what asks for them."""
+
+    def asked(slot: str) -> Callable[..., Any]:
+        def ask(*given: Any, **named: Any) -> Any:
+            raise NotSupportedError(f"[{slot}] no", code=1, operation=slot, vendor="cpu")
+
+        return ask
+
+    return Other(vendor, **{name: asked(slot) for name, slot in slots.items()})
+
+
+STREAMS = (
+    "calls on streams of their own do not disturb each other",
+    "work on a stream happens in its order",
+    "a stream waits for the event of another",
+    "waiting for an event waits for the work before it",
+    "an event that was never recorded is finished",
+    "the time between events grows",
+    "many streams and events come and go",
+)
+LEFT: dict[str, tuple[tuple[str, ...], Callable[[Vendor], Any], str]] = {
+    "a wrong Mul": (
+        ("threads do not disturb each other",),
+        lambda vendor: wrong_everywhere(vendor, "diopiMul"),
+        "diopiMul, diopiAdd: wrong on one thread too",
+    ),
+    "a wrong Mul and streams": (
+        STREAMS[:1],
+        lambda vendor: wrong_everywhere(vendor, "diopiMul"),
+        "diopiMul: wrong on one thread, on the default stream, too",
+    ),
+    "a wrong Add": (
+        STREAMS[1:4],
+        lambda vendor: wrong_everywhere(vendor, "diopiAdd"),
+        "diopiAdd: wrong where every call is waited for too",
+    ),
+    "an Add that fails": (
+        ("threads do not disturb each other", *STREAMS[1:4]),
+        lambda vendor: failing(vendor, "diopiErrorOccurred"),
+        "an error ",
+    ),
+    "an Add that declines": (
+        ("thousands of calls leave no memory behind", "the time between events grows"),
+        lambda vendor: failing(vendor, "diopiDtypeNotSupported"),
+        "an operator that this computes with is declined",
+    ),
+    "no memory_info": (
+        ("free memory is at most all memory", "memory that is freed can be had again"),
+        lambda vendor: unoffered(vendor, memory_info="memory_info"),
+        "memory_info is optional, and the library does not offer it",
+    ),
+    "no streams": (
+        STREAMS,
+        lambda vendor: unoffered(vendor, stream="stream_create"),
+        "stream_create is optional, and the library does not offer it",
+    ),
+    "device_properties that declines": (
+        ("every device has a name, memory and dtypes",),
+        lambda vendor: unoffered(vendor, properties="device_properties"),
+        "device_properties is optional, and the library does not offer it",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_check_that_cannot_tell_is_skipped_and_says_why(vendor: Vendor, what: str) -> None:
+    names, made, said = LEFT[what]
+    for words in names:
+        outcome = run_check(made(vendor), f"runtime[{words}]")
+        assert outcome.status == "skipped", outcome
+        assert said in outcome.cause, outcome
+
+
+def test_required_slot_that_is_missing_fails(vendor: Vendor) -> None:
+    without = unoffered(vendor, event="event_create")
+    outcome = run_check(without, "runtime[an event that was never recorded is finished]")
+    assert (outcome.status, outcome.cause) == ("failed", "NotSupportedError")
+
+
+def test_memory_runs_out_without_memory_info_too(vendor: Vendor) -> None:
+    name = "runtime[more memory than there is is refused, and the device still works]"
+    without = unoffered(vendor, memory_info="memory_info")
+    assert run_check(without, name).status == "passed"
+    assert run_check(Other(bottomless(vendor), memory_info=without.memory_info), name).status == (
+        "failed"
+    )
 
 
 @pytest.mark.parametrize("name", checks())

@@ -1,4 +1,7 @@
-"""Libraries that do nothing useful pass no case that checks anything."""
+"""Libraries that do nothing useful pass no case that checks anything.
+
+What other operators give them, from which some take what these have kept, is right.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,15 @@ def vendor() -> Iterator[Vendor]:
 
 @pytest.fixture(scope="module")
 def sample() -> list[Case]:
-    found = [case for case in all_cases() if in_sample(case.name, 10, 1)]
+    # Calls of models are large.
+    small = [case for case in all_cases() if not case.models]
+    found = [case for case in small if in_sample(case.name, 10, 1)]
     assert len({case.operator for case in found}) > 100
     return found
 
 
 def test_library_that_writes_nothing_passes_no_case(vendor: Vendor, sample: list[Case]) -> None:
-    counts = Counter(run(Faulty(vendor, {}, nothing), case).status for case in sample)
+    counts = Counter(run(Faulty(vendor, {case.operator: nothing}), case).status for case in sample)
     assert counts["passed"] == 0
     assert counts["failed"] > 1000
 
@@ -38,7 +43,7 @@ def test_library_that_writes_nothing_passes_no_case(vendor: Vendor, sample: list
 def test_copy_of_the_first_input_passes_only_where_it_is_right(
     vendor: Vendor, sample: list[Case]
 ) -> None:
-    outcomes = [run(Faulty(vendor, {}, copy_first_input), case) for case in sample]
+    outcomes = [run(Faulty(vendor, {case.operator: copy_first_input}), case) for case in sample]
     passed = [case for case, x in zip(sample, outcomes, strict=True) if x.status == "passed"]
     assert [case.name for case in passed if not _is_first_input(vendor, case)] == []
     assert sum(x.status == "failed" for x in outcomes) > 1000

@@ -1,6 +1,6 @@
 """Smooth activations."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = ("3x41", "5", "-", "0x3", "2x3x4x5")
 RESULT = dict(low=-0.9, high=0.9)
@@ -41,5 +41,59 @@ CASES = [
     calls(
         "dlopLogSigmoidBackward",
         *(dict(grad_output=x, input=x, buffer=T(x, low=0.1, high=1)) for x in SHAPES),
+    ),
+    refused(
+        "Tanh",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(out=T("3x41", dtype="int64")),
+    ),
+    refused(
+        "Sigmoid Silu dlopMish",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "dlopLogSigmoid",
+        dict(input="3x41"),
+        dict(buffer="3x41x1"),
+    ),
+    refused(
+        "Gelu",
+        dict(input="3x41", approximate="none"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "GeluBackward",
+        dict(grad_output="3x41", input="3x41", approximate="none"),
+        dict(grad_input="3x41x1"),
+    ),
+    refused(
+        "TanhBackward SigmoidBackward",
+        dict(grad_output="3x41", output=T("3x41", low=-0.9, high=0.9)),
+        dict(grad_input="3x41x1"),
+    ),
+    refused(
+        "SiluBackward dlopMishBackward",
+        dict(grad_output="3x41", input="3x41"),
+        dict(grad_input="3x41x1"),
+    ),
+    refused(
+        "dlopElu",
+        dict(input="3x41", alpha=1.5, scale=1.25, input_scale=0.75),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "dlopEluBackward",
+        dict(
+            grad_output="3x41",
+            self_or_result="3x41",
+            alpha=1.5,
+            scale=1.25,
+            input_scale=0.75,
+            is_result=False,
+        ),
+        dict(grad_input="3x41x1"),
     ),
 ]

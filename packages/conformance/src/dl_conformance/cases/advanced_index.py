@@ -1,6 +1,6 @@
 """Indexing by tensors of positions and masks."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 
@@ -21,6 +21,7 @@ CASES = [
         dict(input="5x7", indices=[MASK]),
         dict(input="5x7x3", indices=[places("4", 5), None, places("4", 3)]),
         layouts=LAYOUTS,
+        edges="extreme",
     ),
     calls(
         "IndexPut IndexPutInp",
@@ -47,5 +48,61 @@ CASES = [
             )
         ),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "Index",
+        dict(input="5x7x3", indices=[T("4", low=-5, high=4, dtype="int64")]),
+        dict(input="-"),
+        data=[dict(indices=[T("4", values=[-9], dtype="int64")])],
+    ),
+    refused(
+        "Index",
+        dict(input="5x7x3", indices=[None, T("2x3", low=-7, high=6, dtype="int64")]),
+        dict(indices=[None]),
+    ),
+    refused(
+        "IndexPut",
+        dict(
+            input="5x7",
+            values="3x7",
+            indices=[T("3", values=[3, 0, -2], dtype="int64")],
+            accumulate=False,
+        ),
+        dict(input="5x7x1"),
+        dict(values="3x7x1"),
+        dict(values="3"),
+        dict(input=T("5x7", low=0, high=1, dtype="int64")),
+        data=[dict(indices=[T("3", values=[-9], dtype="int64")])],
+    ),
+    refused(
+        "IndexPut",
+        dict(
+            input="5x7",
+            values="7",
+            indices=[T("5", values=[1, 0, 1, 1, 0], dtype="bool")],
+            accumulate=False,
+        ),
+        dict(indices=[T("5x1", values=[1, 0, 1, 1, 0], dtype="bool")]),
+    ),
+    refused(
+        "IndexPutInp",
+        dict(
+            input="5x7",
+            values="3x7",
+            indices=[T("3", values=[3, 0, -2], dtype="int64")],
+            accumulate=False,
+        ),
+        dict(input="5x7x1"),
+        data=[dict(indices=[T("3", values=[-9], dtype="int64")])],
+    ),
+    refused(
+        "IndexBackward",
+        dict(
+            zeros_like_input=T("5x7x3", values=[0]),
+            indices=[T("4", low=-5, high=4, dtype="int64")],
+            grad_output="4x7x3",
+        ),
+        dict(grad_input="5x7x3x1"),
+        data=[dict(indices=[T("4", values=[-9], dtype="int64")])],
     ),
 ]

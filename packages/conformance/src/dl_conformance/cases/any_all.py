@@ -1,6 +1,6 @@
 """Whether some or all elements are not 0."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -14,4 +14,16 @@ CASES = [
         edges="extreme",
     ),
     calls("Any All", dict(input="5x7", dim=1, out=T("-", dtype="uint8")), dtypes="bool uint8"),
+    refused(
+        "Any",
+        dict(input=T("5x7", low=0, high=1), dim=1),
+        dict(input=T("5x7x1", low=0, high=1)),
+        dict(input=T("5", low=0, high=1)),
+        dict(out=T("5", dtype="int64")),
+    ),
+    refused(
+        "All",
+        dict(input=T("5x7", low=0, high=1), dim=1),
+        dict(input=T("5x7x1", low=0, high=1)),
+    ),
 ]

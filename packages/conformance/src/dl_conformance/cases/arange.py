@@ -1,6 +1,6 @@
 """Evenly spaced numbers."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -28,5 +28,17 @@ CASES = [
         dict(inputs=["3"]),
         dict(inputs=["2", "1", "4"]),
         dict(inputs=["3", "0"]),
+    ),
+    refused(
+        "Linspace",
+        dict(start=0.0, end=1.0, steps=5),
+        dict(steps=-1),
+    ),
+    refused(
+        "MeshGrid",
+        dict(inputs=["5", "7"]),
+        dict(inputs=["5", "7x1"]),
+        dict(outs=["5x7", "5x7x1"]),
+        dict(inputs=["5", T("7", dtype="int64")]),
     ),
 ]

@@ -1,6 +1,6 @@
 """Attention and its gradients."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 
@@ -44,22 +44,88 @@ FLASH = dict(
     window_size_right=-1,
 )
 SHAPES = [("2x17x3x16", "2x25x3x16"), ("1x9x6x8", "1x9x2x8"), ("2x33x2x8", "2x33x2x8")]
+DROPOUT = dict(gen=(11, 3), p_dropout=0.25)
+SMALL = dict(q="2x5x4x8", k="2x7x2x8", v="2x7x2x8", **FLASH)
+TALL = dict(q="1x9x2x8", k="1x4x2x8", v="1x4x2x8", **FLASH)
+WINDOW = dict(window_size_left=5, window_size_right=2)
+SLOPES = T("3", low=0.125, high=1)
 FLASHES = [
     *(dict(q=q, k=k, v=k, **FLASH) for q, k in SHAPES),
     *(dict(q=q, k=k, v=k, **{**FLASH, "is_causal": True}) for q, k in SHAPES),
-    dict(
-        q="2x17x3x16",
-        k="2x25x3x16",
-        v="2x25x3x16",
-        **{**FLASH, "window_size_left": 5, "window_size_right": 2},
-    ),
-    dict(
-        q="2x17x3x16",
-        k="2x25x3x16",
-        v="2x25x3x16",
-        **{**FLASH, "alibi_slopes": T("3", low=0.125, high=1)},
-    ),
+    dict(q="2x17x3x16", k="2x25x3x16", v="2x25x3x16", **{**FLASH, **WINDOW}),
+    dict(q="2x17x3x16", k="2x25x3x16", v="2x25x3x16", **{**FLASH, "alibi_slopes": SLOPES}),
+    {**SMALL, "alibi_slopes": T("2x4", low=0.125, high=1), "is_causal": True},
+    {**TALL, "is_causal": True},
+    {**TALL, **WINDOW, "window_size_left": 0, "alibi_slopes": T("2", low=0.125, high=1)},
+    {**SMALL, **DROPOUT},
+    {**SMALL, **DROPOUT, "is_causal": True, "p_dropout": 0.5},
+    {**SMALL, **DROPOUT, "p_dropout": 1.0},
+    dict(q="0x5x2x8", k="0x7x2x8", v="0x7x2x8", **FLASH),
+    dict(q="1x0x2x8", k="1x7x2x8", v="1x7x2x8", **FLASH),
+    dict(q="1x5x2x8", k="1x0x2x8", v="1x0x2x8", **FLASH),
 ]
+
+# Of the operators that diopiFlashAttention supersedes.
+HEADS = dict(gen=None, dropout_p=0.0, scale=0.3, is_causal=False)
+OF_HEADS = dict(q="2x5x4x8", k="2x7x2x8", v="2x7x2x8", **HEADS)
+KEEPING = dict(gen=(11, 3), dropout_p=0.25)
+MULTI_HEADS = [
+    dict(q="2x17x3x16", k="2x25x3x16", v="2x25x3x16", **HEADS),
+    dict(q="1x1x1x1", k="1x1x1x1", v="1x1x1x1", **HEADS),
+    dict(q="1x33x2x8", k="1x40x2x8", v="1x40x2x8", **{**HEADS, "is_causal": True}),
+    dict(q="1x9x2x8", k="1x4x2x8", v="1x4x2x8", **{**HEADS, "is_causal": True}),
+    {**OF_HEADS, **KEEPING},
+    {**OF_HEADS, **KEEPING, "is_causal": True, "scale": 0.7},
+    dict(q="0x5x2x8", k="0x7x2x8", v="0x7x2x8", **HEADS),
+]
+DEBUG = [
+    dict(x, return_debug_mask=True, **more)
+    for x in (MULTI_HEADS[1], MULTI_HEADS[4])
+    for more in ({}, dict(debug_attn_mask=T("2x4x5x7", dtype="bool")))
+]
+
+# With a mask of the caller's and layouts.
+HIDES = [1, 0, 0, 1, 0, 0, 0, 1, 0]
+BOOL, BYTE = (T("5x7", values=HIDES, dtype=dtype, plain=True) for dtype in ("bool", "uint8"))
+CUSTOM = dict(FLASH, attention_mask=None)
+ROWS = dict(q="2x5x4x8", k="2x7x2x8", v="2x7x2x8", head_num=4, **CUSTOM)
+CUSTOMIZED = [
+    dict(ROWS, input_layout="BSND"),
+    dict(ROWS, q="2x4x5x8", k="2x2x7x8", v="2x2x7x8", input_layout="BNSD"),
+    dict(ROWS, q="2x5x32", k="2x7x16", v="2x7x16", input_layout="BSH"),
+    dict(ROWS, q="5x2x32", k="7x2x16", v="7x2x16", input_layout="SBH"),
+    dict(ROWS, attention_mask=BOOL, is_causal=True),
+    dict(ROWS, attention_mask=BYTE, q="5x2x32", k="7x2x16", v="7x2x16", input_layout="SBH"),
+    dict(ROWS, attention_mask=T("2x1x5x7", values=[*HIDES, 1, 1], dtype="bool", plain=True)),
+    dict(ROWS, **WINDOW, alibi_slopes=T("4", low=0.125, high=1), softmax_scale=0.7),
+    {**ROWS, **DROPOUT},
+    {
+        **ROWS,
+        **DROPOUT,
+        "attention_mask": BOOL,
+        "q": "2x5x32",
+        "k": "2x7x16",
+        "v": "2x7x16",
+        "input_layout": "BSH",
+    },
+    dict(ROWS, q="0x5x4x8", k="0x7x2x8", v="0x7x2x8"),
+]
+
+
+def kept(call, name, operator):
+    """What the vendor's own forward pass keeps; nothing is dropped without a generator."""
+    if name == "dropout_mask" and call["gen"] is None:
+        return None
+    return T("0", kept_by=f"diopi{operator}.{name}", given=dict(gen=call["gen"]))
+
+
+def customized_gradient(call, operator):
+    """The gradient of a call, from what the vendor's own forward pass keeps."""
+    names = ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")
+    found = {name: kept(call, name, operator) for name in names}
+    out = T(call["q"], result_of=f"diopi{operator}.attention_out", given=dict(gen=call["gen"]))
+    return dict(call, grad_output=call["q"], attention_out=out, **found)
+
 
 CASES = [
     calls("dlopAttention", *(x for x, _ in EACH), dict(EACH[0][0], lse=None), layouts=LAYOUTS),
@@ -89,5 +155,147 @@ CASES = [
             for x in FLASHES
         ),
         layouts=LAYOUTS,
+    ),
+    calls(
+        "MultiHeadAttention",
+        *(dict(x, debug_attn_mask=None) for x in MULTI_HEADS),
+        dict(MULTI_HEADS[4], softmax_lse=T("2x4x5", dtype="float32"), debug_attn_mask=None),
+        *DEBUG,
+        layouts=LAYOUTS,
+    ),
+    calls(
+        "MultiHeadAttentionBackward",
+        *(
+            dict(
+                x,
+                grad_out=x["q"],
+                out=T(x["q"], result_of="diopiMultiHeadAttention.out"),
+                softmax_lse=T(lse(x["q"]), result_of="diopiMultiHeadAttention.softmax_lse"),
+            )
+            for x in MULTI_HEADS
+        ),
+        layouts=LAYOUTS,
+    ),
+    calls("CustomizedFlashAttention", *CUSTOMIZED, layouts=LAYOUTS),
+    calls(
+        "CustomizedFlashAttentionBackward",
+        *(customized_gradient(x, "CustomizedFlashAttention") for x in CUSTOMIZED),
+        layouts=LAYOUTS,
+    ),
+    refused(
+        "dlopAttention",
+        dict(q="2x3x17x16", k="2x3x25x16", v="2x3x25x16", mask=None, scale=0.3, is_causal=False),
+        dict(lse="2x3x17x1"),
+        dict(q="2x3x17x16x1"),
+        dict(q="2x3x17x17"),
+        dict(q="2x4x17x16"),
+        dict(q="2x3x18x16"),
+        dict(k="2x3x25x16x1"),
+        dict(v="2x3x25x16x1"),
+        dict(mask="3"),
+        dict(lse=T("2x3x17", dtype="int64")),
+    ),
+    refused(
+        "dlopAttentionBackward",
+        dict(
+            q="2x3x17x16",
+            k="2x3x25x16",
+            v="2x3x25x16",
+            mask=None,
+            scale=0.3,
+            is_causal=False,
+            grad_out="2x3x17x16",
+            out=T("2x3x17x16", result_of="dlopAttention.out"),
+            lse=T("2x3x17", result_of="dlopAttention.lse"),
+        ),
+        dict(grad_q="2x3x17x16x1"),
+        dict(grad_k="2x3x25x16x1"),
+        dict(grad_v="2x3x25x16x1"),
+        dict(grad_out="2x3x17x16x1"),
+    ),
+    refused(
+        "FlashAttention",
+        dict(
+            q="2x17x3x16",
+            k="2x25x3x16",
+            v="2x25x3x16",
+            gen=None,
+            alibi_slopes=None,
+            p_dropout=0.0,
+            softmax_scale=0.3,
+            is_causal=False,
+            window_size_left=-1,
+            window_size_right=-1,
+        ),
+        dict(alibi_slopes="1"),
+        dict(p_dropout=-1.0),
+    ),
+    refused(
+        "FlashAttentionBackward",
+        dict(
+            q="2x17x3x16",
+            k="2x25x3x16",
+            v="2x25x3x16",
+            gen=None,
+            alibi_slopes=None,
+            p_dropout=0.0,
+            softmax_scale=0.3,
+            is_causal=False,
+            window_size_left=-1,
+            window_size_right=-1,
+            grad_output="2x17x3x16",
+            attention_out=T("2x17x3x16", result_of="diopiFlashAttention.attention_out"),
+            softmax_lse=T("2x3x17", result_of="diopiFlashAttention.softmax_lse"),
+        ),
+        dict(grad_q="2x17x3x16x1"),
+    ),
+    refused(
+        "MultiHeadAttention",
+        dict(
+            q="2x17x3x16",
+            k="2x25x3x16",
+            v="2x25x3x16",
+            gen=None,
+            dropout_p=0.0,
+            scale=0.3,
+            is_causal=False,
+            debug_attn_mask=None,
+        ),
+        dict(return_debug_mask=True),
+    ),
+    refused(
+        "MultiHeadAttentionBackward",
+        dict(
+            q="2x17x3x16",
+            k="2x25x3x16",
+            v="2x25x3x16",
+            gen=None,
+            dropout_p=0.0,
+            scale=0.3,
+            is_causal=False,
+            grad_out="2x17x3x16",
+            out=T("2x17x3x16", result_of="diopiMultiHeadAttention.out"),
+            softmax_lse=T("2x3x17", result_of="diopiMultiHeadAttention.softmax_lse"),
+        ),
+        dict(grad_out="2x17x3x16x1"),
+    ),
+    refused(
+        "CustomizedFlashAttention",
+        dict(
+            q="2x5x4x8",
+            k="2x7x2x8",
+            v="2x7x2x8",
+            head_num=4,
+            gen=None,
+            alibi_slopes=None,
+            p_dropout=0.0,
+            softmax_scale=0.3,
+            is_causal=False,
+            window_size_left=-1,
+            window_size_right=-1,
+            attention_mask=None,
+            input_layout="BSND",
+        ),
+        dict(attention_out="2x5x4x8x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Means of windows and their gradients."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset", "channels-last")
 PLAIN = dict(ceil_mode=False, count_include_pad=True, divisor_override=None)
@@ -109,5 +109,119 @@ CASES = [
         "AdaptiveAvgPool1dBackward",
         *(dict(input="2x3x9", grad_output=f"2x3x{x}") for x in (4, 1, 9)),
         layouts=LAYOUTS[:3],
+    ),
+    refused(
+        "AvgPool2d",
+        dict(
+            input="2x3x7x6",
+            kernel_size=[2, 2],
+            stride=[2, 2],
+            padding=[0, 0],
+            ceil_mode=False,
+            count_include_pad=True,
+            divisor_override=None,
+        ),
+        dict(input="2x3x7x6x1"),
+        dict(input="3x3x7x6"),
+        dict(kernel_size=[2, 2, 1]),
+        dict(kernel_size=[2, -1]),
+        dict(stride=[2, 3]),
+        dict(input=T("2x3x7x6", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "AvgPool2dBackward",
+        dict(
+            input="2x3x7x6",
+            kernel_size=[2, 2],
+            stride=[2, 2],
+            padding=[0, 0],
+            grad_output="2x3x3x3",
+            ceil_mode=False,
+            count_include_pad=True,
+            divisor_override=None,
+        ),
+        dict(grad_input="2x3x7x6x1"),
+    ),
+    refused(
+        "AvgPool3d",
+        dict(
+            input="1x2x5x4x6",
+            kernel_size=[2, 2, 3],
+            stride=[2, 1, 2],
+            padding=[0, 1, 1],
+            ceil_mode=False,
+            count_include_pad=True,
+            divisor_override=None,
+        ),
+        dict(input="1x2x5x4x6x1"),
+    ),
+    refused(
+        "AvgPool3dBackward",
+        dict(
+            input="1x2x5x4x6",
+            kernel_size=[2, 2, 3],
+            stride=[2, 1, 2],
+            padding=[0, 1, 1],
+            grad_output="1x2x2x5x3",
+            ceil_mode=False,
+            count_include_pad=True,
+            divisor_override=None,
+        ),
+        dict(grad_input="1x2x5x4x6x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool2d",
+        dict(input="2x3x7x6", output_size=[3, 2]),
+        dict(input="2x3x7x6x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool2dBackward",
+        dict(input="2x3x7x6", grad_output="2x3x3x2"),
+        dict(grad_input="2x3x7x6x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool3d",
+        dict(input="1x2x5x4x6", output_size=[2, 3, 4]),
+        dict(input="1x2x5x4x6x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool3dBackward",
+        dict(input="1x2x5x4x6", grad_output="1x2x2x3x4"),
+        dict(grad_input="1x2x5x4x6x1"),
+    ),
+    refused(
+        "AvgPool1d",
+        dict(
+            input="2x3x9",
+            kernel_size=[2],
+            stride=[2],
+            padding=[0],
+            ceil_mode=False,
+            count_include_pad=True,
+        ),
+        dict(input="2x3x9x1"),
+    ),
+    refused(
+        "AvgPool1dBackward",
+        dict(
+            input="2x3x9",
+            kernel_size=[2],
+            stride=[2],
+            padding=[0],
+            grad_output="2x3x4",
+            ceil_mode=False,
+            count_include_pad=True,
+        ),
+        dict(grad_input="2x3x9x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool1d",
+        dict(input="2x3x9", output_size=[4]),
+        dict(input="2x3x9x1"),
+    ),
+    refused(
+        "AdaptiveAvgPool1dBackward",
+        dict(input="2x3x9", grad_output="2x3x4"),
+        dict(grad_input="2x3x9x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Batch normalization."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = [("4x3x5x5", "3"), ("4x3", "3"), ("2x3x7", "3"), ("2x2x2x3x4", "2")]
 POSITIVE = dict(low=0.5, high=2)
@@ -30,4 +30,58 @@ CASES = [
     calls("BatchNormBackward", *(gradient(s, c, True) for s, c in SHAPES)),
     calls("BatchNormBackward", *(gradient(s, c, False) for s, c in SHAPES)),
     calls("BatchNormBackward", dict(gradient("4x3x5x5", "3", True), weight=None), layouts=()),
+    refused(
+        "BatchNorm",
+        dict(
+            input="4x3x5x5",
+            training=True,
+            running_mean="3",
+            running_var=T("3", low=0.5, high=2),
+            weight="3",
+            bias="3",
+            momentum=0.1,
+            eps=0.001,
+        ),
+        dict(input="4x3x5x5x1"),
+        dict(weight="4"),
+        dict(bias="4"),
+        dict(running_mean="4"),
+        dict(running_var=T("-", low=0.5, high=2)),
+        dict(save_mean="4"),
+        dict(save_invstd="4"),
+        dict(input=T("4x3x5x5", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "BatchNorm",
+        dict(
+            input="4x3",
+            training=True,
+            running_mean="3",
+            running_var=T("3", low=0.5, high=2),
+            weight="3",
+            bias="3",
+            momentum=0.1,
+            eps=0.001,
+        ),
+        dict(input="4"),
+    ),
+    refused(
+        "BatchNormBackward",
+        dict(
+            grad_output="4x3x5x5",
+            input="4x3x5x5",
+            weight="3",
+            running_mean="3",
+            running_var=T("3", low=0.5, high=2),
+            save_mean="3",
+            save_invstd=T("3", low=0.5, high=2),
+            training=True,
+            eps=0.001,
+        ),
+        dict(grad_output="4x3x5x5x1"),
+        dict(grad_input="4x3x5"),
+        dict(grad_weight="4"),
+        dict(grad_bias="4"),
+        dict(save_mean=None),
+    ),
 ]

@@ -1,6 +1,6 @@
 """Binary cross entropy."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 REDUCTIONS = ("mean", "sum", "none")
 PROBABILITY = T("5x7", low=0.05, high=0.95)
@@ -24,4 +24,50 @@ CASES = [
     calls("BCEWithLogitsBackward", *backward(LOGITS)),
     calls("BCELoss", *CHANCES),
     calls("BCELossBackward", *backward(CHANCES)),
+    refused(
+        "BCEWithLogits",
+        dict(
+            input="5x7",
+            target=T("5x7", low=0.05, high=0.95),
+            weight="7",
+            pos_weight="7",
+            reduction="mean",
+        ),
+        dict(input="5x7x1"),
+        dict(weight="7x1"),
+        dict(input=T("5x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "BCEWithLogitsBackward",
+        dict(
+            input="5x7",
+            target=T("5x7", low=0.05, high=0.95),
+            weight="7",
+            pos_weight="7",
+            reduction="mean",
+            grad_output="-",
+        ),
+        dict(grad_input="5"),
+    ),
+    refused(
+        "BCELoss",
+        dict(
+            input=T("5x7", low=0.05, high=0.95),
+            target=T("5x7", low=0.05, high=0.95),
+            weight="5x7",
+            reduction="mean",
+        ),
+        data=[dict(input=T("5x7", values=[-2.0]))],
+    ),
+    refused(
+        "BCELossBackward",
+        dict(
+            input=T("5x7", low=0.05, high=0.95),
+            target=T("5x7", low=0.05, high=0.95),
+            weight="5x7",
+            reduction="mean",
+            grad_output="-",
+        ),
+        dict(grad_input="5x7x1"),
+    ),
 ]

@@ -1,6 +1,6 @@
 """Operations on bits."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -30,5 +30,27 @@ CASES = [
         dict(input="-"),
         dict(input="0x2"),
         edges="extreme",
+    ),
+    refused(
+        "BitwiseAnd",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(input=T("3x41", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "BitwiseOr BitwiseAndInp BitwiseOrInp",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "BitwiseAndScalar BitwiseOrScalar",
+        dict(input="3x41", other=6),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "BitwiseNot",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
     ),
 ]

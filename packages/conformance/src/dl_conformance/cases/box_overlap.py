@@ -1,7 +1,7 @@
 """Overlaps of boxes that stand upright, are turned, or have four or more corners."""
 
 from dl_conformance import boxes
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 
@@ -78,5 +78,55 @@ CASES = [
             num_valid=T("1x2", values=[5], plain=True),
         ),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "BboxOverlapsMmcv",
+        dict(bboxes1="7x4", bboxes2="5x4", mode=0, offset=0, aligned=False),
+        dict(ious="7"),
+        dict(bboxes1="7x4x1"),
+        dict(bboxes2="5x4x1"),
+        dict(aligned=True),
+        dict(ious=T("7x5", dtype="int64")),
+    ),
+    refused(
+        "BoxIouRotatedMmcv",
+        dict(bboxes1="3x5", bboxes2="2x5", mode=0, aligned=False),
+        dict(ious="3"),
+    ),
+    refused(
+        "BoxIouQuadriMmcv",
+        dict(bboxes1="3x8", bboxes2="2x8", mode=0, aligned=False),
+        dict(ious="3"),
+    ),
+    refused(
+        "ConvexIouMmcv",
+        dict(pointsets="2x18", polygons="2x8"),
+        dict(ious="2"),
+    ),
+    refused(
+        "ConvexGiouMmcv",
+        dict(pointsets="2x18", polygons="2x8"),
+        dict(output="2x19x1"),
+    ),
+    refused(
+        "Iou3dBoxesOverlapBevMmcv",
+        dict(boxes_a="5x7", boxes_b="5x7"),
+        dict(ans_overlap="5"),
+    ),
+    refused(
+        "DiffIouRotatedSortVerticesMmcv",
+        dict(
+            vertices="1x2x24x2",
+            mask=T(
+                "1x2x24",
+                values=[0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+                dtype="bool",
+                plain=True,
+            ),
+            num_valid=T("1x2", values=[5], plain=True),
+        ),
+        dict(vertices="1x2x24x2x1"),
+        dict(vertices="2x2x24x2"),
+        dict(num_valid=T("1x2x1", values=[5], plain=True)),
     ),
 ]

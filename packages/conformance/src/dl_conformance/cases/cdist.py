@@ -1,6 +1,6 @@
 """Distances between rows, and their gradient."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -39,5 +39,20 @@ CASES = [
             cdist=T("5x3", values=[4]),
         ),
         layouts=("transposed", "strided", "offset"),
+    ),
+    refused(
+        "Cdist",
+        dict(input1="5x7", input2="3x7", p=2.0, compute_mode=None),
+        dict(input1="5x7x1"),
+        dict(input1="5x8"),
+        dict(input1="6x7"),
+        dict(p=-1.0),
+        dict(input1=T("5x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "CdistBackward",
+        dict(grad_output="5x3", input1="5x7", input2="3x7", p=2.0, cdist=T("5x3", low=4, high=8)),
+        dict(grad_output="5x3x1"),
+        dict(grad_input="5x7x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Comparisons."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 PAIRS = [
     dict(input="3x41", other="3x41"),
@@ -31,4 +31,21 @@ CASES = [
         dict(input=T("3", values=[1, 0, 1]), other=T("2", values=[1, 0])),
     ),
     calls("IsNan", dict(input="3x41"), dict(input="-"), dict(input="0x2"), edges="extreme"),
+    refused(
+        "Eq",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(out=T("3x41", dtype="int64")),
+    ),
+    refused(
+        "Ne Ge Gt Le Lt EqInp NeInp GeInp GtInp LeInp LtInp",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "EqScalar NeScalar GeScalar GtScalar",
+        dict(input="3x41", other=1),
+        dict(input="3x41x1"),
+    ),
 ]

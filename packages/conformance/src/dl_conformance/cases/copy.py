@@ -1,6 +1,6 @@
 """Copies between shapes and dtypes."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 FLOATS = "float16 bfloat16 float32 float64"
 SMALL = "uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 bool"
@@ -36,5 +36,26 @@ CASES = [
     *(
         calls("Contiguous", dict(input=s, memoryFormat=f), edges="extreme")
         for s, f in (("2x3x4x5", 1), ("3x41", 0), ("2x3x2x4x5", 2), ("2x3x4x5", 3), ("-", 0))
+    ),
+    refused(
+        "CastDtype",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+    ),
+    refused(
+        "CopyInp",
+        dict(src="3x41"),
+        dict(src="3x41x1"),
+    ),
+    refused(
+        "Expand",
+        dict(input="3x1", out="3x41"),
+        dict(input="3x1x1"),
+    ),
+    refused(
+        "Contiguous",
+        dict(input="2x3x4x5", memoryFormat=1),
+        dict(input="2x3x4x5x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Running sums."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -18,5 +18,19 @@ CASES = [
             dict(grad_output=s, dim=d)
             for s, d in (("5x7", 1), ("5x7x3", 0), ("2x300", -1), ("-", 0), ("0x3", 0))
         ),
+    ),
+    refused(
+        "Cumsum",
+        dict(input="5x7", dim=1),
+        dict(input="5x7x1"),
+        dict(input="5x8"),
+        dict(input="6x7"),
+        dict(dim=3),
+    ),
+    refused(
+        "CumsumBackward",
+        dict(grad_output="5x7", dim=1),
+        dict(grad_input="5x7x1"),
+        dict(grad_input=T("5x7", dtype="int64")),
     ),
 ]

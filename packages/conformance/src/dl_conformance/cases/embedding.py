@@ -1,6 +1,6 @@
 """Rows of a table, and their gradient."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 PLAIN = dict(scale_grad_byfreq=False, sparse=False)
 
@@ -15,6 +15,7 @@ CASES = [
         dict(weight="9x5", indices=index("4x3"), padding_idx=-1, **PLAIN),
         dict(weight="9x5", indices=index("7", "int32"), padding_idx=2, **PLAIN),
         dict(weight="9x5", indices=index("-"), padding_idx=-1, **PLAIN),
+        edges="extreme",
     ),
     calls(
         "EmbeddingBackward",
@@ -37,5 +38,41 @@ CASES = [
         dict(inout="9x5", indices=index("3"), max_norm=1.5, norm_type=3.0),
         dict(inout="9x300", indices=index("3"), max_norm=5.0, norm_type=2.0),
         layouts=("transposed", "strided", "offset"),
+    ),
+    refused(
+        "Embedding",
+        dict(
+            weight="9x5",
+            indices=T("4x3", low=0, high=8, dtype="int64"),
+            padding_idx=-1,
+            scale_grad_byfreq=False,
+            sparse=False,
+        ),
+        dict(weight="9x5x1"),
+        dict(weight="9x6"),
+        dict(weight=T("9x5", low=0, high=1, dtype="int64")),
+        data=[dict(indices=T("4x3", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "EmbeddingBackward",
+        dict(
+            grad="4x3x5",
+            indices=T("4x3", low=0, high=8, dtype="int64"),
+            num_weights=9,
+            padding_idx=-1,
+            scale_grad_byfreq=False,
+            sparse=False,
+        ),
+        dict(grad="4x3"),
+        dict(num_weights=-1),
+        data=[dict(indices=T("4x3", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "EmbeddingRenorm_",
+        dict(
+            inout="9x5", indices=T("4x3", low=0, high=8, dtype="int64"), max_norm=2.0, norm_type=2.0
+        ),
+        dict(inout="9x5x1"),
+        data=[dict(indices=T("4x3", values=[-9], dtype="int64"))],
     ),
 ]

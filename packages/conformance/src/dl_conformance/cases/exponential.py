@@ -1,6 +1,6 @@
 """Exponentials and logarithms."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = [
     dict(input="5"),
@@ -18,5 +18,22 @@ CASES = [
         dict(input=T("3x41", low=0.05, high=9)),
         *POSITIVE,
         edges="extreme",
+    ),
+    refused(
+        "Exp",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(out=T("3x41", dtype="int64")),
+    ),
+    refused(
+        "Expm1",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "Log Log2 Log10 Log1p",
+        dict(input=T("3x41", low=0.05, high=9)),
+        dict(input=T("3x41x1", low=0.05, high=9)),
     ),
 ]

@@ -1,6 +1,6 @@
 """Operations on lists of tensors."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -12,5 +12,21 @@ CASES = [
     calls(
         "ForeachnormScalar",
         *(dict(inputs=["7x40", "-", "300"], ord=p) for p in (2, 1, 0, 3.5, float("inf"))),
+    ),
+    refused(
+        "ForeachaddScalar",
+        dict(inputs=["7"], other=2),
+        dict(inputs=["7x1"]),
+        dict(inputs=[T("7", dtype="int64")]),
+    ),
+    refused(
+        "ForeachmulScalar",
+        dict(inputs=["7"], other=2),
+        dict(inputs=["7x1"]),
+    ),
+    refused(
+        "ForeachmulTensor",
+        dict(inputs=["3x41", "5", "-"], other="-"),
+        dict(outs=["3x41", "5", "1"]),
     ),
 ]

@@ -1,6 +1,6 @@
 """Images sampled at the positions of a grid."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -10,5 +10,13 @@ CASES = [
             for m in ("bilinear", "nearest", "bicubic")
             for x, g in (("2x3x4x5", "2x3x6x2"), ("1x1x1x1", "1x2x2x2"), ("1x2x7x9", "1x1x9x2"))
         ),
+    ),
+    refused(
+        "GridSample",
+        dict(input="2x3x4x5", grid=T("2x3x6x2", low=-1.4, high=1.4), mode="bilinear"),
+        dict(input="2x3x4x5x1"),
+        dict(input="3x3x4x5"),
+        dict(input="2x4x4x5"),
+        dict(input=T("2x3x4x5", low=0, high=1, dtype="int64")),
     ),
 ]

@@ -1,6 +1,6 @@
 """Group normalization."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 INSTANCES = [("2x3x40", 1, "3"), ("2x5x6x3", -1, "3"), ("2x5x3x6", 2, "3"), ("2x3x40", 1, None)]
 
@@ -38,5 +38,44 @@ CASES = [
     calls(
         "InstanceNormBackward",
         *(dict(grad_output=x, input=x, scale=s, bias=s, axis=a, eps=1e-3) for x, a, s in INSTANCES),
+    ),
+    refused(
+        "GroupNorm",
+        dict(input="2x6x5x3", weight="6", bias="6", num_groups=3, eps=0.001),
+        dict(input="2x6x5x3x1"),
+        dict(input="2x7x5x3"),
+        dict(weight="7"),
+        dict(bias="7"),
+        dict(input="-"),
+        dict(save_mean="2"),
+        dict(input=T("2x6x5x3", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "GroupNormBackward",
+        dict(
+            grad_output="2x6x5x3",
+            input="2x6x5x3",
+            weight="6",
+            mean=T("2x3", low=-0.5, high=0.5),
+            rstd=T("2x3", low=0.5, high=2),
+            num_groups=3,
+        ),
+        dict(grad_output="2x6x5x3x1"),
+        dict(grad_input="2x6x5"),
+        dict(grad_weight="7"),
+        dict(grad_bias="7"),
+    ),
+    refused(
+        "InstanceNorm",
+        dict(input="2x3x40", scale="3", bias="3", axis=1, eps=0.001),
+        dict(axis=-1),
+        dict(axis=0),
+        dict(axis=3),
+    ),
+    refused(
+        "InstanceNormBackward",
+        dict(grad_output="2x3x40", input="2x3x40", scale="3", bias="3", axis=1, eps=0.001),
+        dict(grad_scale="4"),
+        dict(grad_input="2x3x40x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Layer normalization and its gradient."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = [
     ("5x7", "5x1", "7", [7]),
@@ -52,5 +52,52 @@ CASES = [
             )
             for x, m, w, n in SHAPES
         ),
+    ),
+    refused(
+        "LayerNorm",
+        dict(input="5x7", weight="7", bias="7", normalized_shape=[7], eps=0.001),
+        dict(input="5x7x1"),
+        dict(input="6x7"),
+        dict(weight="8"),
+        dict(save_mean="5x2"),
+        dict(input=T("5x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "LayerNorm",
+        dict(input="3x4x6", weight="4x6", bias="4x6", normalized_shape=[4, 6], eps=0.001),
+        dict(normalized_shape=[4, 6, 4, 6]),
+    ),
+    refused(
+        "LayerNormBackward",
+        dict(
+            grad_output="5x7",
+            input="5x7",
+            weight="7",
+            bias="7",
+            mean="5x1",
+            rstd=T("5x1", low=0.5, high=2),
+            normalized_shape=[7],
+        ),
+        dict(grad_output="5x7x1"),
+        dict(mean="5x2"),
+        dict(grad_input="5"),
+    ),
+    refused(
+        "LayerNormGB",
+        dict(input="5x7", weight="7", bias="7", eps=0.001, begin_norm_axis=1),
+        dict(input="5"),
+    ),
+    refused(
+        "LayerNormGBBackward",
+        dict(
+            grad_output="5x7",
+            input="5x7",
+            weight="7",
+            bias="7",
+            running_mean="5x1",
+            running_std=T("5x1", low=0.5, high=2),
+            begin_norm_axis=1,
+        ),
+        dict(grad_input="5"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Logical operations."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 PAIRS = [
     dict(input="3x41", other="3x41"),
@@ -15,4 +15,21 @@ CASES = [
     calls("LogicalAnd LogicalOr", *PAIRS, edges="extreme"),
     calls("LogicalAndInp LogicalOrInp", *IN_PLACE, edges="extreme"),
     calls("LogicalNot LogicalNotInp", *ONE, edges="extreme"),
+    refused(
+        "LogicalAnd",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(out=T("3x41", dtype="int64")),
+    ),
+    refused(
+        "LogicalOr LogicalAndInp LogicalOrInp",
+        dict(input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "LogicalNot",
+        dict(input="3x41"),
+        dict(input="3x41x1"),
+    ),
 ]

@@ -1,6 +1,6 @@
 """Matrix products."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 PRODUCTS = [
     ("5x7", "7x3"),
@@ -23,6 +23,33 @@ CASES = [
         dict(input="5x7", other="7"),
         dict(input="2x1x5x7", other="3x7x4"),
         dict(input="3x5x7", other="7x4"),
+    ),
+    calls(
+        "MatmulBackward",
+        *(
+            dict(grad_out=g, input=a, other=b)
+            for g, a, b in (
+                ("5x3", "5x7", "7x3"),
+                ("1x1", "1x1", "1x1"),
+                ("33x17", "33x65", "65x17"),
+                ("2x3x5x4", "2x3x5x7", "2x3x7x4"),
+                ("2x3x5x4", "2x1x5x7", "3x7x4"),
+                ("2x3x5x4", "1x3x5x7", "2x1x7x4"),
+                ("3x5x4", "3x5x7", "7x4"),
+                ("3x5x4", "5x7", "3x7x4"),
+                ("6x5x4", "6x5x7", "1x7x4"),
+                ("-", "7", "7"),
+                ("5", "5x7", "7"),
+                ("3", "7", "7x3"),
+                ("2x5", "2x5x7", "7"),
+                ("2x3", "7", "2x7x3"),
+            )
+        ),
+        dict(grad_out="0x3", input="0x4", other="4x3"),
+        dict(grad_out="3x2", input="3x0", other="0x2"),
+        dict(grad_out="0x5x4", input="0x5x7", other="7x4"),
+        dict(grad_out="2x5x4", input="2x5x7", other="7x4", grad_input=None),
+        dict(grad_out="2x5x4", input="2x5x7", other="7x4", grad_other=None),
     ),
     calls(
         "Addmm",
@@ -73,5 +100,57 @@ CASES = [
             dict(x1=a, x2=b, bias=c, group="", reduce_op="sum", comm_turn=0, stream_mode=1)
             for a, b, c in (("5x7", "7x3", "3"), ("33x65", "65x17", None), ("1x1", "1x1", "1"))
         ),
+    ),
+    refused(
+        "Mm",
+        dict(input="5x7", mat2="7x3"),
+        dict(input="5x7x1"),
+        dict(input="5x8"),
+        dict(input=T("5x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "Bmm",
+        dict(input="3x5x7", mat2="3x7x3"),
+        dict(input="4x5x7"),
+    ),
+    refused(
+        "Matmul",
+        dict(input="5x7", other="7x3"),
+        dict(input="5x7x1"),
+        dict(input="-"),
+        dict(out="5"),
+    ),
+    refused(
+        "MatmulBackward",
+        dict(grad_out="5x3", input="5x7", other="7x3"),
+        dict(grad_out="5x3x1"),
+        dict(grad_input="5x7x1"),
+    ),
+    refused(
+        "Addmm",
+        dict(input="5x3", mat1="5x7", mat2="7x3", beta=1.0, alpha=1.0),
+        dict(input="5x3x1"),
+        dict(input="5"),
+    ),
+    refused(
+        "Baddbmm BaddbmmInp",
+        dict(input="2x5x3", batch1="2x5x7", batch2="2x7x3", beta=1.0, alpha=1.0),
+        dict(input="2x5x3x1"),
+    ),
+    refused(
+        "Linear",
+        dict(input="5x7", weight="3x7", bias="3"),
+        dict(input="5x7x1"),
+        dict(bias="4"),
+    ),
+    refused(
+        "LinearBackward",
+        dict(grad_output="5x3", input="5x7", weight="3x7"),
+        dict(grad_input="5x7x1"),
+    ),
+    refused(
+        "MatmulAllReduce",
+        dict(x1="5x7", x2="7x3", bias="3", group="", reduce_op="sum", comm_turn=0, stream_mode=1),
+        dict(x1="5x7x1"),
     ),
 ]

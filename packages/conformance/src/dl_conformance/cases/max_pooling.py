@@ -1,9 +1,19 @@
 """Maxima of windows, their positions, and their gradients."""
 
 from dl_conformance.vocabulary import T, calls
+from dl_conformance.windows import some_positions
 
 LAYOUTS = ("transposed", "strided", "offset", "channels-last")
 LINES = ("transposed", "strided", "offset")
+
+
+def halved(lead, spatial):
+    """A cell of each window of two cells a side, which lie in those of an adaptive pool too."""
+    two, none = (2,) * len(spatial), (0,) * len(spatial)
+    values = some_positions("max pooling", lead, spatial, two, two, none)
+    return T(values.shape, values=values, dtype="int64")
+
+
 ONE = dict(dilation=[1, 1], ceil_mode=False)
 PLANES = [
     dict(input="2x3x7x6", kernel_size=[2, 2], stride=[2, 2], padding=[0, 0], **ONE),
@@ -47,7 +57,7 @@ VOLUMES = [
 GRADIENT = dict(
     grad_output="2x3x3x3",
     input="2x3x7x6",
-    indices=T("2x3x3x3", low=0, high=41, dtype="int64"),
+    indices=halved((2, 3), (7, 6)),
     kernel_size=[2, 2],
     stride=[2, 2],
     padding=[0, 0],
@@ -56,7 +66,7 @@ GRADIENT = dict(
 VOLUME_GRADIENT = dict(
     grad_output="1x2x2x2x2",
     input="1x2x4x4x4",
-    indices=T("1x2x2x2x2", low=0, high=63, dtype="int64"),
+    indices=halved((1, 2), (4, 4, 4)),
     kernel_size=[2, 2, 2],
     stride=[2, 2, 2],
     padding=[0, 0, 0],
@@ -78,6 +88,11 @@ CASES = [
         layouts=LAYOUTS,
     ),
     calls("MaxPool2dBackward AdaptiveMaxPool2dBackward", GRADIENT, layouts=LAYOUTS),
+    calls(
+        "MaxPool2dBackward",
+        {**GRADIENT, "input": T("2x3x7x6", apart=True), "indices": None},
+        layouts=LAYOUTS,
+    ),
     calls("MaxPool3dBackward AdaptiveMaxPool3dBackward", VOLUME_GRADIENT, layouts=LAYOUTS),
     calls(
         "MaxPool1d MaxPool1dWithIndices",
@@ -103,7 +118,7 @@ CASES = [
         dict(
             grad_output="2x3x4",
             input="2x3x9",
-            indices=T("2x3x4", low=0, high=8, dtype="int64"),
+            indices=halved((2, 3), (9,)),
             kernel_size=[2],
             stride=[2],
             padding=[0],

@@ -1,6 +1,6 @@
 """Negative log likelihood."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 SHAPES = [("5x7", "5"), ("2x7x3", "2x3"), ("2x7x3x2", "2x3x2")]
@@ -57,5 +57,73 @@ CASES = [
         "CrossEntropyLossBackward",
         *(dict(x, grad_output=losses(x) if x["reduction"] == "none" else "-") for x in CROSS),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "NLLLoss",
+        dict(
+            input="5x7",
+            target=T("5", low=0, high=6, dtype="int64"),
+            weight=T("7", low=0.5, high=2),
+            reduction="mean",
+            ignore_index=3,
+        ),
+        dict(input="5"),
+        dict(input="5x8"),
+        dict(input="-"),
+        dict(input=T("5x7", low=0, high=1, dtype="int64")),
+        data=[dict(target=T("5", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "NLLLossV2",
+        dict(
+            input="5x7",
+            target=T("5", low=0, high=6, dtype="int64"),
+            weight=T("7", low=0.5, high=2),
+            reduction="mean",
+            ignore_index=3,
+        ),
+        dict(input="5"),
+        data=[dict(target=T("5", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "NLLLossBackward NLLLossV2Backward",
+        dict(
+            input="5x7",
+            target=T("5", low=0, high=6, dtype="int64"),
+            weight=T("7", low=0.5, high=2),
+            reduction="mean",
+            ignore_index=3,
+            grad_output="-",
+            totalWeight=T("-", low=2, high=9),
+        ),
+        dict(grad_input="5"),
+        data=[dict(target=T("5", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "CrossEntropyLoss",
+        dict(
+            input="5x7",
+            target=T("5", low=0, high=6, dtype="int64"),
+            weight=T("7", low=0.5, high=2),
+            reduction="mean",
+            ignore_index=3,
+            label_smoothing=0.0,
+        ),
+        dict(input="5x7x1"),
+        data=[dict(target=T("5", values=[-9], dtype="int64"))],
+    ),
+    refused(
+        "CrossEntropyLossBackward",
+        dict(
+            input="5x7",
+            target=T("5", low=0, high=6, dtype="int64"),
+            weight=T("7", low=0.5, high=2),
+            reduction="mean",
+            ignore_index=3,
+            label_smoothing=0.0,
+            grad_output="-",
+        ),
+        dict(grad_input="5x7x1"),
+        data=[dict(target=T("5", values=[-9], dtype="int64"))],
     ),
 ]

@@ -2,7 +2,7 @@
 
 from dl_conformance import boxes
 from dl_conformance.inputs import uniform
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 
@@ -74,5 +74,46 @@ CASES = [
         dict(boxes=rows(boxes.standing(12, "nms"), 7), nms_overlap_thresh=0.25),
         dict(boxes=rows(boxes.standing(1, "nms"), 7), nms_overlap_thresh=0.25),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "Nms",
+        dict(boxes=T("70x4", plain=True), confidence=T("70", plain=True), iou_threshold=0.31),
+        dict(boxes=T("70x4x1", plain=True)),
+        dict(boxes=T("71x4", plain=True)),
+        dict(boxes=T("70x4", low=0, high=1, dtype="int64", plain=True)),
+    ),
+    refused(
+        "NmsMmcv",
+        dict(dets=T("70x4", plain=True), scores=T("70", plain=True), iou_threshold=0.31, offset=0),
+        dict(dets=T("70x4x1", plain=True)),
+    ),
+    refused(
+        "NmsRotatedMmcv",
+        dict(
+            dets=T("12x5", plain=True),
+            scores=T("12", plain=True),
+            order=T("12", values=[2, 11, 4, 8, 10, 9, 0, 6, 3, 1, 7, 5], plain=True),
+            dets_sorted=T("12x5", plain=True),
+            labels=None,
+            iou_threshold=0.25,
+            multi_label=False,
+        ),
+        dict(dets=T("12x5x1", plain=True)),
+        dict(scores=T("12x1", plain=True)),
+        dict(dets_sorted=T("12x5x1", plain=True)),
+        dict(order=T("12x1", values=[2, 11, 4, 8, 10, 9, 0, 6, 3, 1, 7, 5], plain=True)),
+        data=[dict(order=T("12", values=[-9], plain=True))],
+    ),
+    refused(
+        "Iou3dNms3dMmcv",
+        dict(boxes=T("12x7", plain=True), nms_overlap_thresh=0.25),
+        dict(keep="12x1"),
+        dict(keep_num="2"),
+        dict(boxes=T("12x7x1", plain=True)),
+    ),
+    refused(
+        "Iou3dNms3dNormalMmcv",
+        dict(boxes=T("12x7", plain=True), nms_overlap_thresh=0.25),
+        dict(keep="12x1"),
     ),
 ]

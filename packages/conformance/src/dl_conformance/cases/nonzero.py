@@ -1,6 +1,6 @@
 """Elements that are not 0 or that a mask picks."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 CASES = [
     calls(
@@ -15,6 +15,7 @@ CASES = [
         dict(input="5x7", mask=T("5x7", dtype="bool")),
         dict(input="5x7", mask=T("7", dtype="uint8", low=0, high=1)),
         dict(input="3x4", mask=T("3x4", values=[0], dtype="bool")),
+        edges="extreme",
     ),
     calls(
         "MaskedScatter",
@@ -33,5 +34,27 @@ CASES = [
         ),
         dict(grad_output="0", input="3x4", mask=T("3x4", values=[0], dtype="bool")),
         dict(grad_output="12", input="3x4", mask=T("3x4", values=[1], dtype="bool")),
+    ),
+    refused(
+        "MaskedSelect",
+        dict(input="5x7", mask=T("5x7", dtype="bool")),
+        dict(input="5x7x1"),
+        dict(mask=T("5x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "MaskedScatter",
+        dict(input="5x7", mask=T("5x7", dtype="bool"), source="5x7"),
+        dict(input="5x7x1"),
+        dict(source="5"),
+        dict(mask=T("5x7x1", dtype="bool")),
+    ),
+    refused(
+        "MaskedSelectBackward",
+        dict(
+            grad_output="9",
+            input="3x5",
+            mask=T("5", values=[1, 0, 1, 0, 1], dtype="bool", plain=True),
+        ),
+        dict(grad_input="3x5x1"),
     ),
 ]

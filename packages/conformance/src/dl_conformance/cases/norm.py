@@ -1,6 +1,6 @@
 """Vector norms."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 ORDERS = (2, 1, 0, 3, 2.5, float("inf"))
 
@@ -64,5 +64,41 @@ CASES = [
                 (2.0, 2, 100.0),
             )
         ),
+    ),
+    refused(
+        "Norm",
+        dict(input="5x7x3", p=2, dim=[1]),
+        dict(input="5x7x3x1"),
+        dict(input="5x7"),
+        dict(dim=[1, 1]),
+        dict(dim=[99]),
+        dict(input=T("5x7x3", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "LinalgVecNorm",
+        dict(input="5x7x3", ord=2, dim=[0, 2], keepdim=False),
+        dict(input="5x7x3x1"),
+    ),
+    refused(
+        "NormBackward",
+        dict(
+            grad_output="3x5",
+            self=T("3x4x5", values=[1, -2, 4, -8, 16, 3, -5, 6, -7, 9]),
+            norm=T("3x5", values=[16]),
+            dim=[1],
+            p=2,
+        ),
+        dict(grad_output="3"),
+        dict(grad_input="3x4x5x1"),
+    ),
+    refused(
+        "Normalize",
+        dict(input=T("3x4x5", low=0.5, high=2), p=2.0, axis=1, eps=1e-12),
+        dict(input=T("3x4x5x1", low=0.5, high=2)),
+    ),
+    refused(
+        "NormalizeBackward",
+        dict(grad_output="3x4x5", input=T("3x4x5", low=0.5, high=2), p=2.0, axis=1, eps=1e-12),
+        dict(grad_input="3x4x5x1"),
     ),
 ]

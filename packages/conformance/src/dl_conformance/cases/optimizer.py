@@ -1,6 +1,6 @@
 """Steps of optimizers."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 STEP = dict(param="7x33", grad="7x33", buf="7x33", lr=0.125, weight_decay=0.25)
 LAYOUTS = ("transposed", "strided", "offset")
@@ -81,5 +81,108 @@ CASES = [
         )
         for centered in (False, True)
         for momentum in (0.0, 0.75)
+    ),
+    refused(
+        "Sgd",
+        dict(
+            param="7x33",
+            grad="7x33",
+            buf="7x33",
+            lr=0.125,
+            weight_decay=0.25,
+            momentum=0.75,
+            dampening=0.0,
+            nesterov=False,
+        ),
+        dict(param="7x33x1"),
+        dict(param=T("7x33", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "Adam",
+        dict(
+            param="7x33",
+            grad="7x33",
+            exp_avg="7x33",
+            exp_avg_sq=T("7x33", low=0.125, high=1),
+            lr=0.01,
+            beta1=0.9,
+            beta2=0.99,
+            eps=1e-06,
+            weight_decay=0.125,
+            max_exp_avg_sq=None,
+            step=3,
+            amsgrad=False,
+        ),
+        dict(param="7x33x1"),
+        dict(amsgrad=True),
+    ),
+    refused(
+        "AdamW",
+        dict(
+            param="7x33",
+            grad="7x33",
+            exp_avg="7x33",
+            exp_avg_sq=T("7x33", low=0.125, high=1),
+            lr=0.01,
+            beta1=0.9,
+            beta2=0.99,
+            eps=1e-06,
+            weight_decay=0.125,
+            max_exp_avg_sq=None,
+            step=3,
+            amsgrad=False,
+        ),
+        dict(param="7x33x1"),
+    ),
+    refused(
+        "FusedAdamW",
+        dict(
+            params=["7x33", "5"],
+            grads=["7x33", "5"],
+            exp_avgs=["7x33", "5"],
+            exp_avg_sqs=[T("7x33", low=0.125, high=1), T("5", low=0.125, high=1)],
+            max_exp_avg_sqs=None,
+            state_steps=[T("-", values=[3], dtype="float32"), T("-", values=[7], dtype="float32")],
+            amsgrad=False,
+            maximize=False,
+            lr=0.01,
+            beta1=0.9,
+            beta2=0.99,
+            eps=1e-06,
+            weight_decay=0.125,
+        ),
+        dict(params=["7x33", "5x1"]),
+    ),
+    refused(
+        "Adadelta",
+        dict(
+            param="7x33",
+            grad="7x33",
+            square_avg=T("7x33", low=0.125, high=1),
+            acc_delta=T("7x33", low=0.125, high=1),
+            lr=0.5,
+            rho=0.9,
+            eps=1e-06,
+            weight_decay=0.125,
+        ),
+        dict(param="7x33x1"),
+    ),
+    refused(
+        "Rmsprop",
+        dict(
+            param="7x33",
+            grad=T("7x33", low=0.5, high=1),
+            square_avg=T("7x33", low=1, high=2),
+            grad_avg=None,
+            momentum_buf=None,
+            lr=0.01,
+            alpha=0.9,
+            eps=1e-06,
+            weight_decay=0.125,
+            momentum=0.0,
+            centered=False,
+        ),
+        dict(momentum=2.0),
+        dict(centered=True),
     ),
 ]

@@ -1,7 +1,7 @@
 """Points in polygons and boxes, and the smallest rectangles around points."""
 
 from dl_conformance import boxes
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset")
 
@@ -44,5 +44,39 @@ CASES = [
         "PointsInBoxesAllMmcv",
         dict(box_idx_of_points=T("2x20x5", values=[0]), **STANDING),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "MinAreaPolygonsMmcv",
+        dict(pointsets=T("6x18", plain=True)),
+        dict(polygons="6x8x1"),
+        dict(pointsets=T("6x18x1", plain=True)),
+        dict(polygons=T("6x8", dtype="int64")),
+    ),
+    refused(
+        "PointsInPolygonsMmcv",
+        dict(points=T("40x2", plain=True), polygons=T("6x8", plain=True)),
+        dict(points=T("40x2x1", plain=True)),
+        dict(points=T("41x2", plain=True)),
+        dict(polygons=T("6x8x1", plain=True)),
+    ),
+    refused(
+        "PointsInBoxesPartMmcv",
+        dict(
+            box_idx_of_points=T("2x20", values=[-1]),
+            boxes=T("2x5x7", plain=True),
+            pts=T("2x20x3", plain=True),
+        ),
+        dict(box_idx_of_points=T("2x20x1", values=[-1])),
+        dict(boxes=T("2x5x7x1", plain=True)),
+        dict(boxes=T("3x5x7", plain=True)),
+    ),
+    refused(
+        "PointsInBoxesAllMmcv",
+        dict(
+            box_idx_of_points=T("2x20x5", values=[0]),
+            boxes=T("2x5x7", plain=True),
+            pts=T("2x20x3", plain=True),
+        ),
+        dict(box_idx_of_points=T("2x20x5x1", values=[0])),
     ),
 ]

@@ -1,6 +1,6 @@
 """Powers, roots, reciprocals."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = ("3x41", "5", "-", "0x3", "2x3x4x5")
 BASES = dict(low=0.2, high=3)
@@ -34,5 +34,32 @@ CASES = [
         "PowInpTensor",
         dict(input=T("3x41", **BASES), exponent=T("3x41", **EXPONENTS)),
         dict(input=T("2x3x4", **BASES), exponent=T("3x1", **EXPONENTS)),
+    ),
+    refused(
+        "Sqrt",
+        dict(input=T("3x41", low=0.2, high=9)),
+        dict(input=T("3x41x1", low=0.2, high=9)),
+        dict(input=T("3", low=0.2, high=9)),
+        dict(out=T("3x41", dtype="int64")),
+    ),
+    refused(
+        "Rsqrt Reciprocal",
+        dict(input=T("3x41", low=0.2, high=9)),
+        dict(input=T("3x41x1", low=0.2, high=9)),
+    ),
+    refused(
+        "Pow",
+        dict(input="3x41", exponent=2),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "PowScalar",
+        dict(input=2, exponent=T("3x41", low=0, high=3)),
+        dict(exponent=T("3x41x1", low=0, high=3)),
+    ),
+    refused(
+        "PowTensor PowInpTensor",
+        dict(input=T("3x41", low=0.2, high=3), exponent=T("3x41", low=0, high=3)),
+        dict(input=T("3x41x1", low=0.2, high=3)),
     ),
 ]

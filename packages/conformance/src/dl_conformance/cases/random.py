@@ -1,6 +1,6 @@
 """Random numbers."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 STATES = [(5, 0), ((5 << 33) + 9, (1 << 32) + 7)]
 SHAPES = ("3x7", "257", "-", "0x3")
@@ -65,5 +65,43 @@ CASES = [
     calls(
         "NormalTensor",
         *(dict(out=T(s), mean=s, std=positive(s), generator=(5, 3)) for s in SHAPES),
+    ),
+    refused(
+        "UniformInp",
+        {"inout": "3x7", "generator": (5, 0), "from": 0.0, "to": 1.0},
+        {"from": 2.0},
+        dict(inout=T("3x7", dtype="int64")),
+    ),
+    refused(
+        "RandomInp",
+        {"inout": "3x7", "generator": (5, 0), "from": 0, "to": 2},
+        {"from": 3},
+    ),
+    refused(
+        "Normal",
+        dict(out="3x7", mean=0.0, std=1.0, generator=(5, 0)),
+        dict(std=-1.0),
+    ),
+    refused(
+        "NormalInp",
+        dict(inout="3x7", mean=1.0, std=2.5, generator=(5, 3)),
+        dict(std=-1.0),
+    ),
+    refused(
+        "NormalTensorScalar",
+        dict(out="3x7", mean="3x7", std=2.5, generator=(5, 3)),
+        dict(mean="3x7x1"),
+    ),
+    refused(
+        "NormalScalarTensor",
+        dict(out="3x7", mean=1.0, std=T("3x7", low=0.5, high=2), generator=(5, 3)),
+        dict(std=T("3x7x1", low=0.5, high=2)),
+        data=[dict(std=T("3x7", values=[-2.0]))],
+    ),
+    refused(
+        "NormalTensor",
+        dict(out="3x7", mean="3x7", std=T("3x7", low=0.5, high=2), generator=(5, 3)),
+        dict(mean="3x7x1"),
+        data=[dict(std=T("3x7", values=[-2.0]))],
     ),
 ]

@@ -1,6 +1,6 @@
 """Sums, means, products and extremes over dimensions."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 FLOATS = "float16 bfloat16 float32 float64"
 DIMS = [
@@ -48,5 +48,28 @@ CASES = [
     ),
     calls(
         "MaxAll MinAll", dict(input="3x41"), dict(input="-"), dict(input="2x3x4x5"), edges="extreme"
+    ),
+    refused(
+        "Sum",
+        dict(input="5x7x3", dim=[1]),
+        dict(input="5x7x3x1"),
+        dict(input="5x7"),
+        dict(dim=[1, 1]),
+        dict(dim=[99]),
+    ),
+    refused(
+        "Mean",
+        dict(input="5x7x3", dim=[1]),
+        dict(out=T("5x3", dtype="int64")),
+    ),
+    refused(
+        "Prod",
+        dict(input=T("5x7", low=0.5, high=2), dim=1),
+        dict(input=T("5x7x1", low=0.5, high=2)),
+    ),
+    refused(
+        "Amax",
+        dict(self="5x7x3", dim=[1], keepdim=False),
+        dict(self="5x7x3x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Rotary position embedding."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 
 def angles(shape):
@@ -27,5 +27,31 @@ CASES = [
                 ("5x12", "5x4", "5x1x4"),
             )
         ),
+    ),
+    refused(
+        "RotaryEmbedding",
+        dict(
+            x="3x4x6",
+            cos=T("4x3", low=-1, high=1),
+            sin=T("4x3", low=-1, high=1),
+            conj=False,
+            interleaved=False,
+        ),
+        dict(x="3x4x6x1"),
+        dict(cos=T("4x3x1", low=-1, high=1)),
+        dict(sin=T("4x3x1", low=-1, high=1)),
+        dict(x=T("3x4x6", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "RotaryEmbeddingV2",
+        dict(
+            query="5x12",
+            key="5x8",
+            cos=T("5x4", low=-1, high=1),
+            sin=T("5x4", low=-1, high=1),
+            dim=4,
+        ),
+        dict(query="5x12x1"),
+        dict(dim=-1),
     ),
 ]

@@ -1,6 +1,6 @@
 """Sorted elements and their positions."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 REALS = "float16 bfloat16 float32 float64 uint8 int8 int16 int32 int64"
 LAYOUTS = ("transposed", "strided", "offset")
@@ -58,5 +58,37 @@ CASES = [
             keepdim=True,
         ),
         layouts=("transposed", "strided", "offset"),
+    ),
+    refused(
+        "Sort",
+        dict(input="5x7", dim=1, descending=False, pStable=True),
+        dict(values="5x7x1"),
+        dict(values="5x8"),
+        dict(input="5"),
+        dict(values=T("5x7", dtype="int64")),
+    ),
+    refused(
+        "Argsort",
+        dict(input="5x7", dim=1, descending=False, stable=True),
+        dict(input="5x7x1"),
+    ),
+    refused(
+        "Topk",
+        dict(input=T("5x7", apart=True), k=3, dim=1, largest=True, sorted=True),
+        dict(values="5x3x1"),
+    ),
+    refused(
+        "SortBackward",
+        dict(
+            grad_output="4x3",
+            dim=1,
+            indices=T("4x3", values=[4, 0, 6, 1, 2, 3, 6, 5, 4, 0, 3, 1], dtype="int64"),
+            sizes=[4, 7],
+            keepdim=True,
+        ),
+        dict(grad_output="4x3x1"),
+        dict(dim=0),
+        dict(grad_input="4x7x1"),
+        data=[dict(indices=T("4x3", values=[-9], dtype="int64"))],
     ),
 ]

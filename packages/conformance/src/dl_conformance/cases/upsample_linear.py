@@ -1,6 +1,6 @@
 """Resizing by linear and cubic interpolation, and its gradient."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset", "channels-last")
 MODES = {1: ("linear",), 2: ("bilinear", "bicubic"), 3: ("trilinear",)}
@@ -52,5 +52,25 @@ CASES = [
             layouts=LAYOUTS,
         )
         for dims in MODES
+    ),
+    refused(
+        "UpsampleLinear",
+        dict(input="2x3x7", size=[12], align_corners=False, mode="linear"),
+        dict(input="2x3x7x1"),
+        dict(input="2x3"),
+        dict(input="3x3x7"),
+        dict(out="2x3x12x1"),
+        dict(input=T("2x3x7", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "UpsampleLinearBackward",
+        dict(
+            grad_output="2x3x12",
+            out_size=[12],
+            in_size=[2, 3, 7],
+            align_corners=False,
+            mode="linear",
+        ),
+        dict(grad_input="2x3x7x1"),
     ),
 ]

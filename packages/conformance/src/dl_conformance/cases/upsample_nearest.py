@@ -1,6 +1,6 @@
 """Resizing by the nearest cell, and its gradient."""
 
-from dl_conformance.vocabulary import calls
+from dl_conformance.vocabulary import T, calls, refused
 
 LAYOUTS = ("transposed", "strided", "offset", "channels-last")
 SIZES = [("2x3x4x5", [8, 10]), ("2x3x4x5", [3, 7]), ("2x3x5", [9]), ("1x2x3x4x2", [4, 4, 5])]
@@ -15,7 +15,12 @@ def output(shape, size):
 
 
 CASES = [
-    calls("UpsampleNearest", *(dict(input=s, size=n) for s, n in SIZES), layouts=LAYOUTS),
+    calls(
+        "UpsampleNearest",
+        *(dict(input=s, size=n) for s, n in SIZES),
+        layouts=LAYOUTS,
+        edges="extreme",
+    ),
     calls(
         "UpsampleNearestBackward",
         *(
@@ -23,5 +28,18 @@ CASES = [
             for s, n in SIZES
         ),
         layouts=LAYOUTS,
+    ),
+    refused(
+        "UpsampleNearest",
+        dict(input="2x3x4x5", size=[8, 10]),
+        dict(input="2x3x4x5x1"),
+        dict(input="3x3x4x5"),
+        dict(input="-"),
+        dict(input=T("2x3x4x5", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "UpsampleNearestBackward",
+        dict(grad_output="2x3x8x10", out_size=[8, 10], in_size=[2, 3, 4, 5]),
+        dict(grad_input="2x3x4x5x1"),
     ),
 ]

@@ -1,6 +1,6 @@
 """Choices by a mask."""
 
-from dl_conformance.vocabulary import T, calls
+from dl_conformance.vocabulary import T, calls, refused
 
 MASK = dict(dtype="bool", plain=True)
 BYTES = dict(dtype="uint8", low=0, high=1, plain=True)
@@ -26,5 +26,22 @@ CASES = [
         dict(input="3x41", mask=T("3x41", dtype="bool"), value=2),
         dict(input="3x41", mask=T("41", **BYTES), value=1),
         edges="extreme",
+    ),
+    refused(
+        "Where",
+        dict(condition=T("3x41", dtype="bool"), input="3x41", other="3x41"),
+        dict(input="3x41x1"),
+        dict(input="3"),
+        dict(condition=T("3x41", low=0, high=1, dtype="int64")),
+    ),
+    refused(
+        "MaskedFill MaskedFillInp",
+        dict(input="3x41", mask=T("3x41", dtype="bool"), value="-"),
+        dict(input="3x41x1"),
+    ),
+    refused(
+        "MaskedFillScalar MaskedFillInpScalar",
+        dict(input="3x41", mask=T("3x41", dtype="bool"), value=2),
+        dict(input="3x41x1"),
     ),
 ]

@@ -3,59 +3,94 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from diopi_proto import Generator, Vendor
+from diopi_proto import Generator, Tensor, Vendor
+from diopi_proto.host.streams import Stream
 from dl_conformance.inputs import uniform
 
-from .check import SkipError, check, operator, require
+from .check import SkipError, check, offered, operator, require, require_alone
 
 THREADS = 8
 ROUNDS = 60
+ALONE = 8
+"""Rounds of each on one thread, before threads run at once."""
 RANDOM = ("diopiRandomInp", "diopiUniformInp", "diopiNormal")
 KEPT = 64 << 10
 """Kilobytes that the process may keep; thousands of calls that leak one output are more."""
+
+
+def _stays_right(
+    vendor: Vendor,
+    key: str,
+    count: int,
+    calls: Callable[[Tensor, Tensor], None],
+    formula: Callable[[np.ndarray], np.ndarray],
+    rounds: int,
+) -> bool:
+    """Whether calls, again and again, write what a formula gives of numbers of their own."""
+    values = uniform(key, count, 0.5, 1.5).astype(np.float32)
+    a, out, want = vendor.tensor(values), vendor.empty((count,), "float32"), formula(values)
+    for _ in range(rounds):
+        calls(out, a)
+        if not np.allclose(out.numpy(), want, rtol=1e-6, atol=0):
+            return False
+    return True
+
+
+def _all_at_once(right: Callable[[int], bool], what: str) -> None:
+    """Require of each thread what is right by itself."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        for number, is_right in enumerate(pool.map(right, range(THREADS))):
+            require(
+                is_right,
+                f"{what} {number} of {THREADS} got other numbers than one {what} alone gets",
+            )
 
 
 @check("threads do not disturb each other")
 def threads(vendor: Vendor) -> None:
     multiply, add = operator(vendor, "diopiMul"), operator(vendor, "diopiAdd")
 
-    def work(number: int) -> str:
-        values = uniform(f"thread {number}", 4099, 0.5, 1.5).astype(np.float32)
-        a, out = vendor.tensor(values), vendor.empty((values.size,), "float32")
-        for _ in range(ROUNDS):
-            multiply(out, a, a)
-            add(out, out, a, 1)
-            want = values * values + values
-            if not np.allclose(out.numpy(), want, rtol=1e-6, atol=0):
-                return f"thread {number} of {THREADS} got the numbers of no call of its own"
-        return ""
+    def calls(out: Tensor, a: Tensor) -> None:
+        multiply(out, a, a)
+        add(out, out, a, 1)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        for said in pool.map(work, range(THREADS)):
-            require(not said, said)
+    def right(number: int, rounds: int = ROUNDS) -> bool:
+        return _stays_right(vendor, f"thread {number}", 4099, calls, lambda x: x * x + x, rounds)
+
+    require_alone(
+        lambda: all(right(number, ALONE) for number in range(THREADS)),
+        "diopiMul, diopiAdd",
+        "on one thread",
+    )
+    _all_at_once(right, "thread")
 
 
 @check("calls on streams of their own do not disturb each other")
 def streams(vendor: Vendor) -> None:
     multiply = operator(vendor, "diopiMul")
+    offered("stream_create", vendor.stream)
 
-    def work(number: int) -> str:
-        stream = vendor.stream()
-        values = uniform(f"stream {number}", 5000, 0.5, 1.5).astype(np.float32)
-        a, out = vendor.tensor(values), vendor.empty((values.size,), "float32")
-        for _ in range(ROUNDS):
+    def right(number: int, rounds: int = ROUNDS, stream: Stream | None = None) -> bool:
+        def calls(out: Tensor, a: Tensor) -> None:
             multiply(out, a, a, stream=stream)
-            if not np.allclose(out.numpy(), values * values, rtol=1e-6, atol=0):
-                return f"stream {number} of {THREADS} has the numbers of no call of its own"
-        return ""
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        for said in pool.map(work, range(THREADS)):
-            require(not said, said)
+        return _stays_right(vendor, f"stream {number}", 5000, calls, lambda x: x * x, rounds)
+
+    require_alone(
+        lambda: all(right(number, ALONE) for number in range(THREADS)),
+        "diopiMul",
+        "on one thread, on the default stream,",
+    )
+    require(
+        right(0, ALONE, vendor.stream()),
+        "diopiMul is wrong on one stream alone, and right on the default stream",
+    )
+    _all_at_once(lambda number: right(number, stream=vendor.stream()), "stream")
 
 
 @check("a generator goes on where it was, and its state is all of it")

@@ -7,15 +7,17 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from diopi_proto import Vendor
+from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.errors import DiopiError
 from dl_conformance.execute import Outcome
+from dl_conformance.refusal import DECLINED
 
 SUBJECT = "runtime"
 """Stands where cases have an operator."""
 Check = Callable[[Vendor], None]
+Found = TypeVar("Found")
 
 
 class WrongError(Exception):
@@ -77,6 +79,33 @@ def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
     return vendor.op[name]
 
 
+def offered(slot: str, ask: Callable[[], Found]) -> Found:
+    """What a slot gives that a table may leave out.
+
+    :raises SkipError: the library does not offer it.
+    """
+    try:
+        return ask()
+    except NotSupportedError as error:
+        raise SkipError(f"{slot} is optional, and the library does not offer it") from error
+
+
+def require_alone(right: Callable[[], bool], names: str, where: str) -> None:
+    """See that operators are right by themselves, before anything else is blamed for what they
+    give.
+
+    :param where: a check goes on from there: ``"on one thread"``.
+    :raises SkipError: they are wrong there too.
+    """
+    try:
+        if right():
+            return
+        said = f"{names}: wrong {where} too"
+    except DiopiError as error:
+        said = f"{names}: an error {where} too: {error}"
+    raise SkipError(f"{said}; the operators' own cases say more")
+
+
 def run_check(vendor: Vendor, name: str) -> Outcome:
     """Run a check; whatever goes wrong is in the outcome."""
 
@@ -91,6 +120,10 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
         return outcome("skipped", str(reason))
     except WrongError as error:
         return outcome("failed", "wrong behaviour", str(error))
+    except OperatorError as error:
+        if any(f"({symbol}," in str(error) for symbol in DECLINED):
+            return outcome("skipped", "an operator that this computes with is declined", str(error))
+        return outcome("failed", type(error).__name__, str(error))
     except DiopiError as error:
         return outcome("failed", type(error).__name__, str(error))
     return outcome("passed")

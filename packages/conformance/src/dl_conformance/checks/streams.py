@@ -10,22 +10,47 @@ import numpy as np
 from diopi_proto import Tensor, Vendor
 from diopi_proto.host.streams import Stream
 
-from .check import check, operator, require
+from .check import check, offered, operator, require, require_alone
 
 STEPS = 24
 SIZE = 1 << 16
 
 
 def _doubled(
-    add: Callable[..., Any], both: list[Tensor], one: Tensor, steps: int, stream: Stream | None
+    add: Callable[..., Any],
+    both: list[Tensor],
+    one: Tensor,
+    steps: int,
+    stream: Stream | None,
+    *,
+    wait: bool = False,
 ) -> Tensor:
-    """Enqueue 2x + 1, so often, from one tensor to the other and back."""
+    """Enqueue 2x + 1, so often, from one tensor to the other and back.
+
+    :param wait: for every call, before the next one.
+    """
     for _ in range(steps):
         source, target = both
-        add(target, source, source, 1, stream=stream, synchronize=False)
-        add(target, target, one, 1, stream=stream, synchronize=False)
+        add(target, source, source, 1, stream=stream, synchronize=wait)
+        add(target, target, one, 1, stream=stream, synchronize=wait)
         both = [target, source]
     return both[0]
+
+
+def _adding(vendor: Vendor) -> tuple[Callable[..., Any], Tensor]:
+    """An addition that is right where every call is waited for, and ones to add."""
+    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
+
+    def right() -> bool:
+        last = _doubled(add, _pair(vendor), one, STEPS, None, wait=True)
+        return bool(np.all(last.numpy() == 2.0**STEPS - 1))
+
+    require_alone(right, "diopiAdd", "where every call is waited for")
+    return add, one
+
+
+def _stream(vendor: Vendor, priority: int = 0) -> Stream:
+    return offered("stream_create", lambda: vendor.stream(priority=priority))
 
 
 def _pair(vendor: Vendor) -> list[Tensor]:
@@ -41,8 +66,9 @@ def _judge(tensor: Tensor, steps: int, said: str) -> None:
 
 @check("work on a stream happens in its order")
 def order(vendor: Vendor) -> None:
-    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
-    for stream in (None, vendor.stream(), vendor.stream(priority=-1)):
+    add, one = _adding(vendor)
+    for make in (lambda: None, lambda: _stream(vendor), lambda: _stream(vendor, -1)):
+        stream = make()
         last = _doubled(add, _pair(vendor), one, STEPS, stream)
         if stream is not None:
             stream.synchronize()
@@ -51,8 +77,8 @@ def order(vendor: Vendor) -> None:
 
 @check("a stream waits for the event of another")
 def waits(vendor: Vendor) -> None:
-    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
-    first, second = vendor.stream(), vendor.stream()
+    add, one = _adding(vendor)
+    first, second = _stream(vendor), _stream(vendor)
     pair = _pair(vendor)
     middle = _doubled(add, pair, one, STEPS // 2, first)
     event = vendor.event()
@@ -67,8 +93,8 @@ def waits(vendor: Vendor) -> None:
 
 @check("waiting for an event waits for the work before it")
 def event_synchronize(vendor: Vendor) -> None:
-    add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
-    stream, event = vendor.stream(), vendor.event()
+    add, one = _adding(vendor)
+    stream, event = _stream(vendor), vendor.event()
     last = _doubled(add, _pair(vendor), one, STEPS, stream)
     event.record(stream)
     event.synchronize()
@@ -82,13 +108,13 @@ def never_recorded(vendor: Vendor) -> None:
     event = vendor.event()
     require(event.query(), "event_query says that it is not")
     event.synchronize()
-    vendor.stream().wait_event(event)
+    _stream(vendor).wait_event(event)
 
 
 @check("the time between events grows")
 def elapsed(vendor: Vendor) -> None:
     add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
-    stream, pair = vendor.stream(), _pair(vendor)
+    stream, pair = _stream(vendor), _pair(vendor)
     events = [vendor.event(timing=True) for _ in range(3)]
     for event in events:
         event.record(stream)
@@ -102,7 +128,7 @@ def elapsed(vendor: Vendor) -> None:
 @check("many streams and events come and go")
 def many(vendor: Vendor) -> None:
     for _ in range(200):
-        stream, event = vendor.stream(), vendor.event()
+        stream, event = _stream(vendor), vendor.event()
         event.record(stream)
         stream.synchronize()
         require(event.query(), "the event of an empty stream is not finished")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.elementwise import as_dtype_of, unary
+from dl_conformance.elementwise import as_dtype_of
 from dl_conformance.reference import Array, Expected, reference
 
 
@@ -15,7 +15,9 @@ def _rounded(value: Any, size: Any) -> Expected:
     return Expected(value, length=2, magnitude=np.abs(size), op_class="reduction")
 
 
-unary({"Relu": lambda x: np.maximum(x, x.dtype.type(0))})
+@reference("diopiRelu")
+def relu(*, input: Array) -> dict[str, Any]:
+    return {"out": Expected(np.maximum(input, input.dtype.type(0)), either_zero=input == 0)}
 
 
 @reference("dlopHardsigmoid")
@@ -47,7 +49,8 @@ def hardswish_backward(*, grad_output: Array, input: Array) -> dict[str, Any]:
 @reference("diopiHardtanh")
 def hardtanh(*, input: Array, min_val: Any, max_val: Any) -> dict[str, Any]:
     low, high = as_dtype_of(input, min_val), as_dtype_of(input, max_val)
-    return {"out": np.minimum(np.maximum(input, low), high)}
+    tied = (input == 0) & ((low == 0) | (high == 0))
+    return {"out": Expected(np.minimum(np.maximum(input, low), high), either_zero=tied)}
 
 
 @reference("diopiHardtanhBackward")
@@ -96,3 +99,21 @@ def softshrink(*, input: Array, bound: float) -> dict[str, Any]:
 @reference("dlopShrinkBackward")
 def shrink_backward(*, grad_output: Array, input: Array, bound: float) -> dict[str, Any]:
     return {"grad_input": np.where((input > bound) | (input < -bound), grad_output, 0)}
+
+
+@reference("diopiFusedBiasLeakyreluMmcv")
+def fused_bias_leaky_relu(
+    *, input: Array, bias: Any, refer: Any, act: int, grad: int, alpha: float, scale: float
+) -> dict[str, Any]:
+    """Source: Karras et al., Analyzing and improving the image quality of StyleGAN, 2020."""
+    if grad == 2:
+        return {"out": np.zeros_like(input)}
+    value, size = input, np.abs(input)
+    if bias is not None and bias.size:
+        added = bias.reshape(-1, *(1 for _ in input.shape[2:]))
+        value, size = value + added, size + np.abs(added)
+    side = refer if act == 3 and grad == 1 else value
+    slope = np.where((side > 0) | (act == 1), 1, np.float32(alpha)).astype(np.longdouble)
+    # Two terms, and two roundings of their factors.
+    factor = slope * np.float32(scale)
+    return {"out": Expected(value * factor, 2, np.abs(size * factor), op_class="reduction")}

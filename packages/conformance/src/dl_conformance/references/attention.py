@@ -2,22 +2,28 @@
 
 Sources: Vaswani et al., Attention is all you need, 2017; Dao, FlashAttention-2, 2023, for the
 gradients from the logarithm of the sum of exponentials; Press et al., Train short, test long, 2022,
-for biases that fall with the distance.
+for biases that fall with the distance; Srivastava et al., Dropout, 2014, and docs/random.md of
+dl-diopi-proto for which weights are dropped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dl_conformance.reference import Array, Expected, reference
+from dl_conformance.philox import State, chances
+from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of queries [N, H, S, D] and keys [N, Hk, T, D], with what they are made of."""
+    """Scores of queries [N, H, S, D] and keys [N, Hk, T, D], with what they are made of.
+
+    :ivar factors: what weights are multiplied by: 1, or as dropout has it.
+    """
 
     q: Array
     k: Array
@@ -26,9 +32,12 @@ class Scores:
     value: Array
     size: Array
     scale: Any
+    factors: Any = 1
 
     @classmethod
-    def of(cls, q: Array, k: Array, v: Array, scale: Any, added: Any = 0) -> Scores:
+    def of(
+        cls, q: Array, k: Array, v: Array, scale: Any, added: Any = 0, factors: Any = 1
+    ) -> Scores:
         """
         :param added: to the scores; -inf where a query does not see a key.
         """
@@ -37,7 +46,7 @@ class Scores:
         value = q @ k.swapaxes(-1, -2) * scale + added
         finite = np.where(np.isfinite(added), np.abs(added), 0)
         size = np.abs(q) @ np.abs(k).swapaxes(-1, -2) * np.abs(scale) + finite
-        return cls(q, k, v, group, value, size, scale)
+        return cls(q, k, v, group, value, size, scale, factors)
 
     @property
     def length(self) -> int:
@@ -64,7 +73,7 @@ class Scores:
     def forward(self) -> tuple[Expected, Expected]:
         """The output [N, H, S, Dv] and the logarithms."""
         lse = self.lse()
-        weights = self.weights(lse)
+        weights = self.weights(lse) * self.factors
         size = weights @ np.abs(self.v) * self.spread
         sizes = np.where(np.isfinite(lse), np.abs(lse), 0) + self.spread[..., 0]
         logs = Expected(lse, self.length, sizes, op_class="reduction")
@@ -74,16 +83,18 @@ class Scores:
         """Gradients of queries, keys and values from the results as they are stored."""
 
         def folded(each: Array) -> Array:
-            heads = each.reshape(each.shape[0], -1, self.group, *each.shape[2:])
+            count = each.shape[1] // self.group
+            heads = each.reshape(each.shape[0], count, self.group, *each.shape[2:])
             return np.asarray(heads.sum(axis=2))
 
         p = self.weights(lse)
         # What is stored of the logarithm is rounded too.
         spread = self.spread + np.where(np.isfinite(lse), np.abs(lse), 0)[..., None]
-        slope = p * (grad @ self.v.swapaxes(-1, -2) - (out * grad).sum(axis=-1, keepdims=True))
-        terms = np.abs(grad) @ np.abs(self.v).swapaxes(-1, -2)
+        incoming = grad @ self.v.swapaxes(-1, -2) * self.factors
+        slope = p * (incoming - (out * grad).sum(axis=-1, keepdims=True))
+        terms = np.abs(grad) @ np.abs(self.v).swapaxes(-1, -2) * self.factors
         terms = terms + (np.abs(out) * np.abs(grad)).sum(axis=-1, keepdims=True)
-        size, sizes = p * terms * spread, p * spread
+        size, sizes = p * terms * spread, p * spread * self.factors
         scale, back = np.abs(self.scale), (-1, -2)
         pairs = (
             (slope @ self.k * self.scale, size @ np.abs(self.k) * scale),
@@ -91,7 +102,10 @@ class Scores:
                 folded(slope.swapaxes(*back) @ self.q) * self.scale,
                 folded(size.swapaxes(*back) @ np.abs(self.q)) * scale,
             ),
-            (folded(p.swapaxes(*back) @ grad), folded(sizes.swapaxes(*back) @ np.abs(grad))),
+            (
+                folded((p * self.factors).swapaxes(*back) @ grad),
+                folded(sizes.swapaxes(*back) @ np.abs(grad)),
+            ),
         )
         return tuple(Expected(value, 2 * self.length, total) for value, total in pairs)
 
@@ -132,35 +146,61 @@ def attention_backward(
     return dict(zip(("grad_q", "grad_k", "grad_v"), found, strict=True))
 
 
-def _window(queries: int, keys: int, causal: bool, left: int, right: int) -> Array:
-    """-inf where a key is out of sight; positions are counted from the end."""
-    apart = np.arange(keys) - (np.arange(queries)[:, None] + keys - queries)
-    hidden = (apart > 0) if causal else np.zeros(apart.shape, bool)
-    if left >= 0:
-        hidden |= apart < -left
-    if right >= 0:
-        hidden |= apart > right
-    return np.where(hidden, -np.inf, np.longdouble(0))
+def kept_weights(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
+    """Which weights dropout keeps."""
+    if p == 0:
+        return np.ones(shape, bool)
+    assert state is not None
+    return chances(state, np.full(shape, 1 - np.longdouble(p)))
 
 
-def _biases(slopes: Any, queries: int, keys: int) -> Any:
-    if slopes is None:
-        return 0
-    apart = np.abs(np.arange(keys) - (np.arange(queries)[:, None] + keys - queries))
-    each = slopes if slopes.ndim == 2 else slopes[None]
-    return -each[:, :, None, None] * apart
+def dropped(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
+    """What dropout multiplies weights by."""
+    kept = kept_weights(p, state, shape)
+    return np.where(kept, 1 / (1 - np.longdouble(p)) if p < 1 else 0, np.longdouble(0))
+
+
+@dataclass(frozen=True)
+class Flash:
+    """What DIOPI's operators say of a call besides its tensors."""
+
+    scale: Any
+    is_causal: bool
+    left: int = -1
+    right: int = -1
+    slopes: Any = None
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Flash:
+        return cls(
+            np.longdouble(np.float32(given["softmax_scale"])),
+            given["is_causal"],
+            given["window_size_left"],
+            given["window_size_right"],
+            given["alibi_slopes"],
+        )
+
+    def added(self, queries: int, keys: int, sample: slice = slice(None)) -> Array:
+        """-inf where a key is out of sight, else what falls with the distance, [N or 1, H or 1,
+        S, T]. Positions are counted from the end where there are more keys.
+
+        :param sample: whose slopes are wanted.
+        """
+        apart = np.arange(keys) - (np.arange(queries)[:, None] + max(keys - queries, 0))
+        hidden = (apart > 0) if self.is_causal else np.zeros(apart.shape, bool)
+        if self.left >= 0:
+            hidden |= apart < -self.left
+        if self.right >= 0:
+            hidden |= apart > self.right
+        found = np.where(hidden, -np.inf, np.longdouble(0))[None, None]
+        if self.slopes is None:
+            return found
+        each = self.slopes[sample] if self.slopes.ndim == 2 else self.slopes[None]
+        return np.asarray(found - each[:, :, None, None] * np.abs(apart))
 
 
 def _heads_second(x: Array) -> Array:
     return x.swapaxes(1, 2)
-
-
-def _flash(q: Array, k: Array, v: Array, given: dict[str, Any]) -> Scores:
-    queries, keys = q.shape[1], k.shape[1]
-    window = (given["is_causal"], given["window_size_left"], given["window_size_right"])
-    added = _window(queries, keys, *window) + _biases(given["alibi_slopes"], queries, keys)
-    scale = np.longdouble(np.float32(given["softmax_scale"]))
-    return Scores.of(_heads_second(q), _heads_second(k), _heads_second(v), scale, added)
 
 
 def _heads_third(found: Expected) -> Expected:
@@ -168,10 +208,31 @@ def _heads_third(found: Expected) -> Expected:
     return Expected(value, found.length, size)
 
 
+def _flash(
+    tensors: Iterable[Array], options: Flash, p: Any, state: State | None, mask: Any = None
+) -> Scores:
+    """Of queries, keys and values [N, H, S, D].
+
+    :param mask: true hides a key.
+    """
+    q, k, v = tensors
+    queries, keys = q.shape[2], k.shape[2]
+    added = options.added(queries, keys)
+    if mask is not None:
+        added = np.where(mask.astype(bool), -np.inf, added)
+    factors = dropped(p, state, (*q.shape[:3], keys))
+    return Scores.of(q, k, v, options.scale, added, factors)
+
+
+GRADIENTS = ("grad_q", "grad_k", "grad_v")
+
+
 @reference("diopiFlashAttention")
-def flash_attention(*, gen: Any, q: Array, k: Array, v: Array, **given: Any) -> dict[str, Any]:
-    """Without dropout."""
-    out, lse = _flash(q, k, v, given).forward()
+def flash_attention(
+    *, gen: State | None, q: Array, k: Array, v: Array, p_dropout: float, **given: Any
+) -> dict[str, Any]:
+    tensors = (_heads_second(x) for x in (q, k, v))
+    out, lse = _flash(tensors, Flash.of(given), np.float32(p_dropout), gen).forward()
     return {"attention_out": _heads_third(out), "softmax_lse": lse}
 
 
@@ -179,15 +240,142 @@ def flash_attention(*, gen: Any, q: Array, k: Array, v: Array, **given: Any) -> 
 def flash_attention_backward(
     *,
     grad_output: Array,
-    gen: Any,
+    gen: State | None,
     q: Array,
     k: Array,
     v: Array,
     attention_out: Array,
     softmax_lse: Array,
+    p_dropout: float,
     **given: Any,
 ) -> dict[str, Any]:
     out, grad = _heads_second(attention_out), _heads_second(grad_output)
-    found = _flash(q, k, v, given).backward(out, softmax_lse, grad)
-    names = ("grad_q", "grad_k", "grad_v")
-    return {name: _heads_third(each) for name, each in zip(names, found, strict=True)}
+    tensors = (_heads_second(x) for x in (q, k, v))
+    scores = _flash(tensors, Flash.of(given), np.float32(p_dropout), gen)
+    found = scores.backward(out, softmax_lse, grad)
+    return {n: _heads_third(each) for n, each in zip(GRADIENTS, found, strict=True)}
+
+
+@reference("diopiMultiHeadAttention")
+def multi_head_attention(
+    *,
+    q: Array,
+    k: Array,
+    v: Array,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float,
+    gen: State | None,
+    return_debug_mask: bool = False,
+) -> dict[str, Any]:
+    tensors = (_heads_second(x) for x in (q, k, v))
+    scores = _flash(tensors, Flash(np.longdouble(scale), is_causal), dropout_p, gen)
+    out, lse = scores.forward()
+    kept = kept_weights(dropout_p, gen, scores.value.shape)
+    return {
+        "out": _heads_third(out),
+        "softmax_lse": lse,
+        "debug_attn_mask": Expected(kept, op_class="exact"),
+    }
+
+
+@reference("diopiMultiHeadAttentionBackward")
+def multi_head_attention_backward(
+    *,
+    grad_out: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    out: Array,
+    softmax_lse: Array,
+    dropout_p: float,
+    is_causal: bool,
+    gen: State | None,
+    scale: float,
+) -> dict[str, Any]:
+    tensors = (_heads_second(x) for x in (q, k, v))
+    scores = _flash(tensors, Flash(np.longdouble(scale), is_causal), dropout_p, gen)
+    found = scores.backward(_heads_second(out), softmax_lse, _heads_second(grad_out))
+    return {n: _heads_third(each) for n, each in zip(GRADIENTS, found, strict=True)}
+
+
+def _to_heads(x: Array, layout: str, width: int) -> Array:
+    """[N, H, S, D]."""
+    if layout == "BNSD":
+        return x
+    if layout == "SBH":
+        x = x.swapaxes(0, 1)
+    if layout in ("BSH", "SBH"):
+        x = x.reshape(*x.shape[:2], x.shape[2] // width, width)
+    return _heads_second(x)
+
+
+def _from_heads(x: Any, layout: str) -> Array:
+    if layout == "BNSD":
+        return np.asarray(x)
+    rows = _heads_second(np.asarray(x))
+    if layout in ("BSH", "SBH"):
+        rows = rows.reshape(*rows.shape[:2], rows.shape[2] * rows.shape[3])
+    return rows.swapaxes(0, 1) if layout == "SBH" else rows
+
+
+def _laid_out(found: Expected, layout: str) -> Expected:
+    value, size = (_from_heads(x, layout) for x in (found.value, found.magnitude))
+    return Expected(value, found.length, size)
+
+
+def _width(q: Array, layout: str, head_num: int) -> int:
+    return int(q.shape[-1] // (head_num if layout in ("BSH", "SBH") else 1))
+
+
+STORED = ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")
+"""What is of a format of the vendor's own."""
+
+
+@reference("diopiCustomizedFlashAttention")
+def customized_flash_attention(
+    *,
+    gen: State | None,
+    q: Array,
+    k: Array,
+    v: Array,
+    attention_mask: Any,
+    p_dropout: float,
+    head_num: int,
+    input_layout: str,
+    **given: Any,
+) -> dict[str, Any]:
+    width = _width(q, input_layout, head_num)
+    tensors = (_to_heads(x, input_layout, width) for x in (q, k, v))
+    options = Flash.of(given)
+    out, _ = _flash(tensors, options, np.float32(p_dropout), gen, attention_mask).forward()
+    return {"attention_out": _laid_out(out, input_layout), **dict.fromkeys(STORED, UNSPECIFIED)}
+
+
+@reference("diopiCustomizedFlashAttentionBackward")
+def customized_flash_attention_backward(
+    *,
+    grad_output: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    attention_out: Array,
+    attention_mask: Any,
+    dropout_mask: Any,
+    softmax_max: Any,
+    softmax_sum: Any,
+    softmax_out: Any,
+    p_dropout: float,
+    head_num: int,
+    input_layout: str,
+    **given: Any,
+) -> dict[str, Any]:
+    """With the generator that the vendor's own forward pass was given."""
+    width = _width(q, input_layout, head_num)
+    q, k, v, out, grad = (
+        _to_heads(x, input_layout, width) for x in (q, k, v, attention_out, grad_output)
+    )
+    state, options = softmax_out["gen"], Flash.of(given)
+    scores = _flash((q, k, v), options, np.float32(p_dropout), state, attention_mask)
+    found = scores.backward(out, scores.lse(), grad)
+    return {n: _laid_out(each, input_layout) for n, each in zip(GRADIENTS, found, strict=True)}

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from dl_conformance.elementwise import as_dtype_of
-from dl_conformance.reference import Array, reference
+from dl_conformance.reference import Array, Expected, reference
 
 
-def _limited(input: Array, low: Any, high: Any) -> Array:
-    value = input
-    if low is not None:
-        value = np.maximum(value, as_dtype_of(input, low))
-    if high is not None:
-        value = np.minimum(value, as_dtype_of(input, high))
-    return value
+def _limited(input: Array, low: Any, high: Any) -> Expected:
+    value, tied = input, np.zeros(np.shape(input), bool)
+    for bound, nearer in ((low, np.maximum), (high, np.minimum)):
+        if bound is not None:
+            limit = as_dtype_of(input, bound)
+            tied = tied | ((value == 0) & (limit == 0))
+            value = nearer(value, limit)
+    return Expected(value, either_zero=tied)
 
 
 @reference("diopiClamp", "diopiClampScalar")

@@ -31,7 +31,7 @@ def _declare(name: str, function: Callable[..., Any]) -> None:
 
     @reference(f"diopi{name}Inp", f"diopi{name}InpScalar")
     def in_place(*, input: Array, other: Any) -> dict[str, Any]:
-        return {"input": compared(input, other).astype(input.dtype)}
+        return {"input": compared(input, other)}
 
 
 for _name, _function in COMPARISONS.items():

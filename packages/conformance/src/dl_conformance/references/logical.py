@@ -26,14 +26,14 @@ def logical_not(*, input: Array) -> dict[str, Any]:
 
 @reference("diopiLogicalAndInp")
 def logical_and_in_place(*, input: Array, other: Array) -> dict[str, Any]:
-    return {"input": np.logical_and(input, other).astype(input.dtype)}
+    return {"input": np.logical_and(input, other)}
 
 
 @reference("diopiLogicalOrInp")
 def logical_or_in_place(*, input: Array, other: Array) -> dict[str, Any]:
-    return {"input": np.logical_or(input, other).astype(input.dtype)}
+    return {"input": np.logical_or(input, other)}
 
 
 @reference("diopiLogicalNotInp")
 def logical_not_in_place(*, input: Array) -> dict[str, Any]:
-    return {"input": np.logical_not(input).astype(input.dtype)}
+    return {"input": np.logical_not(input)}

@@ -62,6 +62,39 @@ def linear_backward(*, grad_output: Array, input: Array, weight: Array) -> dict[
     }
 
 
+@reference("diopiMatmulBackward")
+def matmul_backward(*, grad_out: Array, input: Array, other: Array) -> dict[str, Any]:
+    """Of a real function of `out`: G · Bᴴ and Aᴴ · G, by the rules of matrix calculus."""
+    left = input[None, :] if input.ndim == 1 else input
+    right = other[:, None] if other.ndim == 1 else other
+    matrix_dims = (input.ndim > 1) + (other.ndim > 1)
+    batch = grad_out.shape[: grad_out.ndim - matrix_dims]
+    grad = grad_out.reshape(*batch, left.shape[-2], right.shape[-1])
+    to_left = _summed(grad, np.conj(np.swapaxes(right, -1, -2)), left.shape)
+    to_right = _summed(np.conj(np.swapaxes(left, -1, -2)), grad, right.shape)
+    return {
+        "grad_input": _shaped(to_left, input.shape),
+        "grad_other": _shaped(to_right, other.shape),
+    }
+
+
+def _summed(left: Array, right: Array, shape: tuple[int, ...]) -> Expected:
+    """A product, summed over the dimensions along which the shape broadcasts."""
+    value = np.asarray(np.matmul(left, right))
+    size = np.asarray(np.matmul(np.abs(left), np.abs(right)))
+    missing = value.ndim - len(shape)
+    axes = tuple(
+        d for d in range(value.ndim) if d < missing or shape[d - missing] != value.shape[d]
+    )
+    length = left.shape[-1] * int(np.prod([value.shape[d] for d in axes]))
+    return Expected(value.sum(axis=axes), length, size.sum(axis=axes))
+
+
+def _shaped(found: Expected, shape: tuple[int, ...]) -> Expected:
+    value, size = np.asarray(found.value), np.asarray(found.magnitude)
+    return Expected(value.reshape(shape), found.length, size.reshape(shape))
+
+
 @reference("diopiMatmulAllReduce")
 def matmul_all_reduce(*, x1: Array, x2: Array, bias: Any, **settings: Any) -> dict[str, Any]:
     """Of one process, whose sum over all processes is its own."""

@@ -55,8 +55,10 @@ def _declare(dims: int) -> None:
 
     @reference(f"diopiMaxPool{suffix}Backward", f"diopiAdaptiveMaxPool{suffix}Backward")
     def backward(
-        *, grad_output: Array, input: Array, indices: Array, **arguments: Any
+        *, grad_output: Array, input: Array, indices: Array | None, **arguments: Any
     ) -> dict[str, Any]:
+        if indices is None:
+            indices = _sliding(input, dims, arguments)["indices"]
         plane = prod(input.shape[-dims:])
         lead = prod(input.shape[:-dims])
         value = np.zeros((lead, plane), grad_output.dtype)

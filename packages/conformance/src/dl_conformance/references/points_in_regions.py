@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dl_conformance.boxes import seen_from
 from dl_conformance.reference import Array, Expected, reference
 
 HULL = 1e-12
@@ -50,20 +51,12 @@ def points_in_polygons(*, points: Array, polygons: Array) -> dict[str, Any]:
     return {"output": out}
 
 
-def _in_box(box: Array, point: Array) -> bool:
-    x, y = point[:2] - box[:2]
-    cos, sin = np.cos(box[6]), np.sin(box[6])
-    along, across = cos * x + sin * y, cos * y - sin * x
-    level = box[2] <= point[2] <= box[2] + box[5]
-    return bool(abs(along) < box[3] / 2 and abs(across) < box[4] / 2 and level)
-
-
 @reference("diopiPointsInBoxesPartMmcv")
 def points_in_boxes_part(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
     """The first box that holds each point."""
     out = box_idx_of_points.copy()
     for b, m in np.ndindex(out.shape):
-        holding = [t for t, box in enumerate(boxes[b]) if _in_box(box, pts[b, m])]
+        holding = [t for t, box in enumerate(boxes[b]) if seen_from(box, pts[b, m]) is not None]
         out[b, m] = holding[0] if holding else out[b, m]
     return {"box_idx_of_points": out}
 
@@ -72,6 +65,6 @@ def points_in_boxes_part(*, box_idx_of_points: Array, boxes: Array, pts: Array) 
 def points_in_boxes_all(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
     out = box_idx_of_points.copy()
     for b, m, t in np.ndindex(out.shape):
-        if _in_box(boxes[b, t], pts[b, m]):
+        if seen_from(boxes[b, t], pts[b, m]) is not None:
             out[b, m, t] = 1
     return {"box_idx_of_points": out}

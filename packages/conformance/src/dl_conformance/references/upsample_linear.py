@@ -31,23 +31,33 @@ def _cubic(distance: np.longdouble) -> np.longdouble:
     return CUBIC * (d**3 - 5 * d**2 + 8 * d - 4) if d < 2 else Number(0)
 
 
+def _cubic_slope(distance: np.longdouble) -> np.longdouble:
+    d = abs(distance)
+    if d <= 1:
+        return abs(3 * (CUBIC + 2) * d**2 - 2 * (CUBIC + 3) * d)
+    return abs(CUBIC * (3 * d**2 - 10 * d + 8)) if d < 2 else Number(0)
+
+
 def _tent(distance: np.longdouble) -> np.longdouble:
     return max(1 - abs(distance), Number(0))
 
 
 def _matrix(size: int, outputs: int, align: bool, cubic: bool) -> tuple[Array, Array]:
-    """[outputs, inputs]: weights of the cells, and how large they are.
+    """[outputs, inputs]: weights of the cells, and the sizes of the terms that they are sums of.
 
-    Beyond the edges the last cell goes on, so that it may have weights of both signs.
+    Beyond the edges the last cell goes on, so that it may have weights of both signs. A position
+    that is rounded moves a weight by its slope.
     """
     result, sizes = np.zeros((2, outputs, size), Number)
     for o in range(outputs):
         at = _position(o, size, outputs, align)
+        terms = abs(at) if align else abs(at) + 1
         for cell in range(-3, size + 3):
             weight = _cubic(at - cell) if cubic else _tent(at - cell)
             inside = min(max(cell, 0), size - 1)
             result[o, inside] += weight
-            sizes[o, inside] += abs(weight)
+            slope = _cubic_slope(at - cell) if cubic else Number(abs(at - cell) < 1)
+            sizes[o, inside] += abs(weight) + slope * terms
     return result, sizes
 
 

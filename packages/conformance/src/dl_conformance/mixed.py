@@ -1,0 +1,147 @@
+"""Cases of operands of several dtypes, which the contract brings to one as PyTorch does.
+
+Which arguments take part and which dtype they meet in is :mod:`diopi_proto.promotion`'s; the
+references compute with operands that have been converted to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+from typing import Any
+
+from diopi_proto.promotion import Promotion, category, promotion
+from diopi_proto.schema import Operator, expand_dtypes
+
+from .case import Case, T
+from .dtype_rules import common_dtype, main_dtypes
+from .inputs import Array, exact, stored
+from .vocabulary import complete, make
+
+SHAPE = "4x7"
+PAIRS = (
+    *(("bool", "uint8"), ("bool", "int64"), ("bool", "float16"), ("bool", "complex64")),
+    *(("uint8", "int8"), ("uint8", "int16"), ("int8", "int64"), ("int16", "int32")),
+    *(("uint8", "float64"), ("int64", "float16"), ("int32", "bfloat16"), ("int64", "float32")),
+    *(("float16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float64")),
+    *(("float32", "float64"), ("int64", "complex64"), ("float16", "complex64")),
+    *(("float64", "complex64"), ("float32", "complex128"), ("complex64", "complex128")),
+)
+"""Every two categories, and within them whatever is not just the wider one."""
+NUMBERS = (("bool", True), ("int64", 2), ("float32", 1.5))
+"""Scalars, and the dtypes that promotion takes them for."""
+DIVISOR = dict(low=1, high=4)
+RANGES: Mapping[str, Mapping[str, Any]] = {
+    "other of division": DIVISOR,
+    "exponent of power": dict(low=0, high=3),
+    "input of power": dict(low=1, high=3),
+}
+"""Where random numbers begin and end, for operands that cannot have any."""
+CALLS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "division": tuple({"rounding_mode": f"RoundMode{x}"} for x in ("None", "Trunc", "Floor")),
+    "arithmetic": ({"alpha": 2},),
+    "where": ({"condition": T(SHAPE, dtype="bool", plain=True)},),
+}
+"""What else the calls of a family are given; an operator takes those that it has."""
+
+
+def mixed_cases(operator: Operator) -> Iterator[Case]:
+    """Those of an operator."""
+    rule = promotion(operator.name)
+    if rule is None:
+        return
+    named = {x.name for x in operator.params}
+    others = [x for x in CALLS.get(operator.family, ()) if named & set(x)] or [{}]
+    for more in others:
+        for call, edge, layout in _calls(operator, rule):
+            case = _case(operator, rule, {**more, **call}, edge, layout)
+            if case is not None:
+                yield case
+
+
+def _calls(operator: Operator, rule: Promotion) -> Iterator[tuple[Mapping[str, Any], str, str]]:
+    """Operands, whether they have edge values, and their layout."""
+    tensors = [x for x in rule.operands if operator.parameter(x).is_tensor]
+    scalars = [x for x in rule.operands if x not in tensors]
+    in_place = operator.parameter(rule.result).direction == "inout"
+    edge = "extreme" if operator.op_class == "exact" or rule.kind == "truth" else ""
+    for dtype in main_dtypes(operator) if scalars else ():
+        for of, number in NUMBERS:
+            if category(of) != category(dtype) and of in main_dtypes(operator):
+                numbers = dict.fromkeys(scalars, number)
+                yield {**_tensors(operator, tensors, [dtype], [SHAPE]), **numbers}, "", ""
+    for pair in PAIRS if len(tensors) > 1 else ():
+        for dtypes in permutations(pair):
+            yield _tensors(operator, tensors, dtypes, (SHAPE, SHAPE)), "", ""
+            yield _tensors(operator, tensors, dtypes, (SHAPE, "-")), "", ""
+        both = _tensors(operator, tensors, pair, (SHAPE if in_place else "-", SHAPE))
+        yield both, "", "strided"
+        if edge:
+            yield (
+                _tensors(operator, tensors, pair[:: -1 if in_place else 1], (SHAPE, SHAPE)),
+                edge,
+                "",
+            )
+
+
+def _tensors(operator: Operator, names: list[str], dtypes: Any, shapes: Any) -> dict[str, T]:
+    """Operands of these dtypes and shapes, the last of which are those of all others."""
+    found = {}
+    for at, name in enumerate(names):
+        dtype, shape = (x[min(at, len(x) - 1)] for x in (dtypes, shapes))
+        given = RANGES.get(f"{name} of {operator.family}", {})
+        # A divisor is no 0.
+        values = [1] if dtype == "bool" and given.get("low", 0) > 0 else None
+        found[name] = T(shape, dtype=dtype, values=values, **given)
+    return found
+
+
+def _case(
+    operator: Operator, rule: Promotion, call: Mapping[str, Any], edge: str, layout: str
+) -> Case | None:
+    """The case of a call, where the operator has it."""
+    arguments = complete(operator, call)
+    dtypes = {x: v.dtype for x, v in arguments.items() if isinstance(v, T) and v.dtype}
+    common = common_dtype(rule, arguments, dtypes)
+    if common is None or common not in main_dtypes(operator):
+        return None
+    whole = "rounding_mode" in arguments and not is_true_division(arguments)
+    if whole and category(common) > 2:
+        return None
+    for name in rule.operands:
+        if name in dtypes and dtypes[name] not in _allowed(operator, name):
+            return None
+    result = "float32" if is_true_division(arguments) and category(common) < 2 else common
+    if operator.parameter(rule.result).direction == "inout":
+        if rule.kind == "converted" and category(result) > category(dtypes[rule.result]):
+            return None
+    elif rule.kind != "truth":
+        arguments[rule.result] = T("-", dtype=result)
+    return make(operator, common, arguments, call, layout or "contiguous", edge, "mixed")
+
+
+def _allowed(operator: Operator, name: str) -> tuple[str, ...]:
+    return expand_dtypes(operator.parameter(name).dtype or "any", operator.dtypes)
+
+
+def is_true_division(arguments: Mapping[str, Any]) -> bool:
+    """Whether quotients of integers are floating-point."""
+    return str(arguments.get("rounding_mode", "")).lower().endswith("none")
+
+
+def promoted(case: Case, wide: Mapping[str, Any], number: Any) -> dict[str, Any]:
+    """What the operator reads, its operands as the dtype has them that they meet in."""
+    rule = promotion(case.operator)
+    found = dict(wide)
+    if rule is None:
+        return found
+    common = common_dtype(rule, case.arguments, case.dtypes)
+    for name in rule.operands:
+        value = case.arguments.get(name)
+        if isinstance(value, T) and (value.dtype or case.dtypes[name]) != common and common:
+            found[name] = _converted(found[name], common, number)
+    return found
+
+
+def _converted(values: Array, dtype: str, number: Any) -> Array:
+    return exact(stored(values, dtype), dtype, number)

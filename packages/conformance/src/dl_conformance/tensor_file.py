@@ -1,0 +1,161 @@
+"""Files of safetensors' format, read and written with numpy alone.
+
+Eight bytes with the length of a header, the header as JSON, and the bytes of all tensors one after
+the other. Nothing in such a file is code; what a header says is held against the file's length
+before any of it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .inputs import Array
+
+CODES: Mapping[str, str] = {
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C64",
+    "complex128": "C128",
+    "uint8": "U8",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "int64": "I64",
+    "bool": "BOOL",
+}
+"""How the format calls the dtypes of the contract."""
+DTYPES = {code: dtype for dtype, code in CODES.items()}
+LARGEST_HEADER = 100_000_000
+DIMENSIONS = 64
+
+
+class TensorFileError(Exception):
+    """The file is not of the format, or is damaged."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Elements as their dtype stores them: bfloat16 as bits."""
+
+    dtype: str
+    elements: Array
+
+
+def carrier(dtype: str) -> np.dtype[Any]:
+    """What numpy stores the elements of a dtype in."""
+    return np.dtype(np.uint16 if dtype == "bfloat16" else dtype)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[str, str]) -> None:
+    """Write a file, which replaces what is there."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    data, end = [], 0
+    for name, tensor in tensors.items():
+        content = np.ascontiguousarray(tensor.elements, carrier(tensor.dtype)).tobytes()
+        header[name] = {
+            "dtype": CODES[tensor.dtype],
+            "shape": list(tensor.elements.shape),
+            "data_offsets": [end, end + len(content)],
+        }
+        data.append(content)
+        end += len(content)
+    text = json.dumps(header).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        file.writelines(data)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
+    """The tensors of a file by name, and its texts.
+
+    :raises TensorFileError: it is no file of this format, or damaged.
+    :raises OSError: it cannot be read.
+    """
+    if not path.is_file():
+        raise TensorFileError("there is no such file")
+    content = path.read_bytes()
+    if len(content) < 8:
+        raise TensorFileError("it is too short for a file of tensors")
+    length = int.from_bytes(content[:8], "little")
+    if length > min(len(content) - 8, LARGEST_HEADER):
+        raise TensorFileError(
+            "it is no file of tensors (safetensors), or cut off: its header would have "
+            f"{length} bytes, the file has {len(content)}"
+        )
+    try:
+        header = json.loads(content[8 : 8 + length].decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise TensorFileError(f"its header is no JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise TensorFileError("its header is not an object")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
+        raise TensorFileError("its metadata are not texts")
+    body = memoryview(content)[8 + length :]
+    for name, entry in header.items():
+        _check_entry(name, entry)
+    tensors, end = {}, 0
+    for name, entry in sorted(header.items(), key=lambda x: x[1]["data_offsets"]):
+        tensors[name], end = _tensor(name, entry, body, end)
+    if end != len(body):
+        raise TensorFileError(f"its tensors have {end} bytes, the file has {len(body)} for them")
+    return tensors, metadata
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _check_entry(name: str, entry: Any) -> None:
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise TensorFileError(f"tensor {name!r} is not described by dtype, shape and data_offsets")
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise TensorFileError(f"tensor {name!r} is of {dtype!r}; known are {', '.join(DTYPES)}")
+    if not is_sizes(shape) or not is_sizes(offsets) or len(offsets) != 2:
+        raise TensorFileError(f"tensor {name!r}: shape and data_offsets are lists of sizes")
+
+
+def _tensor(name: str, entry: dict[str, Any], body: memoryview, start: int) -> tuple[Stored, int]:
+    """One tensor, whose bytes begin where those of the one before it end."""
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    kind = carrier(DTYPES[dtype])
+    size = math.prod(shape) * kind.itemsize
+    if offsets != [start, start + size] or start + size > len(body):
+        raise TensorFileError(
+            f"tensor {name!r} of {dtype}{shape} has {size} bytes, its place is {offsets} of "
+            f"{len(body)}, and begins at {start}"
+        )
+    if elements_of(shape) >= 1 << 56:
+        raise TensorFileError(f"tensor {name!r} has the shape {shape}, which is too large")
+    flat = np.frombuffer(body[start : start + size], kind)
+    if not flat.flags.aligned:
+        flat = flat.copy()
+    if dtype == "BOOL" and (flat.view(np.uint8) > 1).any():
+        raise TensorFileError(f"tensor {name!r} is of BOOL and has bytes that are neither 0 nor 1")
+    return Stored(DTYPES[dtype], flat.reshape(shape)), start + size
+
+
+def elements_of(shape: Iterable[int]) -> int:
+    """The product of all sizes but 0, which numpy and others limit too."""
+    return math.prod(size for size in shape if size)
+
+
+def is_sizes(value: Any) -> bool:
+    """Whether JSON gave a list of sizes, none of which is negative."""
+    return (
+        isinstance(value, list)
+        and len(value) <= DIMENSIONS
+        and all(type(x) is int and 0 <= x < 1 << 62 for x in value)
+    )

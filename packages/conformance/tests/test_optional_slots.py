@@ -1,0 +1,40 @@
+"""What docs/vendor.md of dl-diopi-proto calls optional is skipped where a vendor lacks it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+MINIMAL = Path(__file__).parents[3] / "examples" / "vendor-minimal" / "csrc" / "vendor.c"
+SKIPPED = {
+    "every device has a name, memory and dtypes": "device_properties is optional",
+    "free memory is at most all memory": "memory_info is optional",
+    "memory that is freed can be had again": "memory_info is optional",
+}
+
+
+def test_vendor_without_them_fails_no_check(compile_c: Callable[..., Path], tmp_path: Path) -> None:
+    library, report = compile_c(MINIMAL), tmp_path / "report.json"
+    # The others compute, which takes this vendor long.
+    chosen = (
+        "--fname",
+        "runtime",
+        "-k",
+        "(memory or device or event) not (thousands or waits or copies)",
+    )
+    command = [sys.executable, "-m", "dl_conformance", "--library", str(library), *chosen]
+    done = subprocess.run([*command, "--json", str(report)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = json.loads(report.read_text())["cases"]
+    skipped = {
+        x["name"][len("runtime[") : -1]: x["cause"] for x in cases if x["status"] != "passed"
+    }
+    assert skipped.keys() == SKIPPED.keys()
+    for name, why in SKIPPED.items():
+        assert skipped[name].startswith(why)
+    assert "runtime[more memory than there is is refused, and the device still works]" in {
+        x["name"] for x in cases if x["status"] == "passed"
+    }

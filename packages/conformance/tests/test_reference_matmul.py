@@ -1,0 +1,32 @@
+"""Gradients of matrix products against those of torch, in double precision, at every case."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dl_conformance.catalog import cases_of
+from dl_conformance.execute import Run, expected
+
+torch = pytest.importorskip("torch")
+from torch_calls import as_torch  # noqa: E402 - skipped where torch is not installed
+
+
+def test_gradient_of_a_product_is_that_of_torch() -> None:
+    compared = 0
+    for case in cases_of("diopiMatmulBackward"):
+        if case.dtype not in ("float64", "complex128") or case.models:
+            continue
+        work = Run(None, case)  # type: ignore[arg-type]
+        work.make_inputs()
+        left, right = (as_torch(work.wide[x]).requires_grad_() for x in ("input", "other"))
+        torch.matmul(left, right).backward(as_torch(work.wide["grad_out"]))
+        for name, value in work.want().items():
+            got = (left if name == "grad_input" else right).grad.numpy()
+            want = np.asarray(expected(value).value)
+            assert got.shape == want.shape
+            np.testing.assert_allclose(
+                got, want.astype(got.dtype), rtol=1e-12, atol=1e-12, err_msg=case.name
+            )
+            compared += 1
+    assert compared > 50

@@ -1,0 +1,233 @@
+"""A run that was killed or interrupted goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dl_conformance.execute import Outcome
+from dl_conformance.journal import Journal, Plan
+from dl_conformance.report_file import ReportError
+from dl_conformance.target import of_library
+
+PASSES, HANGS = "diopiAbs[float32-5]", "diopiCos[float32-5]"
+
+
+def command(library: Path, file: Path, *options: str) -> list[str]:
+    names = [part for name in (PASSES, HANGS) for part in ("--case", name)]
+    command = [sys.executable, "-m", "dl_conformance", "--library", str(library), *names]
+    return [*command, "--json", str(file), "--jobs", "1", *options]
+
+
+def children(parent: int) -> list[int]:
+    """The processes that one has started."""
+    stats = (path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat"))
+    return [int(x[0].split()[0]) for x in stats if int(x[2].split()[1]) == parent]
+
+
+def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, bytes]:
+    """End a run in the case that hangs, when the other one is done: its workers go too.
+
+    :returns: its status, and what it wrote.
+    """
+    fifo = file.with_name("passed")
+    os.mkfifo(fifo)
+    # The report of the passed case goes through it: there is no other way to wait for it.
+    partial = file.with_name(f"{file.name}.partial")
+    partial.symlink_to(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    run = subprocess.Popen(
+        command(library, file, "--seconds", "600"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Tests in the background ignore it, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        kept = b""
+        while b'"status": "passed"' not in kept:
+            assert select.select([reader], [], [], 120)[0], "the first case did not end"
+            piece = os.read(reader, 1 << 16)
+            assert piece, run.communicate()
+            kept += piece
+        workers = [os.pidfd_open(worker) for worker in children(run.pid)]
+        assert workers
+        run.send_signal(by)
+        said, error = run.communicate()
+        for worker in workers:
+            assert select.select([worker], [], [], 120)[0], "a worker outlives its run"
+            os.close(worker)
+    finally:
+        run.kill()  # where the test fails
+    os.close(reader)
+    partial.unlink()
+    # The end of what a killed run leaves may be half a line.
+    partial.write_bytes(kept + b'{"name": "diopiCos[fl')
+    return run.returncode, said, error
+
+
+def test_run_that_was_killed_goes_on(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    ended(library, file, signal.SIGKILL)
+    partial = tmp_path / "report.json.partial"
+    # What is taken over is told by what no run says.
+    lines = partial.read_text().splitlines()
+    of_run = [json.loads(line) for line in lines[:-1]]
+    of_run[-1]["seconds"] = 41.5
+    partial.write_text("\n".join([*map(json.dumps, of_run), lines[-1]]))
+    done = subprocess.run(
+        command(library, file, "--seconds", "1", "--resume"), capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    assert "2 cases of 2 operators" in done.stdout and "1 passed, 1 failed" in done.stdout
+    cases = {x["name"]: x for x in json.loads(file.read_text())["cases"]}
+    assert cases[PASSES]["seconds"] == 41.5
+    assert cases[HANGS]["cause"] == "hang: longer than 1 s"
+    assert not partial.exists()
+
+
+def test_interrupted_run_says_how_it_goes_on(library: Path, tmp_path: Path) -> None:
+    status, said, error = ended(library, tmp_path / "report.json", signal.SIGINT)
+    assert (status, said) == (2, b"")
+    assert error == b"conformance: interrupted after 1 of 2 cases; --resume goes on\n"
+
+
+def test_only_what_a_run_of_the_same_library_left_is_taken(
+    library: Path, compile_c: Callable[..., Path], tmp_path: Path
+) -> None:
+    file, target = tmp_path / "report.json", of_library(str(library), None)
+    plan = Plan([PASSES, HANGS], "--fname Abs --fname Cos")
+    with pytest.raises(ReportError, match="no run to resume"):
+        Journal(file, target, plan, resume=True)
+    with Journal(file, target, plan, resume=False) as journal:
+        journal.add(Outcome(PASSES, "diopiAbs", "float32", "passed"))
+    with Journal(file, target, plan, resume=True) as journal:
+        assert list(journal.outcomes) == [PASSES]
+    # Checks of the runtime have no dtype.
+    check = Outcome("runtime[events]", "runtime", "", "passed")
+    with Journal(file, target, plan, resume=True) as journal:
+        journal.add(check)
+    with Journal(file, target, plan, resume=True) as journal:
+        assert journal.outcomes[check.name].dtype == ""
+    other = of_library(str(compile_c(Path(__file__).with_name("bare.c"))), None)
+    with pytest.raises(ReportError, match="is of another run: its built is"):
+        Journal(file, other, plan, resume=True)
+    partial = tmp_path / "report.json.partial"
+    first = partial.read_text().splitlines()[0]
+    for text in ("", "[]", "nothing", "{}"):
+        partial.write_text(text)
+        with pytest.raises(ReportError, match="start anew without --resume"):
+            Journal(file, target, plan, resume=True)
+    partial.write_text(f'{first}\n{{"named": 1}}\n')
+    with pytest.raises(ReportError, match="a line that is no outcome"):
+        Journal(file, target, plan, resume=True)
+
+
+def test_run_goes_on_where_its_outcomes_cannot_be_kept(
+    library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, plan = of_library(str(library), None), Plan([PASSES], "--case A")
+    partial = tmp_path / "report.json.partial"
+    partial.symlink_to("/dev/full")
+    with Journal(tmp_path / "report.json", target, plan, resume=False) as journal:
+        for _ in range(2):
+            journal.add(Outcome(PASSES, "diopiAbs", "float32", "passed"))
+        journal.remove()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{partial} cannot be written: No space left on device; the run goes on" in said
+    with pytest.raises(ReportError, match=r"report\.json\.partial cannot be written"):
+        Journal(tmp_path / "no" / "report.json", target, plan, resume=False)
+
+
+def test_run_of_other_cases_is_not_resumed_and_keeps_its_outcomes(
+    library: Path, tmp_path: Path
+) -> None:
+    file, target = tmp_path / "report.json", of_library(str(library), None)
+    with Journal(file, target, Plan([PASSES, HANGS], "--case A"), resume=False) as journal:
+        journal.add(Outcome(PASSES, "diopiAbs", "float32", "passed", seconds=41.5))
+    partial = tmp_path / "report.json.partial"
+    before = partial.read_text()
+    narrower = [sys.executable, "-m", "dl_conformance", "--library", str(library), "--resume"]
+    done = subprocess.run(
+        [*narrower, "--json", str(file), "--fname", "Abs", "-k", "[float32-5]"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    said = (
+        "is of a run of other cases: --case A chose 2, now --fname Abs -k '[float32-5]' chooses 1"
+    )
+    assert said in done.stderr
+    assert "Give --resume the options of that run, or name another file" in done.stderr
+    assert "forgets its 1 outcomes" in done.stderr
+    assert partial.read_text() == before and not file.exists()
+    # Other words for the same cases do not matter.
+    done = subprocess.run(
+        [
+            *(*narrower, "--json", str(file), "--seconds", "1"),
+            *("--fname", "Abs", "--fname", "Cos", "-k", "[float32-5]"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    cases = {x["name"]: x for x in json.loads(file.read_text())["cases"]}
+    assert cases.keys() == {PASSES, HANGS} and cases[PASSES]["seconds"] == 41.5
+
+
+def test_finished_run_is_told_of_with_its_report(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    check = "runtime[a driver and a device are there]"
+    for name, status in ((PASSES, 0), ("diopiSin[float32-5]", 1), (check, 0)):
+        run = [sys.executable, "-m", "dl_conformance", "--library", str(library), "--json", file]
+        first = subprocess.run([*run, "--case", name], capture_output=True, text=True)
+        assert first.returncode == status, first.stderr
+        before = file.read_text()
+        junit = tmp_path / "junit.xml"
+        options = ("--case", name, "--resume", "--junit", str(junit))
+        done = subprocess.run([*run, *options], capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+        said = f"the run to {file} is finished: there is nothing to go on with\n"
+        assert done.stdout == said + first.stdout
+        assert file.read_text() == before
+        assert name in junit.read_text()
+
+
+def test_finished_run_of_something_else_is_no_run_to_resume(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    own = tmp_path / "libown.so"
+    shutil.copy(library, own)
+    run = [sys.executable, "-m", "dl_conformance", "--library", str(own), "--json", str(file)]
+    assert subprocess.run([*run, "--case", PASSES], capture_output=True).returncode == 0
+
+    def resumed(*options: str) -> str:
+        done = subprocess.run([*run, *options, "--resume"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "there is no run to resume" in done.stderr
+        return done.stderr
+
+    said = resumed("--case", PASSES, "--case", HANGS)
+    assert "is finished: it has 1 cases, and these options choose 2; start anew" in said
+    own.touch()
+    assert "is finished: its built is " in resumed("--case", PASSES)
+    file.unlink()
+    assert "start anew" not in resumed("--case", PASSES)
+
+
+def test_resume_wants_a_report() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dl_conformance", "--library", "x.so", "--resume"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2

@@ -1,0 +1,161 @@
+"""Which cases options choose, and what is said where they choose none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from diopi_proto.dtypes import DTYPES
+from dl_conformance.catalog import all_cases
+from dl_conformance.command import main
+from dl_conformance.empty import chosen_names
+from dl_conformance.selection import Selection, SelectionError
+
+ABS = "diopiAbs[float32-transposed-3x41]"
+MUL = "diopiMul[float32-mixed-4x7 int64-4x7 float32]"
+NAMES = (ABS, "diopiAbs[int8-5]", "diopiCos[float16-5]", "diopiCos[float32-5]", MUL)
+
+MEANT: dict[str, Callable[[str], bool]] = {
+    "": lambda x: True,
+    "abs": lambda x: "Abs" in x,
+    "ABS": lambda x: "Abs" in x,
+    "abs or cos": lambda x: "Abs" in x or "Cos" in x,
+    "abs and float32": lambda x: "Abs" in x and "float32" in x,
+    "abs float32": lambda x: "Abs" in x and "float32" in x,
+    "not abs": lambda x: "Abs" not in x,
+    "not not abs": lambda x: "Abs" in x,
+    "abs not float32": lambda x: "Abs" in x and "float32" not in x,
+    "abs and not (float32 or float16)": lambda x: (
+        "Abs" in x and not ("float32" in x or "float16" in x)
+    ),
+    "int8 or cos and float16": lambda x: "int8" in x or ("Cos" in x and "float16" in x),
+    "(int8 or cos) and float16": lambda x: ("int8" in x or "Cos" in x) and "float16" in x,
+    "not(int8)or(cos)": lambda x: "int8" not in x or "Cos" in x,
+    "[float32-5]": lambda x: "[float32-5]" in x,
+    "'4x7 int64'": lambda x: "4x7 int64" in x,
+    '"4x7 int64" or int8': lambda x: "4x7 int64" in x or "int8" in x,
+    "'or'": lambda x: False,
+}
+
+
+@pytest.mark.parametrize("text", MEANT)
+def test_expression_chooses_as_written(text: str) -> None:
+    selection = Selection(operators=["Abs", "Cos", "Mul"], expression=text)
+    chosen = {case.name for case in selection.cases()}
+    assert chosen.issuperset(x for x in NAMES if MEANT[text](x))
+    assert chosen.isdisjoint(x for x in NAMES if not MEANT[text](x))
+
+
+MALFORMED = {
+    "abs and": "column 8: want a word, 'not' or '(' and not the end",
+    "or abs": "column 1: want a word, 'not' or '(' and not 'or'",
+    "abs or and cos": "column 8: want a word, 'not' or '(' and not 'and'",
+    "not": "column 4: want a word",
+    "()": "column 2: want a word, 'not' or '(' and not ')'",
+    "(abs or cos": "column 1: this '(' is not closed",
+    "abs or (cos and (bool)": "column 8: this '(' is not closed",
+    "abs)": "column 4: there is nothing that this ')' closes",
+    "abs or 'cos": "column 8: this quote is not closed",
+    "(" * 10_000: "there are more than 50 parentheses within each other",
+}
+
+
+@pytest.mark.parametrize("text", MALFORMED, ids=range(len(MALFORMED)))
+def test_malformed_expression_is_named(text: str) -> None:
+    with pytest.raises(SelectionError) as told:
+        list(Selection(expression=text).cases())
+    assert str(told.value).startswith(f"-k {text!r}: ")
+    assert MALFORMED[text] in str(told.value)
+
+
+EMPTY: dict[str, tuple[Selection, str]] = {
+    "a mistyped word": (
+        Selection(expression="softmx or (transposd and float32)"),
+        "-k 'softmx or (transposd and float32)' chooses no case: 'softmx' is in no name; near to "
+        "it: softmax, ",
+    ),
+    "one of two options": (
+        Selection(operators=["Abs"], expression="transposd"),
+        "--fname Abs and -k transposd choose no case; -k transposd alone chooses none: "
+        "'transposd' is in no name; near to it: transposed",
+    ),
+    "options that exclude each other": (
+        Selection(operators=["Abs", "Cos"], layout="channels-last", expression="int8"),
+        "--fname Abs --fname Cos, --nhwc and -k int8 choose no case together; each of them alone "
+        "chooses some",
+    ),
+    "a dtype without cases": (
+        Selection(operators=["Abs"], dtypes=["complex32"]),
+        "--fname Abs and --filter-dtype complex32 choose no case; --filter-dtype complex32 alone "
+        "chooses none",
+    ),
+    "checks, which have no dtype": (
+        Selection(operators=["runtime"], dtypes=["float32"]),
+        "--fname runtime and --filter-dtype float32 choose no case together",
+    ),
+    "names without the rest": (
+        Selection(operators=["Cos"], names=frozenset([ABS])),
+        f"--fname Cos and --case '{ABS}' choose no case together",
+    ),
+    "a small sample": (
+        Selection(operators=["Abs"], parts=10**12, seed=7),
+        "--fname Abs and --sample 1000000000000/7 choose no case",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_selection_that_chooses_nothing_says_which_option_does_that(case: str) -> None:
+    selection, said = EMPTY[case]
+    with pytest.raises(SelectionError) as told:
+        chosen_names(selection)
+    assert str(told.value).startswith(said)
+
+
+UNKNOWN: dict[str, tuple[Selection, str]] = {
+    "an operator": (
+        Selection(operators=["Sofmax"]),
+        "--fname Sofmax: the contract has no such operator; near to it: diopiSoftmax",
+    ),
+    "an operator in small letters": (
+        Selection(operators=["softmax"]),
+        "--fname softmax: the contract has no such operator; near to it: diopiSoftmax",
+    ),
+    "a case beside one that there is": (
+        Selection(names=frozenset([ABS, "diopiAbs[float32-trnsposed-3x41]"])),
+        "--case 'diopiAbs[float32-trnsposed-3x41]': there is no such case; near to it: " + ABS,
+    ),
+    "a case of no operator": (
+        Selection(names=frozenset(["diopiAbz[float32-5]"])),
+        "--case 'diopiAbz[float32-5]': there is no such case; near to it: diopiAbs",
+    ),
+    "a dtype beside one that there is": (
+        Selection(dtypes=["float32", "fp16"]),
+        "--filter-dtype fp16: there is no such dtype; the contract has int8, uint8, ",
+    ),
+    "a check": (
+        Selection(names=frozenset(["runtime[blocks do overlap]"])),
+        "--case 'runtime[blocks do overlap]': there is no such case; near to it: "
+        "runtime[blocks do not overlap]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_name_that_there_is_not_is_told_with_those_near_to_it(case: str) -> None:
+    selection, said = UNKNOWN[case]
+    with pytest.raises(SelectionError) as told:
+        chosen_names(selection)
+    assert str(told.value).startswith(said)
+
+
+def test_all_dtypes_of_cases_are_known() -> None:
+    assert {case.dtype for case in all_cases()} <= DTYPES.keys()
+
+
+def test_command_says_it_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list", "--fname", "Abs", "-k", "transposd"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("conformance: --fname Abs and -k transposd choose no case; ")
