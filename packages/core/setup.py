@@ -65,6 +65,7 @@ UNITS = (
     ("distributed", ("distributed",), 1),
     ("profiler", ("profiler",), 1),
     ("bindings", ("bindings",), 1),
+    ("linalg", tuple(f"aten/composed/{x}" for x in ("linalg", "losses", "spectral")), 1),
     ("samplers", tuple(f"aten/composed/{x}" for x in ("creation", "random", "vision")), 1),
 )
 

@@ -74,7 +74,7 @@ class CallArguments:
         index = self.entry.operands.index(name)
         by_scalar = self.entry.rule in ("binary_scalar", "comparison_scalar")
         if index == 1 and (self.scalar or by_scalar):
-            return "plan.scalar()"
+            return "plan.rounded_scalar()" if name in self.entry.row.rounded else "plan.scalar()"
         return f"TensorHandle(plan.{('self', 'other', 'third')[index]}()).get()"
 
     def _planned(self, parameter: Parameter, name: str) -> str:
@@ -105,7 +105,10 @@ class CallArguments:
             if self.entry.rule == "in_place":
                 # Elements become the number, as torch converts it.
                 return f"stored(self, {name}).get()"
-            self._local(f"const diopiScalar_t {name}_scalar = to_scalar({name});")
+            made = f"to_scalar({name})"
+            if name in self.entry.row.rounded:
+                made = f"rounded({name}, plan.common_type())"
+            self._local(f"const diopiScalar_t {name}_scalar = {made};")
             return f"&{name}_scalar"
         if kind == "Scalar?" and parameter.type == SCALAR:
             self._local(f"const OptionalScalar {name}_scalar({name});")
@@ -116,6 +119,8 @@ class CallArguments:
         if kind == "Generator?" and parameter.type == "diopiGeneratorHandle_t":
             self._local(f"GeneratorHandle {name}_handle({name}, plan.device());")
             return f"{name}_handle.get()"
+        if kind == "Scalar" and parameter.type == "double" and name in self.entry.row.rounded:
+            return f"rounded(at::Scalar({name}.toDouble()), plan.common_type()).fval"
         # int[2] and SymInt[1] are lists of int.
         kind = re.sub(r"\[\d*\]$", "[]", kind.replace("SymInt", "int"))
         or_null = f"{name} ? &*{name} : nullptr"

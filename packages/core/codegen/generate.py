@@ -1,4 +1,6 @@
-"""Write the generated C++ of dl-core: ``python codegen/generate.py [--check]``.
+"""Write the generated files of dl-core: ``python codegen/generate.py [--check]``.
+
+They are C++, and the table as data for readers in Python.
 
 Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that
 building needs neither.
@@ -7,6 +9,7 @@ building needs neither.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
@@ -16,10 +19,11 @@ import torch
 from declarations import read_declarations
 from model import Entry, Table
 from problems import Mistake, TableError
-from rows import TABLE
+from rows import TABLE, Use
 
 SOURCES = Path(__file__).parents[1] / "csrc"
 ATEN = SOURCES / "aten"
+CALLS = SOURCES.with_name("src") / "dl_core" / "contract_calls_gen.json"
 FINGERPRINTS = Path(__file__).parents[2] / "diopi-proto/include/diopi/fingerprints.gen.h"
 # Composite only, and their code asks for a CPU kernel by the device's type, or resizes a number.
 NEEDS_CPU = {"mode.values", "conj_physical_", "addr_"}
@@ -74,6 +78,26 @@ def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]]
     return families, shards
 
 
+def contract_calls(entries: list[Entry]) -> str:
+    """The table as data: which contract operator serves an overload, and with which arguments."""
+
+    def use(found: Use | None) -> object:
+        return None if found is None else [found.name, list(found.values)]
+
+    rows = [
+        {
+            "forms": [form.overload for form in entry.forms],
+            "rule": entry.rule,
+            "plan": use(entry.row.plan),
+            "call": use(entry.row.call),
+            "scalar": use(entry.row.scalar),
+            "alternatives": [use(x) for x in entry.row.alternatives],
+        }
+        for entry in entries
+    ]
+    return "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
+
+
 def outputs() -> dict[Path, str]:
     families, shards = wrappers(Table(read_declarations()))
     entries = [entry for family in families.values() for entry in family]
@@ -82,6 +106,7 @@ def outputs() -> dict[Path, str]:
         ATEN / "fallback" / "explicit_fallbacks.gen.cpp": emit.explicit_fallbacks(
             explicit_fallback_names(entries)
         ),
+        CALLS: contract_calls(entries),
         **{ATEN / "wrappers" / f"{name}.gen.cpp": text for name, text in shards.items()},
     }
 

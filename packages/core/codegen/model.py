@@ -153,6 +153,11 @@ class Table:
             with at_key("op"):
                 raise unknown(row.op, "overload of ATen", self.by_name)
         base = self.by_name[row.op]
+        types = {a.name for a in base.func.arguments.flat_all}
+        for name in row.rounded:
+            with at_key("rounded"):
+                if name not in types:
+                    raise unknown(name, f"argument of {row.op}", types)
         coinciding: list[frozenset[str]] = []
         for key, calls in (("call", (row.call,)), ("alternatives", row.alternatives)):
             with at_key(key):

@@ -23,10 +23,11 @@ RULES = (*ELEMENTWISE, "output", "in_place")
 # A C++ condition on the common dtype of an elementwise operator by its name in the table.
 DTYPES = {
     "floating": "c10::isFloatingType(plan.common_type())",
+    "single_or_double": "plan.common_type() == at::kFloat || plan.common_type() == at::kDouble",
     "not_bool": "plan.common_type() != at::kBool",
 }
 KEYS = (
-    *("op", "rule", "before_plan", "plan", "dtypes", "after_plan"),
+    *("op", "rule", "before_plan", "plan", "dtypes", "after_plan", "rounded"),
     *("call", "scalar", "alternatives", "otherwise"),
 )
 FALLBACK = "fallback"
@@ -56,6 +57,8 @@ class Row:
     before_plan: tuple[Use, ...]
     after_plan: tuple[Use, ...]
     dtypes: str | None
+    rounded: tuple[str, ...]
+    """Numbers that torch converts to the common dtype before it computes."""
     otherwise: str | Use
     """A composed form, or the function that builds the one result, or ``fallback``."""
 
@@ -124,6 +127,12 @@ def parse_row(row: object) -> Row:
                 raise EntryError(f"the plan of the rule {rule!r} looks at dtypes itself")
             if row["dtypes"] not in DTYPES:
                 raise unknown(row["dtypes"], "rule of dtypes", DTYPES)
+    rounded = row.get("rounded", [])
+    with at_key("rounded"):
+        if not isinstance(rounded, list) or not all(isinstance(name, str) for name in rounded):
+            raise EntryError(f"{rounded!r} is not a list of arguments, like [other, alpha]")
+        if rounded and not elementwise:
+            raise EntryError(f"the rule {rule!r} has no common dtype")
     found: dict[str, Any] = {}
     for key, what in (("call", "operator"), ("scalar", "operator"), ("plan", "plan")):
         with at_key(key):
@@ -141,6 +150,7 @@ def parse_row(row: object) -> Row:
         op=str(row["op"]),
         rule=rule,
         dtypes=row.get("dtypes"),
+        rounded=tuple(rounded),
         otherwise=otherwise,
         **found,
     )

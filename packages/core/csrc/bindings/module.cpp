@@ -25,8 +25,8 @@ namespace py = pybind11;
 namespace dl::core {
 namespace {
 
-py::dict load(const std::string& name, const std::string& library, bool legacy) {
-  const size_t index = load_vendor(name, library, legacy);
+py::dict load(const std::string& name, const std::string& library, bool legacy, uintptr_t adaptor) {
+  const size_t index = load_vendor(name, library, legacy, reinterpret_cast<dl_adaptor_t*>(adaptor));
   const Vendor& loaded = vendor(index);
   py::dict result;
   result["index"] = index;
@@ -153,7 +153,9 @@ PYBIND11_MODULE(_C, m) {
         "Register the device type with torch. Done once, when a vendor was found.");
   m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
   m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
-        "Load a vendor library; returns its facts. Raises RuntimeError with the cause.");
+        py::arg("adaptor") = 0,
+        "Load a vendor library; returns its facts. `adaptor`: the address of a dl_adaptor_t that "
+        "stays as long as the process. Raises RuntimeError with the cause.");
   m.def(
       "vendor_handle",
       [](size_t index) { return reinterpret_cast<uintptr_t>(vendor(index).instance()); },

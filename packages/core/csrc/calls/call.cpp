@@ -235,7 +235,7 @@ void check_outcome(diopiError_t code, const char* name, const Device& owner, int
     default:
       break;
   }
-  const std::string reason = owner.vendor->last_error();
+  const std::string reason = owner.vendor->last_error(name);
   // Vendors name the operator in brackets themselves; do it for those that do not.
   const bool named = reason.rfind('[', 0) == 0;
   throw VendorError(

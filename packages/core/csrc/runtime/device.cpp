@@ -49,8 +49,8 @@ dl_device_properties_t Device::properties() const {
 
 std::string Device::description() const { return vendor->name() + ":" + std::to_string(local); }
 
-size_t load_vendor(std::string name, std::string library, bool legacy) {
-  auto loaded = std::make_unique<Vendor>(std::move(name), std::move(library), legacy);
+size_t load_vendor(std::string name, std::string library, bool legacy, dl_adaptor_t* adaptor) {
+  auto loaded = std::make_unique<Vendor>(std::move(name), std::move(library), legacy, adaptor);
   const std::lock_guard<std::mutex> guard(vendors_mutex);
   vendors().push_back(std::move(loaded));
   return vendors().size() - 1;

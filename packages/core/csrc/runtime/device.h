@@ -40,7 +40,8 @@ struct Device {
 };
 
 // Vendors stay in the order in which they were loaded.
-size_t load_vendor(std::string name, std::string library, bool legacy);
+size_t load_vendor(std::string name, std::string library, bool legacy,
+                   dl_adaptor_t* adaptor = nullptr);
 const Vendor& vendor(size_t index);
 
 // Fixes dl:i for the process. Pairs are (vendor index, vendor's own device number).

@@ -12,8 +12,8 @@
 
 namespace dl::core {
 
-Vendor::Vendor(std::string name, std::string library, bool legacy)
-    : name_(std::move(name)), library_(std::move(library)) {
+Vendor::Vendor(std::string name, std::string library, bool legacy, dl_adaptor_t* adaptor)
+    : name_(std::move(name)), library_(std::move(library)), adaptor_(adaptor) {
   open(legacy);
   capabilities_ = slots().capabilities;
   version_ = slots().version;
@@ -53,6 +53,9 @@ void Vendor::bind_operators() {
   const dl_operator_t* list = nullptr;
   uint64_t count = 0;
   call(&dl_vendor_table_t::operators, "operators", &list, &count);
+  if (adaptor_ != nullptr)
+    check_status(adaptor_->bind(adaptor_, instance_, checked_, list, count, &list), "its adaptor",
+                 name_);
   std::unordered_map<std::string_view, size_t> wanted;
   wanted.reserve(kOpCount);
   for (size_t i = 0; i < kOpCount; ++i) wanted.emplace(kOpNames[i], i);
@@ -69,7 +72,11 @@ void Vendor::bind_operators() {
   }
 }
 
-const char* Vendor::last_error() const {
+const char* Vendor::last_error(const char* operator_name) const {
+  if (adaptor_ != nullptr) {
+    const char* said = adaptor_->last_error(adaptor_, operator_name);
+    if (said != nullptr) return said;
+  }
   const auto last_error = slots().last_error;
   const char* text = last_error != nullptr ? last_error(checked_) : nullptr;
   return text != nullptr && *text != '\0' ? text : "the vendor gave no reason";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contract/operators.gen.h"
+#include "dl/adaptor.h"
 #include "dl/extension.h"
 #include "dl/vendor.h"
 #include "runtime/status.h"
@@ -17,8 +18,9 @@ namespace dl::core {
 // Loads a library with RTLD_LOCAL and creates an instance. Never unloaded: vendors may own threads.
 class Vendor {
  public:
-  // Throws c10::Error with the library, the cause and the cure.
-  Vendor(std::string name, std::string library, bool legacy);
+  // Throws c10::Error with the library, the cause and the cure. `adaptor` stands before its
+  // operators, and outlives it; NULL: none does.
+  Vendor(std::string name, std::string library, bool legacy, dl_adaptor_t* adaptor = nullptr);
   Vendor(const Vendor&) = delete;
   Vendor& operator=(const Vendor&) = delete;
 
@@ -35,7 +37,8 @@ class Vendor {
   dl_function_t function(Op op) const { return functions_[static_cast<size_t>(op)]; }
   size_t bound_operators() const { return bound_; }
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
-  const char* last_error() const;
+  // Why that operator, the last one on this thread, failed.
+  const char* last_error(const char* operator_name) const;
 
   // What the library offers, checked (dl/checked.h); slots beyond the vendor's struct_size are
   // NULL.
@@ -83,6 +86,7 @@ class Vendor {
   void* handle_ = nullptr;
   dl_vendor_t* instance_ = nullptr;
   dl_vendor_t* checked_ = nullptr;
+  dl_adaptor_t* adaptor_ = nullptr;
   uint64_t capabilities_ = 0;
   int32_t device_count_ = 0;
   size_t bound_ = 0;

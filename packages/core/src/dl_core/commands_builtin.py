@@ -99,6 +99,8 @@ def _show_vendor(vendor: VendorReport) -> None:
         kernels = vendor.kernels
         by = f"by {kernels.compiler}" if kernels.compiler else f"not: {kernels.unavailable}"
         _say(f"  compiles kernels in {kernels.languages} {by}")
+    if vendor.adapted:
+        _say(f"  adaptor {vendor.adaptor}: {vendor.adapted}")
     if vendor.mismatched:
         _say(f"  built against another contract, so run on the CPU: {', '.join(vendor.mismatched)}")
     for device in vendor.devices:

@@ -64,6 +64,8 @@ def _show_counts(device: Coverage, tiers: list[str]) -> None:
     show(("tier", *KINDS), rows)
     for kind in KINDS:
         sys.stdout.write(f"- {kind}: {MEANINGS[kind]}\n")
+    if device.adaptor:
+        sys.stdout.write(f"- its adaptor converts for native ones: {device.adaptor}\n")
 
 
 def _show_names(device: Coverage, tiers: list[str], kind: str) -> None:

@@ -27,6 +27,8 @@ class Coverage:
     device: str
     vendor: str
     overloads: Mapping[str, Mapping[str, tuple[str, ...]]]
+    adaptor: str = ""
+    """What the vendor's adaptor file converts for its operators; empty where it has none."""
 
     def count(self, tier: str, kind: str) -> int:
         return len(self.overloads[tier][kind])
@@ -40,6 +42,7 @@ class Coverage:
         return {
             "device": self.device,
             "vendor": self.vendor,
+            "adaptor": self.adaptor,
             "tiers": {
                 tier: {
                     kind: {
@@ -62,7 +65,12 @@ def required_overloads() -> dict[str, str]:
 
 
 def sort_out(
-    device: str, vendor: str, required: Mapping[str, str], native: set[str], composed: set[str]
+    device: str,
+    vendor: str,
+    required: Mapping[str, str],
+    native: set[str],
+    composed: set[str],
+    adaptor: str = "",
 ) -> Coverage:
     """Sort the required overloads by where they run. Names come without ``aten::``."""
     found: dict[str, dict[str, list[str]]] = {tier: {kind: [] for kind in KINDS} for tier in TIERS}
@@ -79,7 +87,7 @@ def sort_out(
     frozen = {
         tier: {kind: tuple(names) for kind, names in kinds.items()} for tier, kinds in found.items()
     }
-    return Coverage(device, vendor, frozen)
+    return Coverage(device, vendor, frozen, adaptor)
 
 
 def measure() -> list[Coverage]:
@@ -90,6 +98,7 @@ def measure() -> list[Coverage]:
     import torch
 
     from dl_core import _C
+    from dl_core.torch_backend import adaptors
 
     has = torch._C._dispatch_has_kernel_for_dispatch_key
 
@@ -103,15 +112,17 @@ def measure() -> list[Coverage]:
         and has(f"aten::{name}", "CompositeExplicitAutograd")
         and not has(f"aten::{name}", "PrivateUse1")
     }
+    vendors = [str(_C.device_info(index)["vendor"]) for index in range(_C.device_count())]
     return [
         sort_out(
             f"dl:{index}",
-            str(_C.device_info(index)["vendor"]),
+            vendor,
             required,
             {_bare(name) for name in _C.native_overloads(index)},
             composed,
+            adaptors.summary_of(vendor),
         )
-        for index in range(_C.device_count())
+        for index, vendor in enumerate(vendors)
     ]
 
 

@@ -43,6 +43,9 @@ def checked(answer: object) -> VendorDescriptor:
         )
     if not -_MOST_PRIORITY <= fields["priority"] <= _MOST_PRIORITY:
         raise PluginError(f"dl_vendor returned a priority beyond {_MOST_PRIORITY}")
+    adaptor = answer.adaptor
+    if adaptor is not None:
+        fields["adaptor"] = _adaptor(adaptor, legacy=fields["legacy"])
     present = answer.present
     if present is not None and not callable(present):
         raise PluginError(f"dl_vendor returned present={_shown(present)}, which cannot be called")
@@ -52,6 +55,20 @@ def checked(answer: object) -> VendorDescriptor:
     if reason is not None:
         raise UntrustedError(f"its library {fields['library']} is not loaded: {reason}")
     return VendorDescriptor(**fields, present=present)
+
+
+def _adaptor(path: object, *, legacy: bool) -> Path:
+    if not isinstance(path, str | Path):
+        raise PluginError(f"dl_vendor returned adaptor={_shown(path)}, which must be a path")
+    if legacy:
+        raise PluginError(
+            f"dl_vendor returned adaptor={_shown(path)} with legacy=True; libraries in DIOPI's own "
+            "style have no adaptor"
+        )
+    reason = why_untrusted(Path(path))
+    if reason is not None:
+        raise UntrustedError(f"its adaptor file {path} is not read: {reason}")
+    return Path(path)
 
 
 def _field(answer: VendorDescriptor, field: str) -> Any:

@@ -42,6 +42,8 @@ class VendorReport:
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
+    adaptor: str
+    adapted: str
     flaws: list[str]
     error: str
     cure: str
@@ -153,6 +155,8 @@ def _vendor_report(
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,
+        adaptor="" if descriptor.adaptor is None else str(descriptor.adaptor),
+        adapted=probe.adapted,
         flaws=probe.flaws,
         error=probe.error,
         cure=f"Install it again: `pip install --force-reinstall {record.distribution}`."

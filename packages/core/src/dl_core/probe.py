@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import diopi_proto
+from diopi_proto.adaptor import read_adaptor
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.trial import Trial, TriedDevice, TriedKernels, try_library
 
@@ -27,6 +28,8 @@ class Probe:
     """What it offers beyond its table."""
     kernels: TriedKernels | None = None
     """What compiles its kernels; None: it compiles none."""
+    adapted: str = ""
+    """What its adaptor file does; empty where it has none."""
     flaws: list[str] = field(default_factory=list)
     """Where it does not keep the contract, though it can be loaded: clauses about it."""
     error: str = ""
@@ -41,6 +44,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
     if not descriptor.library.is_file():
         return Probe(error=f"its library {descriptor.library} is not there.")
     try:
+        adaptor = None if descriptor.adaptor is None else read_adaptor(descriptor.adaptor)
         trial = try_library(descriptor.library, legacy=descriptor.legacy, timeout=timeout)
     except diopi_proto.DiopiError as error:
         return Probe(error=str(error))
@@ -56,6 +60,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         devices=list(trial.devices),
         extensions=list(trial.extensions),
         kernels=trial.kernels,
+        adapted="" if adaptor is None else adaptor.summary(),
         flaws=[*trial.flaws, *_misnamed(descriptor, trial)],
     )
 

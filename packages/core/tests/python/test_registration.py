@@ -22,7 +22,7 @@ PRELUDE = """
     calls = []
     counts = {"none": 0, "one": 1, "two": 2}
 
-    def load_vendor(name, library, legacy):
+    def load_vendor(name, library, legacy, adaptor):
         calls.append(["load", name])
         if name == "broken":
             raise RuntimeError("bad library")

@@ -22,10 +22,12 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline bool is_half(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
-// The operand in the type that it is computed in. Half types that were the caller's are widened.
+// The operand, in the common dtype of all, in the type that it is computed in: half types are
+// widened.
 inline Tensor operand(const Tensor& tensor, const Tensor& out, c10::ScalarType type) {
-  const auto wide = is_half(type) ? at::kFloat : type;
-  return tensor.device() == out.device() ? tensor.to(wide) : tensor.to(out.device(), wide);
+  const Tensor typed =
+      tensor.device() == out.device() ? tensor.to(type) : tensor.to(out.device(), type);
+  return is_half(type) ? typed.to(at::kFloat) : typed;
 }
 
 // Gives `result` as `out`: itself where the caller gave no output and it is new and laid out as
@@ -51,6 +53,12 @@ Tensor wrapped(const Scalar& number);
 Tensor bits_of(const Tensor& x);
 inline Tensor signbit_of(const Tensor& x) { return bits_of(x).lt(0); }
 
+// The error of torch's kernels of floating-point numbers for operands that are none.
+inline void check_floating(const char* kernel, c10::ScalarType type) {
+  TORCH_CHECK_NOT_IMPLEMENTED(c10::isFloatingType(type), "\"", kernel, "\" not implemented for '",
+                              type, "'");
+}
+
 // Bodies that others are built from; on operands of one dtype.
 Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
@@ -60,6 +68,7 @@ Tensor trunc_of(const Tensor& x);
 // supported, or computes them: complex ones.
 inline bool takes(std::string_view name, std::string_view overload, c10::ScalarType type) {
   constexpr std::string_view of_integers[] = {"gcd", "lcm"};
+  constexpr std::string_view of_numbers[] = {"round", "trunc"};
   constexpr std::string_view of_floats[] = {
       "_prelu_kernel", "elu", "glu", "hardshrink", "hardsigmoid", "mish", "softplus", "softshrink",
   };
@@ -71,6 +80,7 @@ inline bool takes(std::string_view name, std::string_view overload, c10::ScalarT
   };
   if (c10::isComplexType(type)) return false;
   if (is_among(of_integers)) return c10::isIntegralType(type, false);
+  if (is_among(of_numbers) && type == at::kBool) return false;
   const bool rounds_to_digits = name == "round" && overload == "decimals";
   return c10::isFloatingType(type) || !(is_among(of_floats) || rounds_to_digits);
 }

@@ -9,73 +9,15 @@
 namespace dl::core {
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  library.impl("_linalg_det", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_eigh", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("_linalg_slogdet", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("_linalg_solve_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("_linalg_svd", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("conj_physical_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cumprod_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("cumsum_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("digamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("digamma_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("erfinv", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("erfinv_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("i0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("i0_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("igamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("igamma_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("igammac", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("igammac_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_cholesky_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_cross", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_inv_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_ldl_factor_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("linalg_ldl_solve", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_lu", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_lu_factor_ex", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_lu_solve", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("linalg_qr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("logit_backward", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("lu_unpack", torch::CppFunction::makeFromBoxedFunction<&fallback>());
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("polygamma", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_airy_ai", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_bessel_j0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_bessel_j1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_bessel_y0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_bessel_y1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_chebyshev_polynomial_t", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_chebyshev_polynomial_u", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_chebyshev_polynomial_v", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_chebyshev_polynomial_w", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_entr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_erfcx", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_hermite_polynomial_h", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_hermite_polynomial_he", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_i0e", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_i1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_i1e", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_laguerre_polynomial_l", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_legendre_polynomial_p", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_log_ndtr", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_modified_bessel_i0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_modified_bessel_i1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_modified_bessel_k0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_modified_bessel_k1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_ndtri", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_scaled_modified_bessel_k0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_scaled_modified_bessel_k1", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_shifted_chebyshev_polynomial_t", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_shifted_chebyshev_polynomial_u", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_shifted_chebyshev_polynomial_v", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_shifted_chebyshev_polynomial_w", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_spherical_bessel_j0", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_xlog1py", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("special_zeta", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("triangular_solve", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("tril_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
-  library.impl("triu_", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 
 }  // namespace dl::core

@@ -1,9 +1,14 @@
 #include "aten/fallback/refusal.h"
-#include "calls/vendor_error.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <limits>
 
 #include "aten/fallback/rehearsal.h"
+#include "calls/vendor_error.h"
 #include "runtime/device_error.h"
 
 namespace dl::core {
@@ -16,16 +21,34 @@ thread_local const c10::Error* current = nullptr;
 // What the last kernel that refused in this thread has said, in torch's words.
 thread_local std::string last_said;
 
-// Torch's CPU kernels of gradients trust the indices that a forward pass gave them: with those that
-// a vendor has refused they would write to memory that is not theirs.
-bool is_gradient(const c10::OperatorHandle& op) {
-  return op.operator_name().name.find("_backward") != std::string::npos;
+// Torch's CPU kernels of gradients trust the indices that a forward pass gave them, and that of
+// ctc_loss its targets: with those that a vendor has refused they would leave their memory.
+bool trusts_indices(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name.find("_backward") != std::string::npos || name == "aten::_ctc_loss";
+}
+
+// The least of integers divided by -1 is none, and ends a process where the CPU's kernels divide.
+bool may_trap(const c10::OperatorHandle& op, const c10::IValue& dividend) {
+  constexpr const char* names[] = {"aten::div", "aten::floor_divide", "aten::fmod",
+                                   "aten::remainder"};
+  const std::string& name = op.operator_name().name;
+  if (std::none_of(std::begin(names), std::end(names),
+                   [&](const char* each) { return name.rfind(each, 0) == 0; }))
+    return false;
+  if (!dividend.isTensor()) return true;
+  const at::Tensor& self = dividend.toTensor();
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  if (self.scalar_type() == at::kInt)
+    return self.eq(std::numeric_limits<int32_t>::min()).any().item<bool>();
+  return self.scalar_type() == at::kLong &&
+         self.eq(std::numeric_limits<int64_t>::min()).any().item<bool>();
 }
 
 void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  if (is_gradient(op)) throw;
-  const c10::Error& refused = *current;
   const size_t count = op.schema().arguments().size();
+  if (trusts_indices(op) || may_trap(op, *(stack->end() - count))) throw;
+  const c10::Error& refused = *current;
   std::exception_ptr said;
   try {
     said = rehearse(op, torch::jit::Stack(stack->end() - count, stack->end()), Twins::copy);

@@ -22,11 +22,18 @@ inline bool same_type(const Tensor& first, const OptionalTensor& other) {
   return !other || !other->defined() || first.dtype() == other->dtype();
 }
 
+// Whether the elements are those in memory, not their conjugates or negatives: torch leaves it to
+// products to see to such views.
+inline bool as_stored(const Tensor& tensor) { return !tensor.is_conj() && !tensor.is_neg(); }
+inline bool as_stored(const OptionalTensor& tensor) {
+  return !tensor || !tensor->defined() || as_stored(*tensor);
+}
+
 template <typename... Others>
 bool alike(const Tensor& first, const Others&... others) {
-  return first.device().type() == kDeviceType &&
+  return first.device().type() == kDeviceType && as_stored(first) &&
          to_diopi(first.scalar_type()) != diopi_dtype_unsupported &&
-         (... && (on_same_device(first, others) && same_type(first, others)));
+         (... && (on_same_device(first, others) && same_type(first, others) && as_stored(others)));
 }
 
 inline bool is_index(const Tensor& tensor) {

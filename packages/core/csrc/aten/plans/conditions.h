@@ -25,10 +25,27 @@ inline bool same_sizes(const at::Tensor& first, const at::Tensor& other) {
   return first.sizes() == other.sizes();
 }
 
-// A factor that may scale operands of `type`.
+// A factor that may scale operands of `type`. The contract has no complex numbers as arguments.
 inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
-  if (C10_LIKELY(c10::isFloatingType(type))) return !alpha.isComplex() && !alpha.isBoolean();
-  return c10::isIntegralType(type, false) && alpha.isIntegral(false);
+  if (C10_LIKELY(c10::isFloatingType(type)) || c10::isComplexType(type))
+    return !alpha.isComplex() && !alpha.isBoolean();
+  return c10::isIntegralType(type, false) && alpha.isIntegral(false) && plans::holds(type, alpha);
+}
+
+// Torch divides no integers by integers here.
+inline bool divides_numbers(const at::Tensor& dividend, const at::Tensor& divisor) {
+  return !c10::isIntegralType(dividend.scalar_type(), true) ||
+         !c10::isIntegralType(divisor.scalar_type(), true);
+}
+// The dtype of a mean of integers has to be asked for: that of an output does not count.
+inline bool mean_has_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
+  return dtype || c10::isFloatingType(self.scalar_type());
+}
+
+// Whether torch converts a number to `type` where that is one of the half types; kernels convert to
+// wider ones, whose bounds are looked at for all operators alike.
+inline bool is_in_range(c10::ScalarType type, const at::Scalar& value) {
+  return (type != at::kHalf && type != at::kBFloat16) || plans::holds(type, value);
 }
 
 // A number that is compared with, or takes the place of, elements of `type`.
@@ -48,8 +65,9 @@ inline bool clamp_bounds_fit(c10::ScalarType type, const std::optional<at::Scala
 
 // Integers have no negative powers, and none that are not whole.
 inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {
-  if (c10::isFloatingType(type)) return !exponent.isComplex();
-  return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0;
+  if (c10::isFloatingType(type) || c10::isComplexType(type)) return !exponent.isComplex();
+  return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0 &&
+         plans::holds(type, exponent);
 }
 
 inline bool known_rounding(const std::optional<std::string_view>& mode) {

@@ -43,7 +43,7 @@ at::Scalar value_of(const at::Tensor& tensor) {
 
 // True when a number of this kind leaves the dtype of a tensor of `type` as it is.
 bool keeps_type(c10::ScalarType type, const at::Scalar& value) {
-  if (c10::isFloatingType(type)) return !value.isComplex();
+  if (c10::isFloatingType(type) || c10::isComplexType(type)) return !value.isComplex();
   if (c10::isIntegralType(type, false)) return value.isIntegral(true);
   return type == at::kBool && value.isBoolean();
 }

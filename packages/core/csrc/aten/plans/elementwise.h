@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten/layout/strides.h"
+#include "aten/plans/stored_number.h"
 #include "calls/call.h"
 #include "contract/handle.h"
 #include "memory/new_tensor.h"
@@ -101,6 +102,11 @@ class ElementwisePlan {
   int device() const { return device_; }
   bool other_is_scalar() const { return scalar_; }
   const diopiScalar_t* scalar() const { return &value_; }
+  // The same as an element of the common dtype.
+  const diopiScalar_t* rounded_scalar() {
+    value_ = rounded(value_, common_type());
+    return &value_;
+  }
   const at::Tensor& self() const { return *self_; }
   const at::Tensor& other() const { return *other_; }
   const at::Tensor& third() const { return *third_; }

@@ -27,6 +27,11 @@ class OutputPlan {
     output(sizes, type);
     specs_.back().strided = true;
   }
+  // Matrices in the last two dimensions, each by columns, as torch's linear algebra has them.
+  void column_major_output(c10::IntArrayRef sizes, c10::ScalarType type) {
+    output(sizes, type);
+    specs_.back().by_columns = true;
+  }
   void keep_strides(c10::IntArrayRef strides) { strides_.assign(strides.begin(), strides.end()); }
   // An output that the caller did not ask for: NULL in the call, undefined in the result.
   void absent_output() {
@@ -34,7 +39,7 @@ class OutputPlan {
   }
 
   // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or
-  // device.
+  // device. Outputs beyond the given ones are the call's own.
   bool make_outputs(GivenOutputs given);
   void set_output(at::Tensor made) { made_.push_back(std::move(made)); }
 
@@ -50,7 +55,9 @@ class OutputPlan {
     c10::MemoryFormat format;
     bool wanted;
     bool strided = false;
+    bool by_columns = false;
   };
+  at::Tensor made(const Spec& spec) const;
 
   int device_ = -1;
   DimVector strides_;

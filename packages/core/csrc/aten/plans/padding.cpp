@@ -9,6 +9,7 @@ bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64
             PadKind kind) {
   const int64_t ndim = self.dim();
   if (!alike(self) || static_cast<int64_t>(padding.size()) != 2 * spatial) return false;
+  if (self.scalar_type() == at::kBool) return false;
   if (ndim != spatial + 1 && ndim != spatial + 2) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (int64_t i = 0; i < ndim; ++i) {

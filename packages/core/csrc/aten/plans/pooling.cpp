@@ -43,7 +43,8 @@ bool Windows::fit(const Tensor& self, int64_t spatial, bool ceil_mode) {
     if (!in_32_bits(kernel[i]) || !in_32_bits(stride[i]) || !in_32_bits(dilation[i]) ||
         !in_32_bits(padding[i]))
       return false;
-    if (padding[i] * 2 > (kernel[i] - 1) * dilation[i] + 1) return false;
+    // Half of the kernel's cells, not of the span that dilation stretches them to.
+    if (padding[i] > kernel[i] / 2) return false;
     int64_t& size = sizes[self.dim() - spatial + i];
     // Torch's function below rounds in 32 bits, and its kernels, too.
     const int64_t span = (kernel[i] - 1) * dilation[i] + 1, padded = size + 2 * padding[i];

@@ -22,12 +22,12 @@ double rms_epsilon(const Tensor& input, std::optional<double> eps) {
 bool rms_norm(OutputPlan& plan, EpsilonValues& values, const Tensor& input,
               at::IntArrayRef normalized_shape, const OptionalTensor& weight,
               std::optional<double> eps) {
-  values.epsilon = rms_epsilon(input, eps);
   const int64_t axis = leading_dims(input, normalized_shape);
   if (!alike(input, weight) || !floating(input) || axis < 0 || input.numel() == 0 ||
       !has_sizes(weight, normalized_shape)) {
     return false;
   }
+  values.epsilon = rms_epsilon(input, eps);
   plan.start(input);
   plan.output(input.sizes(), input.scalar_type());
   plan.output(row_statistics(input, axis), at::toOpMathType(input.scalar_type()));

@@ -12,6 +12,7 @@ bool sort(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
   if (!alike(self) || !valid_dim(self, dim)) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   if (count) {
+    if (self.scalar_type() == at::kBool) return false;
     const int64_t available = self.dim() > 0 ? self.size(wrapped(self, dim)) : 1;
     if (*count < 0 || *count > available || (self.dim() == 0 && *count != 1)) return false;
     if (self.dim() > 0) sizes[wrapped(self, dim)] = *count;

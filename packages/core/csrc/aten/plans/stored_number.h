@@ -51,4 +51,19 @@ inline StoredDouble stored_double(const at::Tensor& self, const at::Scalar& valu
   return StoredDouble(self, value);
 }
 
+// A number as torch's kernels read it that convert it to the dtype of their operands first: the
+// half types round it. Kernels themselves convert to wider ones.
+inline diopiScalar_t rounded(diopiScalar_t number, c10::ScalarType type) {
+  if (type != at::kHalf && type != at::kBFloat16) return number;
+  const bool is_float = number.stype == diopi_dtype_float64;
+  const float given = is_float ? static_cast<float>(number.fval) : static_cast<float>(number.ival);
+  number.stype = diopi_dtype_float64;
+  number.fval = type == at::kHalf ? static_cast<double>(static_cast<c10::Half>(given))
+                                  : static_cast<double>(static_cast<c10::BFloat16>(given));
+  return number;
+}
+inline diopiScalar_t rounded(const at::Scalar& value, c10::ScalarType type) {
+  return rounded(to_scalar(value), type);
+}
+
 }  // namespace dl::core

@@ -9,6 +9,12 @@
 namespace dl::core::plans {
 namespace {
 
+// Torch rearranges floating-point and complex numbers, and bools, but no integers.
+bool has_windows(const Tensor& self) {
+  return alike(self) && !c10::isIntegralType(self.scalar_type(), false) &&
+         self.scalar_type() != at::kComplexHalf;
+}
+
 // Windows along one axis of an image.
 std::optional<int64_t> windows(int64_t input, int64_t kernel, int64_t dilation, int64_t padding,
                                int64_t stride) {
@@ -56,7 +62,8 @@ bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
 
 bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
                    at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
-  if (!alike(self) || (self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0) return false;
+  if (!has_windows(self) || (self.dim() != 3 && self.dim() != 4) || self.size(-3) == 0)
+    return false;
   const int64_t cells = cells_of(kernel, self.size(-3));
   const auto shape = grid(self.sizes().slice(self.dim() - 2), kernel, dilation, padding, stride);
   if (!shape) return false;
@@ -72,7 +79,8 @@ bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
 bool column_image(OutputPlan& plan, const Tensor& self, at::IntArrayRef output_size,
                   at::IntArrayRef kernel, at::IntArrayRef dilation, at::IntArrayRef padding,
                   at::IntArrayRef stride) {
-  if (!alike(self) || (self.dim() != 2 && self.dim() != 3) || output_size.size() != 2) return false;
+  if (!has_windows(self) || (self.dim() != 2 && self.dim() != 3) || output_size.size() != 2)
+    return false;
   const int64_t taps = cells_of(kernel, 1);
   const auto shape = grid(output_size, kernel, dilation, padding, stride);
   if (!shape) return false;

@@ -51,13 +51,16 @@ at::Tensor efficient_zero_tensor(c10::IntArrayRef sizes, OptionalType type,
                                  std::optional<at::Layout> layout, std::optional<at::Device> where,
                                  std::optional<bool> pinned) {
   const int index = checked_device(where, layout, pinned);
+  const caffe2::TypeMeta meta = c10::scalarTypeToTypeMeta(c10::dtype_or_default(type));
+  at::detail::check_size_nonnegative(sizes);
+  // Views are checked against the bytes that it would take.
+  const size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, meta.itemsize());
   auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), int64_t{0},
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
       at::DataPtr(nullptr, c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(index))),
       device_allocator(), true);
   auto tensor = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(std::move(storage)), kDlKeys.add(c10::DispatchKey::ZeroTensor),
-      c10::scalarTypeToTypeMeta(c10::dtype_or_default(type)));
+      c10::Storage(std::move(storage)), kDlKeys.add(c10::DispatchKey::ZeroTensor), meta);
   tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   return tensor;
 }

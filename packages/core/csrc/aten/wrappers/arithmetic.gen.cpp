@@ -15,15 +15,16 @@ bool add_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   if (function == nullptr) return false;
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
+  if (!conditions::is_in_range(plan.common_type(), alpha)) return false;
   NativeCall call(add_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
     OutputHandle out_handle(plan.target());
-    const diopiScalar_t alpha_scalar = to_scalar(alpha);
-    return call.run("diopiAddScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), &alpha_scalar);
+    const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+    return call.run("diopiAddScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
   OutputHandle out_handle(plan.target());
-  const diopiScalar_t alpha_scalar = to_scalar(alpha);
+  const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
   return call.run("diopiAdd", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
 }
 
@@ -63,15 +64,16 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   if (!conditions::not_bool(self, other)) return false;
   if (!plan.binary(given, self, other, Promotion::same)) return false;
   if (!conditions::alpha_fits(plan.common_type(), alpha)) return false;
+  if (!conditions::is_in_range(plan.common_type(), alpha)) return false;
   NativeCall call(sub_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
     OutputHandle out_handle(plan.target());
-    const diopiScalar_t alpha_scalar = to_scalar(alpha);
-    return call.run("diopiSubScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar(), &alpha_scalar);
+    const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+    return call.run("diopiSubScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
   OutputHandle out_handle(plan.target());
-  const diopiScalar_t alpha_scalar = to_scalar(alpha);
+  const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
   return call.run("diopiSub", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
 }
 

@@ -154,7 +154,7 @@ bool remainder_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, con
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
     OutputHandle out_handle(plan.target());
-    return call.run("diopiRemainderScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
+    return call.run("diopiRemainderScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar());
   }
   OutputHandle out_handle(plan.target());
   return call.run("diopiRemainderTensor", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());

@@ -54,9 +54,10 @@ bool pow_Tensor_Scalar_native(ElementwisePlan& plan, const at::Tensor& given, co
   if (function == nullptr) return false;
   if (!plan.with_scalar(given, self, exponent, Promotion::same, NumberAs::parameter)) return false;
   if (!conditions::power_fits(plan.common_type(), exponent)) return false;
+  if (!conditions::is_in_range(plan.common_type(), exponent)) return false;
   NativeCall call(pow_Tensor_Scalar_site, plan.device());
   OutputHandle out_handle(plan.target());
-  return call.run("diopiPow", function, out_handle.get(), TensorHandle(plan.self()).get(), plan.scalar());
+  return call.run("diopiPow", function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar());
 }
 
 at::Tensor pow_Tensor_Scalar(const at::Tensor & self, const at::Scalar & exponent) {

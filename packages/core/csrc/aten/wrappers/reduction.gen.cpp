@@ -45,6 +45,7 @@ bool mean_dim_native(OutputPlan& plan, GivenOutputs given, const at::Tensor & se
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMean);
   if (function == nullptr) return false;
+  if (!conditions::mean_has_dtype(self, dtype)) return false;
   ReducedValues values;
   if (!plans::reduction(plan, values, self, dim, keepdim, plans::result_type(dtype, given), ReducedType::floating)) return false;
   if (!plan.make_outputs(given)) return false;

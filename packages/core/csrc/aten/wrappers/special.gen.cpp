@@ -42,42 +42,196 @@ at::Tensor & erf_(at::Tensor & self) {
   return on_cpu<"erf_", at::Tensor &(at::Tensor &)>(self);
 }
 
-Site lgamma_site{"lgamma", {"lgamma", "lgamma.out", "lgamma_"}, {Op::dlopLgamma}};
+Site erfinv_site{"erfinv", {"erfinv", "erfinv.out", "erfinv_"}, {Op::diopiErfinv}};
 
-bool lgamma_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+bool erfinv_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
   const int device_index = device_of(self);
-  if (device_index < 0 || lgamma_site.disabled.load(std::memory_order_relaxed)) return false;
+  if (device_index < 0 || erfinv_site.disabled.load(std::memory_order_relaxed)) return false;
   const Device& owner = device_unchecked(device_index);
-  const auto function = DL_CONTRACT_FUNCTION(owner, dlopLgamma);
+  const auto function = DL_CONTRACT_FUNCTION(owner, diopiErfinv);
   if (function == nullptr) return false;
   if (!plan.unary(given, self, Promotion::floating)) return false;
-  NativeCall call(lgamma_site, plan.device());
+  NativeCall call(erfinv_site, plan.device());
   OutputHandle out_handle(plan.target());
-  return call.run("dlopLgamma", function, out_handle.get(), TensorHandle(plan.self()).get());
+  return call.run("diopiErfinv", function, out_handle.get(), TensorHandle(plan.self()).get());
 }
 
-at::Tensor lgamma(const at::Tensor & self) {
+at::Tensor erfinv(const at::Tensor & self) {
   ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, at::Tensor(), self))) {
+  if (C10_LIKELY(erfinv_native(plan, at::Tensor(), self))) {
     return plan.finish();
   }
-  return on_cpu<"lgamma", at::Tensor(const at::Tensor &)>(self);
+  return on_cpu<"erfinv", at::Tensor(const at::Tensor &)>(self);
 }
 
-at::Tensor & lgamma_out(const at::Tensor & self, at::Tensor & out) {
+at::Tensor & erfinv_out(const at::Tensor & self, at::Tensor & out) {
   ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, out, self))) {
+  if (C10_LIKELY(erfinv_native(plan, out, self))) {
     plan.finish(); return out;
   }
-  return on_cpu<"lgamma.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
+  return on_cpu<"erfinv.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
 }
 
-at::Tensor & lgamma_(at::Tensor & self) {
+at::Tensor & erfinv_(at::Tensor & self) {
   ElementwisePlan plan;
-  if (C10_LIKELY(lgamma_native(plan, self, self))) {
+  if (C10_LIKELY(erfinv_native(plan, self, self))) {
     plan.finish(); return self;
   }
-  return on_cpu<"lgamma_", at::Tensor &(at::Tensor &)>(self);
+  return on_cpu<"erfinv_", at::Tensor &(at::Tensor &)>(self);
+}
+
+Site special_entr_site{"special_entr", {"special_entr", "special_entr.out"}, {Op::dlopEntr}};
+
+bool special_entr_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || special_entr_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, dlopEntr);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  NativeCall call(special_entr_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("dlopEntr", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor special_entr(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_entr_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  return on_cpu<"special_entr", at::Tensor(const at::Tensor &)>(self);
+}
+
+at::Tensor & special_entr_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_entr_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  return on_cpu<"special_entr.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
+}
+
+Site special_erfcx_site{"special_erfcx", {"special_erfcx", "special_erfcx.out"}, {Op::dlopErfcx}};
+
+bool special_erfcx_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || special_erfcx_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, dlopErfcx);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  if (!(plan.common_type() == at::kFloat || plan.common_type() == at::kDouble)) return false;
+  NativeCall call(special_erfcx_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("dlopErfcx", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor special_erfcx(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_erfcx_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  return on_cpu<"special_erfcx", at::Tensor(const at::Tensor &)>(self);
+}
+
+at::Tensor & special_erfcx_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_erfcx_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  return on_cpu<"special_erfcx.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
+}
+
+Site special_log_ndtr_site{"special_log_ndtr", {"special_log_ndtr", "special_log_ndtr.out"}, {Op::dlopLogNdtr}};
+
+bool special_log_ndtr_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || special_log_ndtr_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, dlopLogNdtr);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  if (!(plan.common_type() == at::kFloat || plan.common_type() == at::kDouble)) return false;
+  NativeCall call(special_log_ndtr_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("dlopLogNdtr", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor special_log_ndtr(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_log_ndtr_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  return on_cpu<"special_log_ndtr", at::Tensor(const at::Tensor &)>(self);
+}
+
+at::Tensor & special_log_ndtr_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_log_ndtr_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  return on_cpu<"special_log_ndtr.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
+}
+
+Site special_ndtri_site{"special_ndtri", {"special_ndtri", "special_ndtri.out"}, {Op::dlopNdtri}};
+
+bool special_ndtri_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self) {
+  const int device_index = device_of(self);
+  if (device_index < 0 || special_ndtri_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, dlopNdtri);
+  if (function == nullptr) return false;
+  if (!plan.unary(given, self, Promotion::floating)) return false;
+  if (!(plan.common_type() == at::kFloat || plan.common_type() == at::kDouble)) return false;
+  NativeCall call(special_ndtri_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("dlopNdtri", function, out_handle.get(), TensorHandle(plan.self()).get());
+}
+
+at::Tensor special_ndtri(const at::Tensor & self) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_ndtri_native(plan, at::Tensor(), self))) {
+    return plan.finish();
+  }
+  return on_cpu<"special_ndtri", at::Tensor(const at::Tensor &)>(self);
+}
+
+at::Tensor & special_ndtri_out(const at::Tensor & self, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_ndtri_native(plan, out, self))) {
+    plan.finish(); return out;
+  }
+  return on_cpu<"special_ndtri.out", at::Tensor &(const at::Tensor &, at::Tensor &)>(self, out);
+}
+
+Site special_xlog1py_site{"special_xlog1py", {"special_xlog1py", "special_xlog1py.out"}, {Op::dlopXlog1py}};
+
+bool special_xlog1py_native(ElementwisePlan& plan, const at::Tensor& given, const at::Tensor & self, const at::Tensor & other) {
+  const int device_index = device_of(self, other);
+  if (device_index < 0 || special_xlog1py_site.disabled.load(std::memory_order_relaxed)) return false;
+  const Device& owner = device_unchecked(device_index);
+  const auto function = DL_CONTRACT_FUNCTION(owner, dlopXlog1py);
+  if (function == nullptr) return false;
+  if (!plan.binary(given, self, other, Promotion::floating)) return false;
+  if (plan.other_is_scalar()) return false;
+  NativeCall call(special_xlog1py_site, plan.device());
+  OutputHandle out_handle(plan.target());
+  return call.run("dlopXlog1py", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get());
+}
+
+at::Tensor special_xlog1py(const at::Tensor & self, const at::Tensor & other) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_xlog1py_native(plan, at::Tensor(), self, other))) {
+    return plan.finish();
+  }
+  return on_cpu<"special_xlog1py", at::Tensor(const at::Tensor &, const at::Tensor &)>(self, other);
+}
+
+at::Tensor & special_xlog1py_out(const at::Tensor & self, const at::Tensor & other, at::Tensor & out) {
+  ElementwisePlan plan;
+  if (C10_LIKELY(special_xlog1py_native(plan, out, self, other))) {
+    plan.finish(); return out;
+  }
+  return on_cpu<"special_xlog1py.out", at::Tensor &(const at::Tensor &, const at::Tensor &, at::Tensor &)>(self, other, out);
 }
 
 }  // namespace
@@ -86,9 +240,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_KERNEL("erf", erf);
   DL_KERNEL_OVER("erf.out", erf_out, 1);
   DL_KERNEL_OVER("erf_", erf_, 1);
-  DL_KERNEL("lgamma", lgamma);
-  DL_KERNEL_OVER("lgamma.out", lgamma_out, 1);
-  DL_KERNEL_OVER("lgamma_", lgamma_, 1);
+  DL_KERNEL("erfinv", erfinv);
+  DL_KERNEL_OVER("erfinv.out", erfinv_out, 1);
+  DL_KERNEL_OVER("erfinv_", erfinv_, 1);
+  DL_KERNEL("special_entr", special_entr);
+  DL_KERNEL_OVER("special_entr.out", special_entr_out, 1);
+  DL_KERNEL("special_erfcx", special_erfcx);
+  DL_KERNEL_OVER("special_erfcx.out", special_erfcx_out, 1);
+  DL_KERNEL("special_log_ndtr", special_log_ndtr);
+  DL_KERNEL_OVER("special_log_ndtr.out", special_log_ndtr_out, 1);
+  DL_KERNEL("special_ndtri", special_ndtri);
+  DL_KERNEL_OVER("special_ndtri.out", special_ndtri_out, 1);
+  DL_KERNEL("special_xlog1py", special_xlog1py);
+  DL_KERNEL_OVER("special_xlog1py.out", special_xlog1py_out, 3);
 }
 
 }  // namespace dl::core

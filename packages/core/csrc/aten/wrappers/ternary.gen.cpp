@@ -52,6 +52,7 @@ bool addcdiv_native(ElementwisePlan& plan, const at::Tensor& given, const at::Te
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiAddcdiv);
   if (function == nullptr) return false;
+  if (!conditions::divides_numbers(tensor1, tensor2)) return false;
   if (!plan.ternary(given, self, tensor1, tensor2)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   NativeCall call(addcdiv_site, plan.device());

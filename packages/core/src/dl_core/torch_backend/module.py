@@ -10,6 +10,7 @@ import torch
 # torch calls what is imported `as` itself by these private names.
 from dl_core.torch_backend import _utils as _utils
 from dl_core.torch_backend import amp, memory, random, streams
+from dl_core.torch_backend.adaptors import adaptor_stats, reset_adaptor_stats
 from dl_core.torch_backend.devices import (
     DeviceProperties,
     current_device,
@@ -137,6 +138,7 @@ __all__ = [
     "OutOfMemoryError",
     "Stream",
     "StreamContext",
+    "adaptor_stats",
     "amp",
     "autocompare",
     "caching_allocator_alloc",
@@ -197,6 +199,7 @@ __all__ = [
     "profile_operators",
     "random",
     "reset_accumulated_memory_stats",
+    "reset_adaptor_stats",
     "reset_fallback_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",

@@ -13,7 +13,7 @@ from torch.utils import backend_registration
 import diopi_proto
 from diopi_proto.trial import admitted
 from dl_core import installed, selection
-from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend import DEVICE, adaptors
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
@@ -73,7 +73,8 @@ def register(
             with admitted(
                 vendor.library, legacy=vendor.legacy, timeout=config.probe_timeout
             ) as untried:
-                info = _C.load_vendor(name, str(vendor.library), vendor.legacy)
+                adaptor = adaptors.made_for(name, vendor.adaptor)
+                info = _C.load_vendor(name, str(vendor.library), vendor.legacy, adaptor)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
             problems.append(_broken(records[name], name, error))
             continue

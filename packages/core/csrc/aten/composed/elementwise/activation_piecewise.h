@@ -11,7 +11,12 @@ Tensor shrink_backward(const Tensor& grad, const Tensor& x, const Scalar& bound)
 Tensor hardsigmoid(const Tensor& x);
 Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x);
 
-using Hardshrink = Unary<hardshrink, Promotion::same, "hardshrink">;
+// The bound is a number of the tensor's dtype.
+struct Hardshrink {
+  using OfBound = Unary<hardshrink, Promotion::same, "hardshrink">;
+  static Tensor functional(const Tensor& self, const Scalar& bound);
+  static Tensor& out(const Tensor& self, const Scalar& bound, Tensor& out);
+};
 using HardshrinkBackward =
     Binary<shrink_backward, Promotion::same, "hardshrink_backward", "", "grad_input">;
 using Softshrink = Unary<softshrink, Promotion::same, "softshrink">;

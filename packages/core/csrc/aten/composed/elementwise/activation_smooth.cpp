@@ -79,9 +79,11 @@ using Slope = Binary<log_sigmoid_slope, Promotion::same, "log_sigmoid_backward",
 }  // namespace
 
 std::tuple<Tensor, Tensor> LogSigmoid::functional(const Tensor& self) {
+  check_floating("log_sigmoid_cpu", self.scalar_type());
   return {Output::run({}, self), buffer_of(self)};
 }
 std::tuple<Tensor&, Tensor&> LogSigmoid::out(const Tensor& self, Tensor& output, Tensor& buffer) {
+  check_floating("log_sigmoid_cpu", self.scalar_type());
   const Tensor kept = buffer_of(self);
   Output::run(output, self);
   buffer.resize_as_(kept).copy_(kept);

@@ -14,8 +14,7 @@ constexpr double kLog2 = 0.69314718055994530942;
 
 // Neither overflows where the result does not.
 Tensor hypot(const Tensor& x, const Tensor& y) {
-  TORCH_CHECK_NOT_IMPLEMENTED(x.is_floating_point(), "\"hypot\" not implemented for '",
-                              x.scalar_type(), "'");
+  check_floating("hypot", x.scalar_type());
   const Tensor a = x.abs(), b = y.abs();
   const Tensor low = a.minimum(b), high = a.maximum(b);
   const Tensor ratio = low.div(high).masked_fill_(low.eq(high), 1);
@@ -28,9 +27,11 @@ Tensor distance(const Tensor& a, const Tensor& b) {
   return a.sub(b).abs_().masked_fill_(a.eq(b), 0);
 }
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
+  check_floating("logaddexp_cpu", a.scalar_type());
   return distance(a, b).neg_().exp_().log1p_().add_(a.maximum(b));
 }
 Tensor logaddexp2(const Tensor& a, const Tensor& b) {
+  check_floating("logaddexp2_cpu", a.scalar_type());
   return distance(a, b).mul_(-kLog2).exp_().log1p_().div_(kLog2).add_(a.maximum(b));
 }
 

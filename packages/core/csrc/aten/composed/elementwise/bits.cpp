@@ -54,11 +54,12 @@ bool any(const Tensor& condition) {
   return condition.numel() != 0 && condition.to(at::kByte).amax().item<uint8_t>() != 0;
 }
 
-// Euclid's algorithm, until all have ended.
+// Euclid's algorithm, until all have ended. The least of integers is its own absolute value: as
+// torch's, rests have the sign of what is divided.
 Tensor gcd(const Tensor& self, const Tensor& other) {
   Tensor a = self.abs(), b = other.abs();
   for (Tensor more = b.ne(0); any(more); more = b.ne(0)) {
-    const Tensor rest = a.remainder(b.masked_fill(b.eq(0), 1)).mul_(more);
+    const Tensor rest = a.fmod(b.masked_fill(b.eq(0), 1)).mul_(more);
     a = at::where(more, b, a);
     b = rest;
   }
@@ -86,8 +87,7 @@ Tensor nextafter_run(const Tensor& given, const Tensor& self, const Tensor& othe
   auto iterator = iterator_of(out, self, other, Promotion::same);
   out = iterator.output();
   const auto options = out.options().dtype(iterator.common_dtype());
-  TORCH_CHECK(c10::isFloatingType(iterator.common_dtype()), "\"nextafter\" not implemented for ",
-              iterator.common_dtype());
+  check_floating("nextafter_cpu", iterator.common_dtype());
   const auto shape = out.sizes();
   const Tensor from = self.to(options).expand(shape).contiguous();
   const Tensor towards = other.to(options).expand(shape).contiguous();

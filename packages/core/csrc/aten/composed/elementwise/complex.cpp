@@ -50,6 +50,8 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
 
 Tensor& polar_out(const Tensor& abs, const Tensor& angle, Tensor& out) {
   const auto type = complex_of(abs, angle, "polar");
+  TORCH_CHECK_NOT_IMPLEMENTED(type != at::kComplexHalf, "\"polar_cpu\" not implemented for '",
+                              abs.scalar_type(), "'");
   if (out.defined()) check_type(out, type);
   const Parts parts = parts_of(out, abs, angle, type);
   parts.real.copy_(angle.cos().mul(abs));

@@ -1,10 +1,16 @@
-// Powers of a number.
+// Powers of a number, and numbers scaled by powers of two.
+#include <ATen/ops/ldexp_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/pow.h>
 
 #include "aten/composed/elementwise_forms.h"
 
 namespace dl::core::composed {
 namespace {
+
+void check_exponents(const Tensor& self, const Tensor& other) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!self.is_floating_point() || other.scalar_type() != at::kBool,
+                              "\"ldexp_cpu_exp\" not implemented for 'Bool'");
+}
 
 Tensor pow_of_number(const Scalar& self, const Tensor& exponent) {
   // In the memory order that torch gives, whatever that of the exponents.
@@ -14,11 +20,29 @@ Tensor& pow_of_number_out(const Scalar& self, const Tensor& exponent, Tensor& ou
   return at::pow_out(out, wrapped(self), exponent);
 }
 
+// A mantissa and the power of two that it is scaled by: torch's own composite, which takes bools
+// where its CPU kernel does not.
+Tensor ldexp(const Tensor& self, const Tensor& other) {
+  check_exponents(self, other);
+  return at::compositeexplicitautograd::ldexp(self, other);
+}
+Tensor& ldexp_out(const Tensor& self, const Tensor& other, Tensor& out) {
+  check_exponents(self, other);
+  return at::compositeexplicitautograd::ldexp_out(out, self, other);
+}
+Tensor& ldexp_inplace(Tensor& self, const Tensor& other) {
+  check_exponents(self, other);
+  return at::compositeexplicitautograd::ldexp_(self, other);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("pow.Scalar", pow_of_number);
   DL_COMPOSED("pow.Scalar_out", pow_of_number_out);
+  DL_COMPOSED("ldexp.Tensor", ldexp);
+  DL_COMPOSED("ldexp.out", ldexp_out);
+  DL_COMPOSED("ldexp_", ldexp_inplace);
 }
 
 }  // namespace dl::core::composed

@@ -1,4 +1,4 @@
-// Elementwise unary functions that the contract lacks: exp2, frac, round, trunc and their kin.
+// Elementwise unary functions that the contract lacks: exp2, frac, trunc and their kin.
 #include <ATen/ops/imag.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/real.h>
@@ -19,27 +19,16 @@ constexpr double kPi = 3.14159265358979323846;
 Tensor isposinf(const Tensor& x) { return x.eq(kInfinity); }
 Tensor isneginf(const Tensor& x) { return x.eq(-kInfinity); }
 Tensor signbit(const Tensor& x) {
-  return x.is_floating_point() ? signbit_of(x) : x.scalar_type() == at::kBool ? x.ne(x) : x.lt(0);
+  const auto type = x.scalar_type();
+  // Nobody compares wide unsigned numbers.
+  const bool is_signed = c10::isIntegralType(type, false) && c10::isSignedType(type);
+  if (is_signed) return x.lt(0);
+  return x.is_floating_point() ? signbit_of(x) : at::zeros_like(x, x.options().dtype(at::kBool));
 }
 
 Tensor frac(const Tensor& x) {
-  TORCH_CHECK_NOT_IMPLEMENTED(x.is_floating_point(), "\"frac_cpu\" not implemented for '",
-                              x.scalar_type(), "'");
+  check_floating("frac_cpu", x.scalar_type());
   return x.sub(trunc_of(x));
-}
-
-// Adding and taking away the number from which on floats have no fraction rounds to nearest even.
-Tensor round(const Tensor& x) {
-  if (!x.is_floating_point()) return x;
-  const double whole = x.scalar_type() == at::kDouble ? 0x1p52 : 0x1p23;
-  const Tensor magnitude = x.abs();
-  const Tensor rounded = copysign_of(magnitude.add(whole).sub_(whole), x);
-  return at::where(magnitude.lt(whole), rounded, x);
-}
-Tensor round_decimals(const Tensor& x, int64_t decimals) {
-  if (decimals == 0 || !x.is_floating_point()) return round(x);
-  const double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
-  return decimals > 0 ? round(x.mul(ten)).div(ten) : round(x.div(ten)).mul(ten);
 }
 
 Tensor exp2(const Tensor& x) { return at::pow(Scalar(2.0), x); }
@@ -146,8 +135,6 @@ using IsNegInf = Unary<isneginf, Promotion::comparison, "isneginf">;
 using Signbit = Unary<signbit, Promotion::comparison, "signbit">;
 using Trunc = Unary<trunc_of, Promotion::same, "trunc">;
 using Frac = Unary<frac, Promotion::same, "frac">;
-using Round = Unary<round, Promotion::same, "round">;
-using RoundDecimals = Unary<round_decimals, Promotion::same, "round", "decimals", "decimals_out">;
 
 void check_bool_output(const char* name, const Tensor& out) {
   TORCH_CHECK(out.scalar_type() == at::kBool, name, " does not support non-boolean outputs.");
@@ -181,8 +168,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("signbit.out", signbit_out);
   DL_COMPOSED_FORMS("trunc", "trunc.out", "trunc_", Trunc);
   DL_COMPOSED_FORMS("frac", "frac.out", "frac_", Frac);
-  DL_COMPOSED_FORMS("round", "round.out", "round_", Round);
-  DL_COMPOSED_FORMS("round.decimals", "round.decimals_out", "round_.decimals", RoundDecimals);
   DL_COMPOSED_FORMS("exp2", "exp2.out", "exp2_", Exp2);
   DL_COMPOSED_FORMS("sinc", "sinc.out", "sinc_", Sinc);
   DL_COMPOSED_FORMS("erfc", "erfc.out", "erfc_", Erfc);

@@ -108,7 +108,8 @@ Tensor& index_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tens
                       std::string_view reduce, bool include_self) {
   std::optional<Slices> slices = as_scatter(self, dim, index, source);
   const bool known = reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin";
-  if (!slices || !known) {
+  // No products of wide unsigned numbers are scattered.
+  if (!slices || !known || c10::isBarebonesUnsignedType(self.scalar_type())) {
     return on_cpu<"index_reduce_", ReduceSignature>(self, dim, index, source, reduce, include_self);
   }
   slices->self.scatter_reduce_(slices->dim, slices->index, slices->source, reduce, include_self);

@@ -48,8 +48,8 @@ at::Tensor count_before(const at::Tensor& sorted, const at::Tensor& values, bool
 // Whether torch takes such arguments; it words the errors for others.
 bool searches(const at::Tensor& sorted, const at::Tensor& values, bool right, const Side& side,
               const OptionalTensor& sorter) {
-  if (!plans::is_real(sorted) || sorted.dim() == 0 || sorted.device() != values.device() ||
-      sorted.scalar_type() != values.scalar_type()) {
+  if (!plans::is_real(sorted) || sorted.scalar_type() == at::kBool || sorted.dim() == 0 ||
+      sorted.device() != values.device() || sorted.scalar_type() != values.scalar_type()) {
     return false;
   }
   if (side && *side != "left" && *side != "right") return false;

@@ -105,8 +105,9 @@ at::Tensor& histc_out(const at::Tensor& self, int64_t bins, const at::Scalar& mi
 }
 
 bool bins_fit(const at::Tensor& self, const at::Tensor& edges, const OptionalTensor& weight) {
-  return self.is_floating_point() && self.scalar_type() == edges.scalar_type() &&
-         self.device() == edges.device() && edges.dim() == 1 && edges.numel() > 1 &&
+  return (self.scalar_type() == at::kFloat || self.scalar_type() == at::kDouble) &&
+         self.scalar_type() == edges.scalar_type() && self.device() == edges.device() &&
+         edges.dim() == 1 && edges.numel() > 1 &&
          (!given(weight) ||
           (weight->sizes() == self.sizes() && weight->scalar_type() == self.scalar_type() &&
            weight->device() == self.device()));

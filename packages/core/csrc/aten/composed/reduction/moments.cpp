@@ -59,14 +59,15 @@ Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correc
   return {at::std(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
 }
 
-// Of numbers that may be none, a sum in whole numbers is not defined.
-bool is_whole_sum_of_floats(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
-  return dtype && c10::isIntegralType(*dtype, true) && self.is_floating_point();
+// Of numbers that may be none, a sum in whole numbers is not defined; in complex ones it is
+// missing.
+bool is_other_sum_of_floats(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
+  return dtype && !c10::isFloatingType(*dtype) && self.is_floating_point();
 }
 
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
-  if (!plans::is_real(self) || is_whole_sum_of_floats(self, dtype))
+  if (!plans::is_real(self) || is_other_sum_of_floats(self, dtype))
     return on_cpu<"nansum", decltype(nansum)>(self, dims, keepdim, dtype);
   if (!self.is_floating_point()) return at::sum(self, dims, keepdim, dtype);
   const at::Tensor zero = at::scalar_tensor(0, self.options());
@@ -76,7 +77,7 @@ at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dims, bool kee
 at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                        std::optional<at::ScalarType> dtype, at::Tensor& out) {
   TORCH_CHECK(!dtype || *dtype == out.scalar_type(), "Provided dtype must match dtype of result");
-  if (is_whole_sum_of_floats(self, out.scalar_type()))
+  if (is_other_sum_of_floats(self, out.scalar_type()))
     return on_cpu<"nansum.out", decltype(nansum_out)>(self, dims, keepdim, dtype, out);
   return write_to(out, composed::nansum(self, dims, keepdim, dtype ? *dtype : out.scalar_type()));
 }

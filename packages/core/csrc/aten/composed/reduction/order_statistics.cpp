@@ -39,10 +39,15 @@ References write_pair(const Pair& found, at::Tensor& values, at::Tensor& indices
   return {values, indices};
 }
 
+// Torch ranks bools by their order only to sort them.
+bool has_ranks(const at::Tensor& self) {
+  return plans::is_real(self) && self.scalar_type() != at::kBool && self.numel() > 0;
+}
+
 // Whether an operator along a dimension has rows with elements, and outputs that fit.
 bool has_rows(const at::Tensor& self, int64_t dim, const at::Tensor& values,
               const at::Tensor& indices) {
-  return plans::is_real(self) && self.numel() > 0 && dim >= -std::max<int64_t>(self.dim(), 1) &&
+  return has_ranks(self) && dim >= -std::max<int64_t>(self.dim(), 1) &&
          dim < std::max<int64_t>(self.dim(), 1) && values.scalar_type() == self.scalar_type() &&
          indices.scalar_type() == at::kLong && values.device() == self.device() &&
          indices.device() == self.device();
@@ -119,13 +124,12 @@ References nanmedian_dim_out(const at::Tensor& self, int64_t dim, bool keepdim, 
 }
 
 at::Tensor median(const at::Tensor& self) {
-  if (!plans::is_real(self) || self.numel() == 0) return on_cpu<"median", decltype(median)>(self);
+  if (!has_ranks(self)) return on_cpu<"median", decltype(median)>(self);
   return std::get<0>(median_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 
 at::Tensor nanmedian(const at::Tensor& self) {
-  if (!plans::is_real(self) || self.numel() == 0)
-    return on_cpu<"nanmedian", decltype(nanmedian)>(self);
+  if (!has_ranks(self)) return on_cpu<"nanmedian", decltype(nanmedian)>(self);
   return std::get<0>(nanmedian_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 

@@ -10,6 +10,7 @@ namespace {
 at::Tensor trace(const at::Tensor& self) {
   TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got a tensor with ", self.dim(),
               " dimensions.");
+  if (self.scalar_type() == at::kBool) return on_cpu<"trace", decltype(trace)>(self);
   return at::sum(self.diagonal());
 }
 

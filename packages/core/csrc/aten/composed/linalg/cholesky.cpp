@@ -1,0 +1,63 @@
+// Cholesky factors in torch's older form, and systems that are solved with them.
+#include <ATen/ops/_linalg_check_errors.h>
+#include <ATen/ops/cholesky.h>
+#include <ATen/ops/cholesky_inverse.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linalg_cholesky_ex.h>
+#include <ATen/ops/linalg_solve_triangular.h>
+
+#include "aten/composed/linalg/matrices.h"
+#include "aten/kernel/composed.h"
+
+namespace dl::core::composed {
+namespace {
+
+Tensor cholesky(const Tensor& self, bool upper) {
+  if (!plans::are_square(self)) return on_cpu<"cholesky", decltype(cholesky)>(self, upper);
+  if (self.numel() == 0) return at::empty_like(self, at::MemoryFormat::Contiguous);
+  const auto [factor, info] = at::linalg_cholesky_ex(self, upper, /*check_errors=*/false);
+  at::_linalg_check_errors(info, "cholesky", self.dim() == 2);
+  return factor;
+}
+
+Tensor& cholesky_out(const Tensor& self, bool upper, Tensor& out) {
+  return write_to(out, composed::cholesky(self, upper));
+}
+
+// Of L · Lᴴ · x = `right`, or of Uᴴ · U · x = `right`.
+Tensor solution(const Tensor& factor, const Tensor& right, bool upper) {
+  const Tensor lower = upper ? factor.mH() : factor;
+  const Tensor between = at::linalg_solve_triangular(lower, right, /*upper=*/false);
+  return at::linalg_solve_triangular(lower.mH(), between, /*upper=*/true);
+}
+
+Tensor cholesky_solve_helper(const Tensor& self, const Tensor& A, bool upper) {
+  if (!plans::are_square(A) || !plans::are_matrices(self) || self.dtype() != A.dtype() ||
+      self.size(-2) != A.size(-1))
+    return on_cpu<"_cholesky_solve_helper", decltype(cholesky_solve_helper)>(self, A, upper);
+  return solution(A, self, upper);
+}
+
+Tensor cholesky_inverse(const Tensor& self, bool upper) {
+  // A factor with a 0 on its diagonal has no inverse: torch words it.
+  if (!plans::are_square(self) || !self.diagonal(0, -2, -1).ne(0).all().item<bool>())
+    return on_cpu<"cholesky_inverse", decltype(cholesky_inverse)>(self, upper);
+  return solution(self, at::eye(self.size(-1), self.options()), upper);
+}
+
+Tensor& cholesky_inverse_out(const Tensor& self, bool upper, Tensor& out) {
+  return write_by_columns(out, composed::cholesky_inverse(self, upper));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  DL_COMPOSED("cholesky", cholesky);
+  DL_COMPOSED("cholesky.out", cholesky_out);
+  DL_COMPOSED("_cholesky_solve_helper", cholesky_solve_helper);
+  DL_COMPOSED("cholesky_inverse", cholesky_inverse);
+  DL_COMPOSED("cholesky_inverse.out", cholesky_inverse_out);
+}
+
+}  // namespace dl::core::composed

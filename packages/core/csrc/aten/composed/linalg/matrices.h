@@ -1,0 +1,25 @@
+// What composed linear algebra shares.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "aten/layout/aliases.h"
+#include "aten/layout/outputs.h"
+#include "aten/plans/linalg.h"
+
+namespace dl::core::composed {
+
+// A finished result, by columns where `out` has to be resized for it.
+inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
+  OutputPlan plan;
+  plan.start(result);
+  plan.column_major_output(result.sizes(), result.scalar_type());
+  if (plan.make_outputs({&out})) return out.copy_(result);
+  return write_to(out, result);
+}
+
+inline bool is_target_for(const Tensor& out, const Tensor& self) {
+  return out.scalar_type() == self.scalar_type() && out.device() == self.device();
+}
+
+}  // namespace dl::core::composed

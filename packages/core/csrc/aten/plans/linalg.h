@@ -1,0 +1,25 @@
+// Plans of factorizations and of systems with triangular matrices.
+#pragma once
+
+#include <string_view>
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+// Of a dtype that factorizations take, in the last two dimensions.
+bool are_matrices(const Tensor& self);
+bool are_square(const Tensor& self);
+// Whether leading dimensions broadcast.
+bool batches_broadcast(const Tensor& left, const Tensor& right);
+// Leading dimensions, then these.
+DimVector batch_of(const Tensor& self, std::initializer_list<int64_t> last);
+// Leading dimensions, broadcast, then these.
+DimVector sizes_of_batch(const Tensor& left, const Tensor& right,
+                         std::initializer_list<int64_t> last);
+
+bool cholesky(OutputPlan& plan, const Tensor& self);
+bool triangular_solution(OutputPlan& plan, const Tensor& self, const Tensor& A);
+bool qr(OutputPlan& plan, const Tensor& A, std::string_view mode);
+
+}  // namespace dl::core::plans
