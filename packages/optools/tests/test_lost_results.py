@@ -180,5 +180,5 @@ def test_every_command_that_writes_where_it_is_told_asks_for_force() -> None:
             asking.update(parser.prog for _ in written)
     assert asking == {
         *("bisect", "coverage", "one-iter compare"),
-        *("bundle to-repro", "bundle to-bench", "bundle pack"),
+        *("bundle to-repro", "bundle to-bench", "bundle to-conformance", "bundle pack"),
     }

@@ -22,11 +22,16 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ("to-repro", "write a stand-alone script that runs the call", "SCRIPT"),
         ("to-bench", "write a stand-alone script that times the call", "SCRIPT"),
         ("pack", "copy one bundle into a directory of its own", "DIRECTORY"),
+        ("to-conformance", "write the call as cases of the conformance suite", "-o"),
     ):
         one = parsers.add_parser(name, help=text, description=text)
         one.add_argument("bundle", type=Path)
-        if target:
+        if target == "-o":
+            text = "file of cases, for `dl conformance --cases`"
+            one.add_argument("-o", "--output", type=Path, metavar="FILE", required=True, help=text)
+        elif target:
             one.add_argument("output", type=Path, metavar=target)
+        if target:
             add_force(one)
         add_limits(one)
         one.set_defaults(what=name, run_bundle=_export if target else _show)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.location import FILE
 from dl_optools.bundle.reader import Bundle, read
 from dl_optools.bundle.records import TensorRecord
+from dl_optools.bundle.sizes import Use
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
-from dl_optools.isolation.answer import Answer
+from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.isolation.child import Say
 from dl_optools.names import Level
 
@@ -69,17 +70,34 @@ def export(
     """Read a bundle and export it."""
     say("it reads the bundle")
     try:
-        bundle = read(Path(path), limit=memory, trusted=trusted)
-        say(f"it writes {output}")
-        _EXPORTS[what](bundle, Path(output), force=force)
+        runs = what == "to-conformance"
+        use = Use.CHECK if runs else Use.READ
+        bundle = read(Path(path), limit=memory, use=use, trusted=trusted)
+        say(f"it runs {bundle.document.operator}" if runs else f"it writes {output}")
+        return Answer(lines=_EXPORTS[what](bundle, Path(output), force=force) or [])
     except (BundleError, OutputError) as error:
         return Answer.refused(str(error))
+    except ImportError as error:
+        return Answer.refused(f"{error}: pip install dl-conformance")
     except OSError as error:
         return Answer.refused(f"{error.filename or output}: {error.strerror}")
-    return Answer()
+    except (RuntimeError, TypeError, ValueError, IndexError, MemoryError) as error:
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        return Answer(lines=[f"{path}: it raises {text}"], code=WRONG)
 
 
-_EXPORTS = {"to-repro": to_repro, "to-bench": to_bench, "pack": pack}
+def _to_conformance(bundle: Bundle, output: Path, *, force: bool) -> list[str]:
+    from dl_optools.conformance.export import to_conformance  # Where dl-conformance is installed.
+
+    return to_conformance(bundle, output, force=force)
+
+
+_EXPORTS: Mapping[str, Callable[..., list[str] | None]] = {
+    "to-repro": to_repro,
+    "to-bench": to_bench,
+    "pack": pack,
+    "to-conformance": _to_conformance,
+}
 
 
 def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:

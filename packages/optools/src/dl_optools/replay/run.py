@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +61,7 @@ def run(
     *,
     backward: bool = True,
     synchronize: bool = True,
+    within: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext,
 ) -> Outcome:
     """Call the operator with new copies of its arguments, and run its backward.
 
@@ -68,6 +70,7 @@ def run(
 
     :param backward: send the captured gradients of the results through it, if there are any.
     :param synchronize: wait for the device before a clock is read.
+    :param within: entered for the call, and again for its backward.
     :raises BundleError: the arguments are not for this machine.
     """
     device = torch.device(device)
@@ -87,7 +90,8 @@ def run(
     with _settings(bundle, placed):
         wait()
         started = time.perf_counter()
-        result = bundle.function(*args, **kwargs)
+        with within():
+            result = bundle.function(*args, **kwargs)
         wait()
         forward = time.perf_counter() - started
     written = [
@@ -107,12 +111,13 @@ def run(
     if record is not None and passing and edges:
         wait()
         started = time.perf_counter()
-        found = torch.autograd.grad(
-            [x for x, _ in passing],
-            list(edges.values()),
-            [gradient for _, gradient in passing],
-            allow_unused=True,
-        )
+        with within():
+            found = torch.autograd.grad(
+                [x for x, _ in passing],
+                list(edges.values()),
+                [gradient for _, gradient in passing],
+                allow_unused=True,
+            )
         wait()
         outcome.backward = time.perf_counter() - started
         by_input = dict(zip(edges, found, strict=True))

@@ -1,0 +1,1 @@
+"""Captured calls as calls of the contract's operators, for the conformance suite."""

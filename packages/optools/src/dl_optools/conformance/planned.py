@@ -1,0 +1,80 @@
+"""What the plans of dl-core's table work out for a call: ``plan.dim`` and the others.
+
+The C++ of ``packages/core/csrc/aten/plans`` says what each of them is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from dl_optools.conformance.errors import NotServedError
+
+Bound = Mapping[str, Any]
+Plan = tuple[str, list[Any]]
+
+
+def planned(name: str, plan: Plan, bound: Bound) -> Any:
+    """A value that the plan works out.
+
+    :param plan: its name and values, as in the table.
+    :param bound: the arguments of the overload by name.
+    :raises NotServedError: nothing is known of it here.
+    """
+    if name not in _VALUES:
+        raise NotServedError(f"what dl-core's plan {plan[0]!r} calls {name!r} is not known here")
+    return _VALUES[name](plan, bound)
+
+
+def _dim(plan: Plan, bound: Bound) -> int | None:
+    dim: int | None = bound["dim"]
+    if dim is None or dim >= 0:
+        return dim
+    return dim + max(_ndim(bound) + (plan[0] == "stacked"), 1)
+
+
+def _ndim(bound: Bound) -> int:
+    if "input_sizes" in bound:
+        return len(bound["input_sizes"])
+    # cat skips empty tensors of one dimension.
+    several: list[torch.Tensor] = bound.get("tensors", [])
+    one = [x for x in bound.values() if isinstance(x, torch.Tensor)]
+    return max(x.dim() for x in several or one[:1])
+
+
+def _dims(plan: Plan, bound: Bound) -> list[int] | None:
+    dims = bound["dim"]
+    if dims is None or dims == []:
+        return None
+    ndim = max(_ndim(bound), 1)
+    given = [dims] if isinstance(dims, int) else dims
+    return [int(x) % ndim for x in given]
+
+
+def _windows(argument: str, otherwise: str = "") -> Callable[[Plan, Bound], list[int]]:
+    """Sizes of a window, of which one may stand for all."""
+
+    def values(plan: Plan, bound: Bound) -> list[int]:
+        found = bound[argument] or bound[otherwise]
+        given = [found] if isinstance(found, int) else list(found)
+        return given * (plan[1][0] if len(given) == 1 else 1)
+
+    return values
+
+
+def _epsilon(plan: Plan, bound: Bound) -> float:
+    eps = bound["eps"]
+    return torch.finfo(bound["input"].dtype).eps if eps is None else float(eps)
+
+
+_VALUES: Mapping[str, Callable[[Plan, Bound], Any]] = {
+    "dim": _dim,
+    "dims": _dims,
+    "kernel": _windows("kernel_size"),
+    "stride": _windows("stride", "kernel_size"),
+    "padding": _windows("padding"),
+    "dilation": _windows("dilation"),
+    "epsilon": _epsilon,
+}

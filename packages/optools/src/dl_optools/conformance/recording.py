@@ -1,0 +1,157 @@
+"""A call run again on the CPU, and the calls of the contract that it comes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from diopi_proto.schema import load
+from dl_conformance.captured import Captured, CaseFileError, case_of
+from dl_conformance.execute import judge
+from dl_optools.conformance.by_hand import Served
+from dl_optools.conformance.errors import NotServedError
+from dl_optools.conformance.served import served
+from dl_optools.conformance.tensors import argument, stored, written
+from dl_optools.names import overload_name
+
+_MAKING = ("aten.empty", "aten.new_empty", "aten.detach", "aten.lift", "aten.alias", "aten._local")
+"""What makes or names memory and computes nothing."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A call that is a case.
+
+    :ivar overload: of ATen.
+    :ivar results: by output of the contract, what torch gave on the CPU.
+    """
+
+    overload: str
+    call: Captured
+    results: dict[str, torch.Tensor]
+    note: str = ""
+
+
+@dataclass
+class Recording(TorchDispatchMode):
+    """Every overload that is called, as a call of the contract where it is one.
+
+    :ivar source: where the calls come from, in words.
+    :ivar found: those that are cases.
+    :ivar left: how often overloads were called that are none, with the reason.
+    """
+
+    source: str
+    found: list[Found] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name, kwargs = overload_name(func), kwargs or {}
+        if func.is_view or name.startswith(_MAKING):
+            return func(*args, **kwargs)
+        try:
+            # Before the call, which may write to what it is given.
+            serving = served(func, args, kwargs)
+            arguments = {n: argument(x) for n, x in serving.arguments.items()}
+        except NotServedError as error:
+            self.left[f"{name}: {error}"] += 1
+            return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        try:
+            exactly = None if func._schema.is_mutable else partial(_in_float64, func, args, kwargs)
+            self._keep(name, serving, arguments, result, exactly)
+        except (NotServedError, CaseFileError) as error:
+            self.left[f"{name} as {serving.operator}: {error}"] += 1
+        return result
+
+    def _keep(
+        self,
+        name: str,
+        serving: Served,
+        arguments: dict[str, Any],
+        result: Any,
+        exactly: Callable[[], Any] | None,
+    ) -> None:
+        """Note the call, if the reference of its operator gives what torch has given.
+
+        :param exactly: gives the result once more, in float64: where torch's own kernels are too
+            far off, that tells a call of this operator from one of another. None: it cannot.
+        :raises NotServedError: it does not.
+        :raises CaseFileError: it is no call of the operator.
+        """
+        results = _results(serving, result)
+        outputs = {n: None if x is None else written(x) for n, x in results.items()}
+        call = Captured(serving.operator, arguments, outputs, f"{name}, {self.source}")
+        given = {n: x for n, x in results.items() if x is not None}
+        changed = [p.name for p in load()[serving.operator].params if p.direction == "inout"]
+        for at, parameter in enumerate(changed):
+            tensor = serving.arguments[parameter]
+            # A form that is not in place has a copy changed, which it returns.
+            copied = exactly is not None and not serving.outputs and at == 0
+            if isinstance(tensor, torch.Tensor):
+                given[parameter] = result if copied else tensor
+        faults, note = _faults(call, given), serving.note
+        if faults and exactly is not None and not changed:
+            wide = _results(serving, exactly())
+            rounded = {n: x.to(given[n].dtype) for n, x in wide.items() if x is not None}
+            if not _faults(call, rounded):
+                note = f"{note}; torch's own result on the CPU is outside of the bound".lstrip("; ")
+                faults = []
+        if faults:
+            raise NotServedError(
+                f"the reference does not give what torch gives on the CPU: {faults[0]}"
+            )
+        self.found.append(Found(name, call, given, note))
+
+
+def _in_float64(func: Any, args: Any, kwargs: Any) -> Any:
+    """What the call returns with floating-point tensors as float64, complex ones as complex128."""
+
+    def wide(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        if value.is_complex():
+            return value.to(torch.complex128)
+        return value.double() if value.is_floating_point() else value
+
+    args, kwargs = tree_map(wide, (args, kwargs))
+    return func(*args, **kwargs)
+
+
+def _results(serving: Served, result: Any) -> dict[str, torch.Tensor | None]:
+    """The results by output; one without elements that may be left out is."""
+    parts: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
+    found: dict[str, torch.Tensor | None] = {}
+    for name, place in serving.outputs.items():
+        parameter = load()[serving.operator].parameter(name)
+        one = None if place is None else parts[place]
+        if one is not None and one.numel() == 0 and parameter.nullable:
+            one = None
+        found[name] = one if one is None else one.squeeze(serving.removed)
+    return found
+
+
+def _faults(call: Captured, results: dict[str, torch.Tensor]) -> list[str]:
+    """What torch has given and the reference does not.
+
+    :raises CaseFileError: it is no call of the operator.
+    """
+    case = case_of(call)
+    try:
+        return judge(case, {name: stored(tensor) for name, tensor in results.items()})[0]
+    except Exception as error:  # noqa: BLE001 - a reference says in its own way what it cannot take
+        raise NotServedError(
+            f"its arguments do not fit the operator: {type(error).__name__}: {error}"
+        ) from None
