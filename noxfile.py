@@ -83,6 +83,7 @@ GENERATORS = (
     ("-m", "diopi_proto.generate"),
     ("packages/core/codegen/generate.py",),
     ("packages/core/codegen/required_overloads.py",),
+    ("packages/kernels/codegen/chebyshev_tables.py",),
 )
 CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".inc"}
 
@@ -444,6 +445,21 @@ for found_vendor in vendors():
     add_conformance(found_vendor)
     add_device_tests(found_vendor)
     add_models(found_vendor)
+
+
+@nox.session(venv_backend="none", requires=["environment", *CONFORMANCE], default=False)
+def figures(session: nox.Session) -> None:
+    """Write README's figures of the vendors with a device here: the suite, `dl coverage`."""
+    python = python_of(session, "environment")
+    reports = []
+    for vendor in vendors():
+        suite, coverage = (BUILD / "conformance" / f"{vendor}{x}.json" for x in ("", "-coverage"))
+        # A session of the suite that was skipped has no report of now.
+        if has_device(python, vendor):
+            command = (python, "-m", "dl_core", "coverage", "--force", "--json", str(coverage))
+            session.run(*command, env={"DL_VENDORS": vendor}, external=True)
+            reports.append(f"{vendor}={suite},{coverage}")
+    session.run(python, "-m", "tools.figures", *reports, external=True)
 
 
 def add_torch_release(release: str, torchvision: str) -> None:

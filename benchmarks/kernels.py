@@ -5,7 +5,7 @@ slower. The sizes are a small tensor whose call costs as much as its elements, o
 caches, and one that does not. With one thread, times are CPU time of the process, so that what else
 runs on the machine matters less.
 
-    python benchmarks/kernels.py [--json FILE] [--repeats N] [--threads N ...] [--only TEXT]
+    python benchmarks/kernels.py [--json FILE] [--repeats N] [--threads N ...] [--only NAME]
 """
 
 from __future__ import annotations
@@ -15,232 +15,18 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.nn import functional
-
-Call = Callable[[], object]
-Make = Callable[["Inputs"], Call]
+from _kernel_calls import FAMILIES, FLOAT32_ONLY
+from _kernel_inputs import Call, Inputs, Make
 
 SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
 SLOW = 1.3
-SHORT = 25
-"""Elements of a short row: fewer than a processor's registers hold."""
 BURST_SECONDS = 0.004
 """A burst repeats a call until the clock's steps and the loop's cost do not matter."""
-
-
-class Inputs:
-    """Tensors of about ``n`` elements, the same on every device."""
-
-    def __init__(self, n: int, dtype: torch.dtype, device: str) -> None:
-        self._generator = torch.Generator().manual_seed(0)
-        self._dtype, self._device = dtype, device
-        side = math.isqrt(n)
-        self.n = n
-        self.shape = (side, side)
-        self.a, self.b, self.c = (self.uniform(side, side) for _ in range(3))
-        self.mask = (self.a > 1).to(device)
-        self.row = self.uniform(side)
-        self.index = torch.randint(side, (side,), generator=self._generator).to(device)
-
-    def uniform(self, *shape: int) -> torch.Tensor:
-        values = torch.rand(*shape, generator=self._generator).add_(0.5)
-        return values.to(self._dtype).to(self._device)
-
-    def short_rows(self) -> torch.Tensor:
-        return self.uniform(self.n // SHORT, SHORT)
-
-    def images(self, channels: int) -> torch.Tensor:
-        side = max(8, math.isqrt(self.n // (4 * channels)))
-        return self.uniform(4, channels, side, side)
-
-    def heads(self) -> torch.Tensor:
-        length = max(16, math.isqrt(self.n // 8))
-        return self.uniform(1, 4, length, 32)
-
-
-def _unary(name: str) -> Make:
-    function = getattr(torch, name)
-    return lambda x: lambda: function(x.a)
-
-
-def _binary(name: str) -> Make:
-    function = getattr(torch, name)
-    return lambda x: lambda: function(x.a, x.b)
-
-
-def _activation(name: str) -> Make:
-    function = getattr(functional, name)
-    return lambda x: lambda: function(x.a)
-
-
-def _backward(forward: Callable[[Inputs, torch.Tensor], torch.Tensor]) -> Make:
-    """Forward and backward, which is how training uses it."""
-
-    def make(x: Inputs) -> Call:
-        leaf = x.a.detach().clone().requires_grad_()
-
-        def call() -> object:
-            with torch.enable_grad():
-                return torch.autograd.grad(forward(x, leaf).sum(), leaf)
-
-        return call
-
-    return make
-
-
-def _short_rows(function: Callable[[torch.Tensor], object]) -> Make:
-    def make(x: Inputs) -> Call:
-        rows = x.short_rows()
-        return lambda: function(rows)
-
-    return make
-
-
-def _mv_short_rows(x: Inputs) -> Call:
-    matrix, vector = x.short_rows(), x.uniform(SHORT)
-    return lambda: matrix @ vector
-
-
-def _convolution(x: Inputs, kernel: int, groups: int = 1) -> Call:
-    image = x.images(16)
-    weight = x.uniform(16, 16 // groups, kernel, kernel)
-    return lambda: functional.conv2d(image, weight, padding=kernel // 2, groups=groups)
-
-
-def _pool(name: str) -> Make:
-    function = getattr(functional, name)
-
-    def make(x: Inputs) -> Call:
-        image = x.images(16)
-        return lambda: function(image, 2)
-
-    return make
-
-
-def _batch_norm(x: Inputs) -> Call:
-    image = x.images(16)
-    mean, deviation = x.uniform(16).float(), x.uniform(16).float()
-    return lambda: functional.batch_norm(image, mean, deviation, training=True)
-
-
-def _group_norm(x: Inputs) -> Call:
-    image = x.images(16)
-    return lambda: functional.group_norm(image, 4)
-
-
-def _attention(x: Inputs) -> Call:
-    q, k, v = x.heads(), x.heads(), x.heads()
-    return lambda: functional.scaled_dot_product_attention(q, k, v)
-
-
-def _adamw(x: Inputs) -> Call:
-    moments = [torch.zeros_like(x.a) for _ in range(2)]
-    step = torch.ones((), device=x.a.device)
-    parameter, gradient = x.a.clone(), x.b
-    return lambda: torch._fused_adamw_(
-        [parameter],
-        [gradient],
-        [moments[0]],
-        [moments[1]],
-        [],
-        [step],
-        lr=1e-3,
-        beta1=0.9,
-        beta2=0.99,
-        weight_decay=0.01,
-        eps=1e-8,
-        amsgrad=False,
-        maximize=False,
-    )
-
-
-def _unary_names() -> Iterator[tuple[str, Make]]:
-    names = "neg abs sqrt rsqrt reciprocal exp expm1 log log1p sin cos tanh sigmoid erf floor sign"
-    for name in names.split():
-        yield name, _unary(name)
-
-
-def _binary_names() -> Iterator[tuple[str, Make]]:
-    for name in ["add", "sub", "mul", "div", "maximum", "minimum", "pow", "gt", "eq", "atan2"]:
-        yield name, _binary(name)
-
-
-def _activation_names() -> Iterator[tuple[str, Make]]:
-    names = "relu gelu silu leaky_relu elu softplus mish logsigmoid hardsigmoid hardtanh hardswish"
-    for name in names.split():
-        yield name, _activation(name)
-
-
-OPERATORS: dict[str, Make] = {
-    **dict(_unary_names()),
-    **dict(_binary_names()),
-    **dict(_activation_names()),
-    "add_scalar": lambda x: lambda: x.a + 1.5,
-    "add_row": lambda x: lambda: x.a + x.row,
-    "add_column": lambda x: lambda: x.a + x.row[:, None],
-    "add_transposed": lambda x: lambda: x.a + x.b.t(),
-    "copy_transposed": lambda x: lambda: x.a.t().contiguous(),
-    "to_float64": lambda x: lambda: x.a.to(torch.float64),
-    "clone": lambda x: lambda: x.a.clone(),
-    "cat": lambda x: lambda: torch.cat([x.a, x.b], 1),
-    "where": lambda x: lambda: torch.where(x.mask, x.a, x.b),
-    "masked_fill": lambda x: lambda: x.a.masked_fill(x.mask, 0.0),
-    "clamp": lambda x: lambda: x.a.clamp(0.7, 1.2),
-    "addcmul": lambda x: lambda: torch.addcmul(x.a, x.b, x.c),
-    "lerp": lambda x: lambda: torch.lerp(x.a, x.b, 0.3),
-    "sum": lambda x: lambda: x.a.sum(),
-    "sum_rows": lambda x: lambda: x.a.sum(1),
-    "sum_columns": lambda x: lambda: x.a.sum(0),
-    "mean": lambda x: lambda: x.a.mean(1),
-    "amax": lambda x: lambda: x.a.amax(1),
-    "max_dim": lambda x: lambda: x.a.max(1),
-    "argmax": lambda x: lambda: x.a.argmax(1),
-    "var": lambda x: lambda: x.a.var(1),
-    "cumsum": lambda x: lambda: x.a.cumsum(1),
-    "sort": lambda x: lambda: x.a.sort(1),
-    "topk": lambda x: lambda: x.a.topk(8, 1),
-    "index_select": lambda x: lambda: x.a.index_select(0, x.index),
-    "gather": lambda x: lambda: x.a.gather(0, x.index.expand(x.shape)),
-    "index": lambda x: lambda: x.a[x.index],
-    "embedding": lambda x: lambda: functional.embedding(x.index, x.a),
-    "tril": lambda x: lambda: x.a.tril(),
-    "softmax": lambda x: lambda: torch.softmax(x.a, 1),
-    "softmax_columns": lambda x: lambda: torch.softmax(x.a, 0),
-    "log_softmax": lambda x: lambda: torch.log_softmax(x.a, 1),
-    "softmax_short_rows": _short_rows(lambda a: torch.softmax(a, 1)),
-    "log_softmax_short_rows": _short_rows(lambda a: torch.log_softmax(a, 1)),
-    "amax_short_rows": _short_rows(lambda a: a.amax(1)),
-    "sum_short_rows": _short_rows(lambda a: a.sum(1)),
-    "layer_norm_short_rows": _short_rows(lambda a: functional.layer_norm(a, (SHORT,))),
-    "softmax_backward": _backward(lambda x, a: torch.softmax(a, 1) * x.b),
-    "layer_norm": lambda x: lambda: functional.layer_norm(x.a, x.shape[1:], x.row, x.row),
-    "layer_norm_backward": _backward(
-        lambda x, a: functional.layer_norm(a, x.shape[1:], x.row, x.row) * x.b
-    ),
-    "gelu_backward": _backward(lambda x, a: functional.gelu(a)),
-    "cross_entropy": lambda x: lambda: functional.cross_entropy(x.a, x.index),
-    "mm": lambda x: lambda: x.a @ x.b,
-    "mm_transposed": lambda x: lambda: x.a @ x.b.t(),
-    "mv": lambda x: lambda: x.a @ x.row,
-    "mv_short_rows": _mv_short_rows,
-    "addmm": lambda x: lambda: torch.addmm(x.row, x.a, x.b),
-    "conv2d_1x1": lambda x: _convolution(x, 1),
-    "conv2d_3x3": lambda x: _convolution(x, 3),
-    "conv2d_depthwise": lambda x: _convolution(x, 3, 16),
-    "max_pool2d": _pool("max_pool2d"),
-    "avg_pool2d": _pool("avg_pool2d"),
-    "batch_norm": _batch_norm,
-    "group_norm": _group_norm,
-    "attention": _attention,
-    "fused_adamw": _adamw,
-    "dropout": lambda x: lambda: functional.dropout(x.a, 0.1),
-}
 
 
 def burst_length(call: Call) -> int:
@@ -281,12 +67,14 @@ def measure(repeats: int, threads: int, only: str) -> list[dict[str, Any]]:
     """One row per operator, dtype and size."""
     torch.set_num_threads(threads)
     rows = []
-    for name, make in OPERATORS.items():
-        if only not in name:
+    calls = [(family, *call) for family, each in FAMILIES.items() for call in each.items()]
+    for family, name, make in calls:
+        if only not in name and only != family:
             continue
-        for dtype in DTYPES:
+        for dtype in DTYPES[:1] if name in FLOAT32_ONLY else DTYPES:
             for size, n in SIZES.items():
                 row = {
+                    "family": family,
                     "operator": name,
                     "dtype": str(dtype).removeprefix("torch."),
                     "size": size,
@@ -336,6 +124,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             }
             for dtype, threads in groups
         ],
+        "by_family": {
+            family: geometric_mean([r["ratio"] for r in native if r["family"] == family])
+            for family in sorted({r["family"] for r in native})
+        },
         "slow": sorted(
             (row for row in measured if row["ratio"] > SLOW), key=lambda row: -row["ratio"]
         ),
@@ -347,7 +139,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("build/bench/kernels.json"))
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--only", default="", help="operators whose name has this text")
+    parser.add_argument(
+        "--only", default="", help="a family, or operators whose name has this text"
+    )
     arguments = parser.parse_args()
     torch.set_grad_enabled(False)
     print("operator             dtype     size    threads    cpu us       dl us  ratio")
@@ -360,6 +154,9 @@ def main() -> None:
     print(f"\nrows above {SLOW}, slowest first")
     for row in total["slow"]:
         show(row)
+    print("\ngeometric means of families")
+    for family, mean in sorted(total["by_family"].items(), key=lambda item: -item[1]):
+        print(f"{family:24} {mean:6.2f}")
     for group in total["by_group"]:
         print(
             f"geometric mean, {group['dtype']}, {group['threads']} thread(s): "

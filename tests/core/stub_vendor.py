@@ -23,7 +23,12 @@ from diopi_proto.descriptor import VendorDescriptor
 def dl_vendor():
     library = Path(__file__).parent / "libstub.so"
     return VendorDescriptor(
-        name="stub", library=library, version="3.2", priority=20, legacy=LEGACY
+        name="stub",
+        library=library,
+        version="3.2",
+        priority=20,
+        legacy=LEGACY,
+        adaptor=ADAPTOR and Path(__file__).parent / ADAPTOR,
     )
 """
 
@@ -53,12 +58,18 @@ def table_source(**numbers: int) -> str:
 
 
 class StubVendor:
-    """The plugin ``stub`` in ``folder``; its library is missing until it is made."""
+    """The plugin ``stub`` in ``folder``; its library is missing until it is made.
 
-    def __init__(self, folder: Path, *, legacy: bool = False) -> None:
+    :param adaptor: the text of its adaptor file.
+    """
+
+    def __init__(self, folder: Path, *, legacy: bool = False, adaptor: str | None = None) -> None:
         self.library = folder / "libstub.so"
         self._folder = folder
-        (folder / "dl_stub_plugin.py").write_text(f"LEGACY = {legacy}\n{PLUGIN}")
+        file = None if adaptor is None else "adaptor.yaml"
+        if file is not None:
+            (folder / file).write_text(adaptor or "", encoding="utf-8")
+        (folder / "dl_stub_plugin.py").write_text(f"LEGACY, ADAPTOR = {legacy}, {file!r}\n{PLUGIN}")
         info = folder / "dl_vendor_stub-3.2.dist-info"
         info.mkdir()
         info.joinpath("METADATA").write_text(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 import torch
 
 from dl_core.coverage import measure
+from tools.generated_part import part_of
 
 
 def test_what_computes_nothing_is_no_fallback() -> None:
@@ -40,3 +44,19 @@ def test_what_torch_takes_apart_is_composed_and_what_falls_back_is_not() -> None
     assert not any(name.startswith("_foreach") for name in torch.dl.fallback_stats())
     torch.linalg.eig(torch.eye(2, device="dl"))
     assert any(name.startswith("linalg_eig") for name in torch.dl.fallback_stats())
+
+
+def test_readme_says_what_is_measured() -> None:
+    """The tiers in the table that `nox -s figures` writes, of vendors that have a column there."""
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = [
+        [x.strip() for x in row.split("|")[1:-1]] for row in part_of(text, "figures").splitlines()
+    ]
+    vendors = next((row for row in rows if row and row[0] == ""), [])
+    device = measure()[0]
+    if device.vendor not in vendors:
+        pytest.skip(f"README has no figures of {device.vendor}")
+    for tier in ("A", "B"):
+        (row,) = (row for row in rows if row and row[0].endswith(f"(tier {tier})"))
+        share = device.percent(tier, "native") + device.percent(tier, "composed")
+        assert row[vendors.index(device.vendor)].startswith(f"{share:.1f} %")

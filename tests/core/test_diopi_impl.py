@@ -13,7 +13,7 @@ from .processes import output
 from .stub_vendor import StubVendor
 
 CSRC = Path(__file__).parents[2] / "packages" / "vendor-cpu" / "csrc"
-FAMILIES = ("copy", "exponential", "cumulative", "matmul", "random")
+FAMILIES = ("copy", "complex", "exponential", "cumulative", "matmul", "random")
 """Enough to see tensors, scalars and generators pass; all of them take minutes to compile."""
 
 

@@ -28,6 +28,7 @@ import pytest
 import torch
 
 from .custom_ops import kept, ops
+from .lacking import OVERLOAD, lacking
 
 
 def storage(tensor: torch.Tensor) -> int:
@@ -273,9 +274,11 @@ def test_a_result_that_a_kernel_keeps_stays_on_the_cpu() -> None:
 
 @pytest.mark.parametrize("inference", [False, True])
 def test_results_of_the_fallback_are_tensors_like_others(inference: bool) -> None:
-    x = numbers(3)
+    x = numbers(4).view(2, 2)
+    torch.dl.reset_fallback_stats()
     with torch.inference_mode(inference):
-        native, fallen = x.clone(), torch.digamma(x)
+        native, fallen = x.clone(), lacking(x)
+    assert OVERLOAD in torch.dl.fallback_stats()
     assert torch._C._dispatch_keys(fallen) == torch._C._dispatch_keys(native)
     assert fallen.untyped_storage().device == fallen.device == x.device
     assert fallen.is_inference() == inference

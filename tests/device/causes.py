@@ -81,6 +81,7 @@ CAUSES = (
         test=r"^optim\.ASGD\[.* \| float64",
         everywhere=True,
     ),
+    Cause("torch's polygamma has 10 digits", test=r"^mvlgamma.* \| gradgrad \| float64"),
     Cause(
         "torch's CPU has no kernel for the dtype; the vendor has one",
         r"does not raise, the CPU does: .*not implemented for",
@@ -131,6 +132,17 @@ CAUSES = (
         "of a matrix of rank 1: what is left beside its one singular value is rounding",
         r"expanded: ",
         r"^((svd|pca)_lowrank|linalg\.pinv\.hermitian) \| layouts",
+    ),
+    Cause(
+        "of a matrix whose rows are equal: what is left of its factors is rounding",
+        r"expanded: ",
+        r"^((linalg\.)?(cholesky_(ex|inverse)|lu(_factor_ex)?|qr|tensorinv)|triangular_solve)"
+        r" \| layouts",
+    ),
+    Cause(
+        "torch's matrix exponential in float64 is rounded as much as the vendor's",
+        "differ",
+        r"^matrix_exp \| layouts \| float64",
     ),
     Cause(
         "the CPU refuses a tensor that is not contiguous, dl takes it",

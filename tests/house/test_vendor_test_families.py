@@ -16,7 +16,8 @@ from test_families import PACKAGES, family_of_file, schema_families
 TESTS = PACKAGES / "vendor-cpu" / "tests"
 OF_NO_FAMILY = {
     # Every operator in turn, or a loop that many share.
-    *("test_bfloat16", "test_bool_bytes", "test_calls", "test_promotion", "test_shapes"),
+    *("test_bad_arguments", "test_bfloat16", "test_bool_bytes", "test_calls"),
+    *("test_complex_functions", "test_promotion", "test_shapes"),
     # The library, the plugin and what they offer beside operators.
     *("test_diopi_impl", "test_kernel_arguments", "test_kernel_extension", "test_libraries"),
     *("test_library", "test_plugin", "test_runtime"),

@@ -173,6 +173,39 @@ CASES: dict[str, Callable[[Call], Any]] = {
         *(c.floats(1, 2, 4, 4), c.floats(1, 2, 2, 2), c.floats(1, 2, 4, 4)),
         c.ints([[[0, 2], [8, 16]], [[0, 2], [8, 10]]]),
     ),
+    "prompts that begin behind the end": lambda c: c(
+        "ContextAttentionInference",
+        *(c.floats(5, 2, 4) for _ in range(4)),
+        *(c.ints(0, 4), c.ints(3, 2), 3),
+    ),
+    "scores that begin before the first": lambda c: c(
+        "TokenAttentionInference",
+        *(c.floats(2, 5), c.floats(1, 2, 4), c.floats(9, 2, 4)),
+        *(c.ints([0, 1, 2]), c.ints(-4), c.ints(3), 3),
+    ),
+    "packed sequences of too many rows": lambda c: c(
+        "MultiHeadAttentionVarLen",
+        *(c.floats(5, 2, 4), c.floats(5, 2, 4), c.floats(5, 2, 4), c.ints(0, 2, BIG)),
+        *(c.ints(0, 2, 5), 3, 3, 0.5, True, False, 0.3, c.floats(5, 2, 4), c.floats(2, 2, 3)),
+        *(c.generator(), None),
+    ),
+    "gradients of packed sequences that fall": lambda c: c(
+        "MultiHeadAttentionVarLenBackward",
+        *(c.floats(5, 2, 4) for _ in range(5)),
+        *(c.floats(3, 2, 4), c.ints(0, 2, 3, 5), c.ints(0, -3, 9, 5), 4, 4, 0.0, False, None, 0.3),
+        *(c.floats(5, 2, 4) for _ in range(3)),
+    ),
+    "pages": lambda c: c(
+        "PagedAttention",
+        *(c.floats(2, 8), c.floats(2, 8), c.floats(4, 8), c.floats(4, 8), None, [4, 2], 2, 2, 4),
+        *(c.ints([1, BIG], [-1, 0]), 2),
+    ),
+    "tokens behind no sequence": lambda c: c(
+        "FusedDecoderAttentionInp",
+        *(c.floats(2, 8), c.floats(8, 16), None, None, 0, 0),
+        *(c.floats(1, 2, 1, 5, 4), c.floats(1, 2, 1, 5, 4), c.of(False, False, dtype="bool")),
+        *(c.ints(0, 0), c.ints(3, -1), 4, 0, 2, 1, 4, 5, 4, 10.0),
+    ),
     **{
         f"multinomial {what}, {how}": (
             lambda c, row=row, replacement=replacement: c(

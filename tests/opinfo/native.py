@@ -109,8 +109,9 @@ def check_native(overload: str, dtype: torch.dtype, device: str) -> NativeReport
                 continue
             if dtype in (op.dtypes if mode == "forward" else op.backward_dtypes):
                 for call, arguments in _calls(op, mode, dtype):
-                    # As for gradients in general: see gradients.py.
-                    judgement = replace(Judgement.of(op), normwise=mode == "backward")
+                    judgement = Judgement.of(op)
+                    if mode == "backward":  # as for gradients in general: see gradients.py
+                        judgement = replace(judgement, normwise=True)
                     must_run = at_home and not is_declared(overload, arguments)
                     _one(report, op, judgement, call, arguments, device, must_run)
     report.ran = torch.dl.native_stats().get(overload, {"count": 0})["count"]

@@ -19,6 +19,9 @@ UNINITIALISED = frozenset(
 )
 """Their values are whatever the memory held: only dtype, shape and strides are compared."""
 
+WITHOUT_VALUES = UNINITIALISED | {"_make_dep_token"}
+"""The same of overloads, of which there is one more than OpInfo has."""
+
 ANY_STRIDES = frozenset(
     {
         "_scaled_dot_product_flash_attention_for_cpu",
@@ -101,12 +104,26 @@ _CLASSES = {
 _SUMMING = frozenset(
     {
         "cdist",
+        "cholesky_inverse",
+        "cholesky_solve",
+        "linalg.inv",
+        "linalg.inv_ex",
+        "linalg.lu_solve",
+        "linalg.matrix_power",
         "linalg.pinv",
         "linalg.pinv.hermitian",
         "linalg.pinv.singular",
+        "linalg.solve",
+        "linalg.solve_ex",
+        "linalg.solve_triangular",
+        "linalg.tensorinv",
+        "linalg.tensorsolve",
         "log_softmax",
         "logcumsumexp",
+        "lu_solve",
+        "matrix_exp",
         "nn.functional.batch_norm",
+        "nn.functional.ctc_loss",
         "nn.functional.group_norm",
         "nn.functional.instance_norm",
         "nn.functional.layer_norm",
@@ -119,6 +136,18 @@ _SUMMING = frozenset(
         "native_layer_norm",
         "renorm",
         "softmax",
+        "triangular_solve",
+    }
+)
+
+# Sums over all of their arguments, in which these may cancel: the same of positive ones, which is
+# what tells a sum's magnitude, is as large for one element alone.
+_TRANSFORMS = frozenset(
+    {
+        *(f"fft.{kind}{dims}" for kind in ("fft", "hfft", "rfft") for dims in ("", "2", "n")),
+        *(f"fft.i{kind}{dims}" for kind in ("fft", "hfft", "rfft") for dims in ("", "2", "n")),
+        "istft",
+        "stft",
     }
 )
 
@@ -148,7 +177,7 @@ class Judgement:
     @classmethod
     def of(cls, op: Any) -> Judgement:
         name = op.name.split(".")[-1]
-        summing = OpClass.REDUCTION if full_name(op) in _SUMMING else None
+        summing = OpClass.REDUCTION if full_name(op) in _SUMMING | _TRANSFORMS else None
         return cls(
             op_class=_CLASSES.get(full_name(op), summing),
             any_strides=name in ANY_STRIDES,
@@ -156,6 +185,7 @@ class Judgement:
             cpu_arguments=name in CPU_ARGUMENTS,
             independent=full_name(op) in INDEPENDENT,
             varies=name in VARYING,
+            normwise=full_name(op) in _TRANSFORMS,
         )
 
     def class_of(self, result: int, arguments: int) -> OpClass:

@@ -12,7 +12,7 @@ from dl_core.coverage import Coverage, measure
 
 from .derived_calls import CallOf, caller, calls_of, packet_of, stem_of
 from .native import REFUSED
-from .operators import ANY_STRIDES, UNINITIALISED
+from .operators import ANY_STRIDES, WITHOUT_VALUES
 from .relocate import Relocation
 from .sweep import compare_outcomes, describe, run
 
@@ -56,7 +56,7 @@ class Proof:
         packet = packet_of(call.overload)
         judgement = replace(
             call.judgement,
-            uninitialised=packet in UNINITIALISED | {"_make_dep_token"},
+            uninitialised=packet in WITHOUT_VALUES,
             any_strides=packet in ANY_STRIDES | SHARING or packet.startswith("_scaled_dot_product"),
         )
         original, function = call.arguments("cpu"), caller(call.overload)

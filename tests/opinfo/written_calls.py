@@ -52,6 +52,13 @@ def _optimizer(lists: int, **options: Any) -> Written:
     return _call(*given, [torch.tensor(1.0), torch.tensor(7.0)], **options)
 
 
+def _sequences() -> Written:
+    """The gradient of labels in sequences, one of which is shorter, with the loss of each."""
+    given = _numbers(6, 2, 4).log_softmax(-1), torch.tensor([[1, 2, 1], [3, 3, 0]]), [6, 5], [3, 2]
+    losses, alphas = torch.ops.aten._ctc_loss(*given, 0)
+    return _call(_numbers(2, seed=1), *given, losses, alphas, 0)
+
+
 _ADAM = {"beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1, "eps": 1e-3, "maximize": False}
 _ADAGRAD = {"lr_decay": 0.1, "weight_decay": 0.1, "eps": 1e-3, "maximize": False}
 _SGD = {"weight_decay": 0.1, "momentum": 0.9, "dampening": 0.25, "nesterov": False}
@@ -99,6 +106,7 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         ),
     ),
     "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
+    "_ctc_loss_backward": (_sequences(),),
     "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
     "_cummin_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 0),),
     "_functional_assert_async.msg": (_call(torch.tensor(1.0), "unseen", torch.tensor(1.0)),),

@@ -9,7 +9,7 @@ import pytest
 import torch
 from opinfo.conftest import _one_thread
 from opinfo.derived_calls import caller, calls_of
-from opinfo.operators import UNINITIALISED
+from opinfo.operators import WITHOUT_VALUES
 from opinfo.recording import recordings
 from torch.nn import functional
 from torch.testing._internal.autocast_test_lists import AutocastTestLists, TestAutocast
@@ -144,10 +144,12 @@ def unlisted() -> list[str]:
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         return []
     left = listed("CUDA") | LEFT_TO_THEIR_PARTS
+    # What follows the end of a sequence, torch's CPU leaves unwritten in the losses' second result.
+    without_values = WITHOUT_VALUES | {"_ctc_loss"}
     return [
         name
         for name in registered()
-        if name not in left and name.partition(".")[0] not in UNINITIALISED | {"_make_dep_token"}
+        if name not in left and name.partition(".")[0] not in without_values
     ]
 
 

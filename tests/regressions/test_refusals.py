@@ -133,6 +133,13 @@ NAMED: dict[str, Call] = {
     "a sum over 65 dimensions": lambda d: torch.ones([1] * 65, device=d).amax(0),
     "a factor beyond float32": lambda d: torch.addmm(ones(d), ones(d), ones(d), alpha=1e300),
     "a bound beyond float32": lambda d: functional.hardtanh(ones(d), -1e300, 1e300),
+    "bytes with a factor that is none": lambda d: ones(d, torch.int8).add(
+        ones(d, torch.int8), alpha=300
+    ),
+    "bytes plus products by no byte": lambda d: ones(d, torch.uint8).addcmul(
+        ones(d, torch.uint8), ones(d, torch.uint8), value=300
+    ),
+    "a power of bytes by no byte": lambda d: ones(d, torch.int8) ** 300,
     "gcd of floats": lambda d: torch.gcd(ones(d), ones(d)),
     "softplus of integers": lambda d: functional.softplus(ones(d, torch.int64)),
     "glu of integers": lambda d: functional.glu(ones(d, torch.int64)),
@@ -177,3 +184,21 @@ def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> Non
     with pytest.raises(IndexError, match=re.escape("index out of range in self")) as told:
         x.index_add_(0, torch.tensor([9], device="dl"), torch.ones(1, device="dl"))
     assert "index 9" in str(told.value), "what the operator inside said is gone"
+
+
+@pytest.mark.vendor("cpu")
+def test_what_torchs_cpu_would_not_survive_is_told_by_the_vendor() -> None:
+    """Its errors are torch's where torch can be asked: its kernels do not look at these."""
+    probabilities = torch.zeros(10, 1, 5, device="dl").log_softmax(2)
+    far = torch.tensor([[1, 2, 500_000_000]], device="dl")
+    with pytest.raises(RuntimeError, match="500000000"):
+        functional.ctc_loss(probabilities, far, (10,), (3,))
+    for dtype in (torch.int32, torch.int64):
+        least = torch.tensor([torch.iinfo(dtype).min, 1], dtype=dtype, device="dl")
+        by = torch.tensor([-1, 0], dtype=dtype, device="dl")
+        for mode in ("trunc", "floor"):
+            with pytest.raises(RuntimeError, match=r"(?i)zero"):
+                torch.div(least, by, rounding_mode=mode)
+        for function in (torch.remainder, torch.fmod, torch.floor_divide):
+            with pytest.raises(RuntimeError, match=r"(?i)zero"):
+                function(least, by)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from opinfo.conftest import _one_thread
 from opinfo.derived_calls import calls_of
-from opinfo.operators import UNINITIALISED
+from opinfo.operators import WITHOUT_VALUES
 from opinfo.recording import recordings
 from torch import nn
 from torch.nn import functional
@@ -35,7 +35,6 @@ __all__ = ["_one_thread"]
 # Many operators of torch warn of others that are to replace them.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-WITHOUT_VALUES = UNINITIALISED | {"_make_dep_token"}
 REFUSED = re.compile("unsupported argument type")
 """What torch's tracer says, on every device, of lists of bools and of symbolic sizes."""
 NOT_CALLED = re.compile("_copy_from_and_resize|_reshape_alias|record_stream|set_($|[.])")

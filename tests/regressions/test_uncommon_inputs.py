@@ -106,3 +106,44 @@ def test_number_on_the_cpu_takes_no_result(name: str) -> None:
     with pytest.raises(RuntimeError, match=r"same device|out is on cpu|device"):
         operator(x, dim=0, out=out)
     assert out.item() == 7
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16, torch.int32, torch.int64], ids=str)
+def test_divisors_of_the_least_integer_are_the_cpus(dtype: torch.dtype) -> None:
+    least = torch.iinfo(dtype).min
+    a = torch.tensor([1, 3, 100, 0, 64, least, least, least], dtype=dtype)
+    b = torch.tensor([least, least, least, least, least, 1, 6, 0], dtype=dtype)
+    assert torch.equal(torch.gcd(a.to("dl"), b.to("dl")).cpu(), torch.gcd(a, b))
+
+
+@pytest.mark.parametrize("name", ["fft", "rfft", "irfft", "hfft"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_transforms_are_converted_to_the_dtype_of_a_result(name: str, wide: bool) -> None:
+    function = getattr(torch.fft, name)
+    given = torch.arange(4, dtype=torch.float32 if wide else torch.float64)
+    made = function(given).dtype
+    others = {torch.complex64: torch.complex128, torch.float32: torch.float64}
+    want = others.get(made) or next(narrow for narrow, w in others.items() if w is made)
+    results = [
+        function(given.to(device), out=torch.empty(0, dtype=want, device=device))
+        for device in ("cpu", "dl")
+    ]
+    assert results[1].dtype is want
+    torch.testing.assert_close(results[1].cpu(), results[0])
+
+
+# Torch's derivatives of derivatives compile some of its functions as it now advises against.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_zeros_without_memory_have_views() -> None:
+    """Forward derivatives of what does not depend on an input."""
+    for view in (
+        lambda x: x.mT.contiguous(),
+        lambda x: x[:1].expand(4, 2).contiguous(),
+        lambda x: x[1:].clone(),
+        lambda x: x.unsqueeze(0) @ torch.ones(1, 2, 3, device=x.device),
+    ):
+        want, got = (view(torch._efficientzerotensor((3, 2), device=d)) for d in ("cpu", "dl"))
+        assert torch.equal(got.cpu(), want)
+    matrix = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    want, got = (torch.func.hessian(torch.linalg.det)(matrix.to(d)) for d in ("cpu", "dl"))
+    torch.testing.assert_close(got.cpu(), want)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.generated_part import END, part_of, with_part
 from tools.projects import ROOT, Project
 from tools.torch_matrix import report
 from tools.torch_matrix.core_wheel import copy_sources
@@ -88,8 +89,8 @@ def test_what_is_wrong_with_a_release_is_said(wrong: report.Row, said: str) -> N
 
 def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_changes() -> None:
     rows = [row(), row("2.14.1", torchvision=None)]
-    page = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
-    found = report.with_section(page, report.section(rows, WHEELS))
+    page = f"before\n{report.BEGIN}\nold\n{END}\nafter\n"
+    found = with_part(page, report.section(rows, WHEELS))
     assert found.startswith("before\n") and found.endswith("\nafter\n") and "old" not in found
     lines = [line for line in found.splitlines() if line.startswith("| 2.")]
     counts = "2 of 3 | 2 of 3 | 2 of 3"
@@ -98,7 +99,7 @@ def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_cha
         f"| 2.14.1+cpu | 0.1.0+torch2.14.1 | healthy on cpu | {counts} | none fits it |",
     ]
     assert "dl-vendor-cpu" in found
-    assert report.with_section(found, report.section(rows, WHEELS)) == found
+    assert with_part(found, report.section(rows, WHEELS)) == found
 
 
 def test_the_report_says_what_was_tested_with_what() -> None:
@@ -113,12 +114,11 @@ def test_the_report_says_what_was_tested_with_what() -> None:
 
 def test_a_page_without_a_part_for_the_table_is_refused() -> None:
     with pytest.raises(ValueError, match="wants one part between"):
-        report.with_section("no table", report.section([row()], WHEELS))
+        with_part("no table", report.section([row()], WHEELS))
 
 
 def test_the_readme_has_a_line_for_each_supported_release() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    part = text[text.index(report.BEGIN) : text.index(report.END)]
+    part = part_of((ROOT / "README.md").read_text(encoding="utf-8"), "torch-matrix")
     told = [line.split(" | ")[1] for line in part.splitlines() if line.startswith("| 2.")]
     assert [version.partition("+torch")[2] for version in told] == supported()
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tools.build_wheels import DIST, BuildError, run
+from tools.generated_part import with_part
 from tools.projects import ROOT
 
 from . import __doc__ as about
@@ -60,7 +61,7 @@ def main() -> int:
     if not problems and [row.release for row in rows] == supported():
         text = README.read_text(encoding="utf-8")
         section = report.section(rows, digests)
-        README.write_text(report.with_section(text, section), encoding="utf-8")
+        README.write_text(with_part(text, section), encoding="utf-8")
     return 1 if problems else 0
 
 

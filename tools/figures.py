@@ -1,0 +1,118 @@
+"""Write README's figures of each vendor, from the reports of the suite and of ``dl coverage``.
+
+    python -m tools.figures VENDOR=CONFORMANCE.json,COVERAGE.json ...
+
+``tools/nox -s figures`` makes the reports and calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.generated_part import END, begin, with_part
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN = begin("figures")
+TIERS = {
+    "A": "ATen overloads of models and optimizers without a fallback",
+    "B": "of linear algebra and special functions",
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is told of one vendor.
+
+    :ivar operators: of the contract, all that there are.
+    :ivar present: those that some case of the suite could call.
+    :ivar verified: those that passed a case whose numbers were compared.
+    :ivar counts: cases, by what became of them.
+    :ivar tiers: overloads that run natively or composed, and all, by tier.
+    """
+
+    vendor: str
+    operators: int
+    present: int
+    verified: int
+    counts: Mapping[str, int]
+    tiers: Mapping[str, tuple[int, int]]
+
+
+def figures(vendor: str, operators: int, suite: Any, coverage: Any) -> Figures:
+    """Read two reports.
+
+    :param operators: how many the contract has.
+    :raises ValueError: a report is of a part of the suite, or has no device of the vendor.
+    """
+    status: dict[str, set[str]] = {}
+    for case in suite["cases"]:
+        # What is checked of devices, memory and streams is no operator.
+        if case["operator"] != "runtime":
+            status.setdefault(case["operator"], set()).add(case["status"])
+    if len(status) < operators:
+        raise ValueError(f"the report of {vendor} has cases of {len(status)} of {operators}")
+    devices = [device for device in coverage["devices"] if device["vendor"] == vendor]
+    if not devices:
+        raise ValueError(f"dl coverage found no device of {vendor}")
+    tiers = {}
+    for tier in TIERS:
+        kinds = {kind: found["count"] for kind, found in devices[0]["tiers"][tier].items()}
+        tiers[tier] = (kinds["native"] + kinds["composed"], sum(kinds.values()))
+    return Figures(
+        vendor,
+        operators,
+        sum(found != {"unsupported"} for found in status.values()),
+        sum("passed" in found for found in status.values()),
+        suite["counts"],
+        tiers,
+    )
+
+
+def table(vendors: Sequence[Figures]) -> str:
+    """The rows, a column for each vendor."""
+    shown = {
+        "operators of the contract": [f"{x.present} of {x.operators}" for x in vendors],
+        "… that passed with numbers compared": [str(x.verified) for x in vendors],
+        "cases of the conformance suite": [f"{sum(x.counts.values()):,}" for x in vendors],
+    }
+    for status in vendors[0].counts:
+        name = "nothing to check" if status == "unchecked" else status
+        shown[f"… {name}"] = [f"{x.counts[status]:,}" for x in vendors]
+    for tier, what in TIERS.items():
+        shown[f"{what} (tier {tier})"] = [
+            f"{100 * x.tiers[tier][0] / x.tiers[tier][1]:.1f} % of {x.tiers[tier][1]}"
+            for x in vendors
+        ]
+    head = ["", *(x.vendor for x in vendors)]
+    lines = [head, ["---", *("---:" for _ in vendors)], *([k, *v] for k, v in shown.items())]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def part(vendors: Sequence[Figures]) -> str:
+    """The table between the lines that mark it as generated."""
+    return f"{BEGIN}\n\n{table(vendors)}\n\n{END}"
+
+
+def main() -> int:
+    from diopi_proto.schema import load
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("reports", nargs="+", metavar="VENDOR=CONFORMANCE.json,COVERAGE.json")
+    found = []
+    for text in parser.parse_args().reports:
+        vendor, _, paths = text.partition("=")
+        suite, coverage = (json.loads(Path(path).read_text("utf-8")) for path in paths.split(","))
+        found.append(figures(vendor, len(load()), suite, coverage))
+    README.write_text(with_part(README.read_text("utf-8"), part(found)), encoding="utf-8")
+    sys.stdout.write(table(found) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
