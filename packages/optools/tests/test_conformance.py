@@ -207,7 +207,11 @@ def test_other_operators_that_may_serve_are_named(tmp_path: Path) -> None:
 
 
 def test_plans_that_are_not_known_are_few() -> None:
-    """Those of the table that a call of the contract needs, random ones apart."""
+    """Those of the table that a call of the contract needs, random ones apart.
+
+    torch leaves parts of the logarithms that its ctc_loss returns unwritten: no case can be held
+    against them.
+    """
     values = {
         value.removeprefix("plan.")
         for row in served._rows().values()
@@ -215,7 +219,8 @@ def test_plans_that_are_not_known_are_few() -> None:
         for value in call
         if isinstance(value, str) and value.startswith("plan.")
     }
-    assert values - planned._VALUES.keys() == {"mean", "probabilities", "std"}
+    lengths = {"input_lengths", "target_lengths"}
+    assert values - planned._VALUES.keys() == {"mean", "probabilities", "std"} | lengths
 
 
 def test_a_wrong_result_is_told_and_a_wrong_device_fails_the_case(tmp_path: Path) -> None:
