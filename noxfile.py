@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -75,7 +76,7 @@ except Exception as error:
 # Tested in an environment that has no torch, and of ours nothing but these wheels.
 TORCH_FREE = ("packages/diopi-proto/tests",)
 TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
-# Tested there too, with all wheels, and once more beside torch.
+# Tested there too, with all wheels; beside torch, what needs it: the rest has passed by then.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
 # What writes committed files; with --check it compares them with what it would write.
@@ -184,8 +185,17 @@ def torch_free(session: nox.Session) -> None:
     # The rest of the wheels, still without torch: the command line works.
     session.install(*CONSTRAINTS, *map(str, wheels()))
     session.run("dl", "doctor")
-    if failed := run_tests(session, python, [(folder, env) for folder in ALSO_WITHOUT_TORCH]):
+    noting = [(x, {**env, **passed_tests("--passed-to", x)}) for x in ALSO_WITHOUT_TORCH]
+    if failed := run_tests(session, python, noting):
         session.error(f"failed without torch: {', '.join(failed)}")
+
+
+def passed_tests(option: str, folder: str) -> dict[str, str]:
+    """What makes pytest write, or leave out, the tests of a folder that passed without torch."""
+    BUILD.mkdir(exist_ok=True)
+    file = BUILD / f"passed-without-torch-{folder.replace('/', '-')}.txt"
+    options = ("-p", "tools.passed_tests", option, str(file))
+    return {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} {shlex.join(options)}"}
 
 
 @nox.session(venv_backend="none", requires=["environment", "torch-free"])
@@ -201,7 +211,7 @@ def tests(session: nox.Session) -> None:
         session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
     patterns = ("packages/*/tests", "tests/plugins/*/tests")
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
-    rest = [folder for folder in folders if folder not in TORCH_FREE]
+    rest = [folder for folder in folders if folder not in (*TORCH_FREE, *ALSO_WITHOUT_TORCH)]
     env = {"PYTHONPATH": str(plugins)}
     present = [name for name in vendors() if has_device(python, name)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
@@ -211,6 +221,7 @@ def tests(session: nox.Session) -> None:
         *(("tests", {**env, "DL_VENDORS": name}) for name in present),
         ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}),
         *((folder, env) for folder in rest),
+        *((x, {**env, **passed_tests("--not-passed-in", x)}) for x in ALSO_WITHOUT_TORCH),
     ]
     if failed := run_tests(session, python, suites):
         session.error(f"failed: {', '.join(failed)}")
