@@ -22,6 +22,8 @@ class Probe:
     mismatched: list[str] = field(default_factory=list)
     """Operators that it has with another signature: they run on the CPU."""
     device_count: int = 0
+    said: str = ""
+    """The last that it logged before its devices were counted."""
     devices: list[TriedDevice] = field(default_factory=list)
     """Not more than can be visible."""
     extensions: list[str] = field(default_factory=list)
@@ -57,6 +59,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         operators=trial.bound,
         mismatched=trial.mismatched,
         device_count=trial.device_count,
+        said=trial.said,
         devices=list(trial.devices),
         extensions=list(trial.extensions),
         kernels=trial.kernels,
