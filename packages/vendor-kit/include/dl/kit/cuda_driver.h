@@ -35,7 +35,6 @@ enum : Code {
   kSuccess = 0,
   kInvalidValue = 1,
   kOutOfMemory = 2,
-  kDeinitialized = 4,
   kStubLibrary = 34,
   kNoDevice = 100,
   kNoBinaryForGpu = 209,
@@ -53,7 +52,7 @@ enum : Attribute {
 };
 
 // The device is lost to this process: every later call fails alike.
-inline bool is_sticky(Code code) {
+constexpr bool is_sticky(Code code) {
   constexpr Code kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kStackError = 714,
                  kLaunchFailed = 719;
   return code == kIllegalAddress || code == kLaunchTimeout || code == kAssert ||
@@ -66,10 +65,10 @@ inline const char* way_out(Code code) {
     return "; this kernel or an earlier one failed, and the process has to be started again "
            "(CUDA_LAUNCH_BLOCKING=1 shows which one it is)";
   if (code == kNoBinaryForGpu)
-    return "; this library has no code for the device: build it with DL_CUDA_ARCH=all";
+    return "; this library has no code for the device: install a build that has";
   if (code == kUnsupportedPtxVersion)
     return "; the driver is older than the compiler of this library: install a later driver, or a "
-           "library with code for the device (DL_CUDA_ARCH)";
+           "build with machine code for the device";
   return "";
 }
 
