@@ -22,8 +22,6 @@ class Probe:
     mismatched: list[str] = field(default_factory=list)
     """Operators that it has with another signature: they run on the CPU."""
     device_count: int = 0
-    said: str = ""
-    """The last that it logged before its devices were counted."""
     devices: list[TriedDevice] = field(default_factory=list)
     """Not more than can be visible."""
     extensions: list[str] = field(default_factory=list)
@@ -36,6 +34,8 @@ class Probe:
     """Where it does not keep the contract, though it can be loaded: clauses about it."""
     error: str = ""
     """Why it could not be examined; empty if it could."""
+    said: str = ""
+    """The last that it logged before its devices were counted."""
 
 
 def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:

@@ -11,8 +11,8 @@ In a vendor's ``setup.py``::
 
 The wheel then holds ``dl_vendor_x/lib/libdl_vendor_x.so`` and is tagged ``py3-none-<platform>``.
 :func:`compile_library` does the same without setuptools, :func:`check_library` judges a finished
-file. A :class:`DeviceCompiler` compiles sources of a suffix of its own, as nvcc does. CMake projects
-include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
+file. A :class:`DeviceCompiler` compiles sources of a suffix of its own, as nvcc does. CMake
+projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
 """
 
 from __future__ import annotations

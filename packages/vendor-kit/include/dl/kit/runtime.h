@@ -239,7 +239,7 @@ class Runtime : public Instance, public ForkGuard {
   }
 
   void log(int32_t level, const std::string& message) const {
-    if (!DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
+    if (host == nullptr || !DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
     host->log(host, level, message.c_str());
   }
 
