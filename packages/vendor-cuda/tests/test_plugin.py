@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,18 @@ def test_entry_point_names_the_plugin() -> None:
     if not found:
         pytest.skip("the wheel is not installed")
     assert found[0].value == "dl_vendor_cuda.plugin"
+
+
+def test_readme_examples_run(fake: str) -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    use, build = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert run(use, DL_CUDA_DRIVER=fake).startswith("Fake 0 ")
+    run(build)
+
+
+def test_changelog_begins_with_this_version() -> None:
+    text = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == plugin.__version__
 
 
 def test_missing_library_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
