@@ -3,7 +3,9 @@
 #ifndef DL_CUDA_RUNTIME_CODE_H_
 #define DL_CUDA_RUNTIME_CODE_H_
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace dl::cuda {
 
