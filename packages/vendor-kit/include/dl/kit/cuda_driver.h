@@ -3,7 +3,7 @@
 // to compile against them.
 //
 //   dl::kit::CudaDriver driver({"libcuda.so.1"});
-//   driver.cuInit(0);
+//   driver.init(0);
 #ifndef DL_KIT_CUDA_DRIVER_H_
 #define DL_KIT_CUDA_DRIVER_H_
 
@@ -22,7 +22,7 @@ namespace cuda {
 
 using Code = int;                    // CUresult
 using Device = int;                  // CUdevice
-using Attribute = int;               // CUdevice_attribute, CUfunction_attribute
+using Attribute = int;               // CUdevice_attribute
 using Address = unsigned long long;  // CUdeviceptr
 using Context = struct ContextObject*;
 using Stream = struct StreamObject*;
