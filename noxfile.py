@@ -9,6 +9,7 @@ and each release of ``torch-matrix`` an environment of its own.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shlex
 import shutil
@@ -66,6 +67,8 @@ HAS_DEVICE = """
 import sys, torch
 sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
 """
+# What the sessions of a vendor without a device do: "skip", or else fail.
+WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
 # Why the torchvision that is installed does not fit the torch that is; nothing where it does.
 MISFIT_OF_TORCHVISION = """
 try:
@@ -123,6 +126,11 @@ def toolchain(session: nox.Session) -> None:
     listing = "from tools.projects import foreign_requirements as f; print(*f(), sep='\\n')"
     listed = session.run("python", "-c", listing, silent=True)
     session.install(*CONSTRAINTS, *str(listed).splitlines())
+    # Where a compiler of device code cannot be had, `build` leaves out what needs it.
+    listing = "from tools.projects import compiler_requirements as c; print(*c(), sep='\\n')"
+    listed = session.run("python", "-c", listing, silent=True)
+    if compilers := str(listed).split("\n")[:-1]:
+        session.install(*CONSTRAINTS, *compilers, success_codes=[0, 1])
 
 
 @nox.session(venv_backend="none", requires=["toolchain"])
@@ -151,7 +159,8 @@ def environment(session: nox.Session) -> None:
     session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *FRAMEWORKS, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
     session.install(*CONSTRAINTS, *map(str, plugins), *libraries())
-    session.run("python", "-W", "error", "-c", WITH_VENDOR)
+    python = str(session.env_dir / "bin" / "python")
+    session.run("python", "-W", "error", "-c", WITH_VENDOR, env=visible(python))
     session.run("python", "-m", "pip", "check")
     stamp.write_text(state.hexdigest())
 
@@ -168,7 +177,8 @@ def remove_our_packages(session: nox.Session) -> None:
 def train(session: nox.Session) -> None:
     """The main job: train on dl and on the CPU, compare and report; `-- --quick` for a taste."""
     python = python_of(session, "environment")
-    session.run(python, "-m", "tools.train_job", *session.posargs, external=True)
+    command = (python, "-m", "tools.train_job", *session.posargs)
+    session.run(*command, env=visible(python), external=True)
 
 
 @nox.session(name="torch-free", requires=["build"], default=False)
@@ -213,6 +223,7 @@ def tests(session: nox.Session) -> None:
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in (*TORCH_FREE, *ALSO_WITHOUT_TORCH)]
     env = {"PYTHONPATH": str(plugins)}
+    alone = {**env, **visible(python)}
     present = [name for name in vendors() if has_device(python, name)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
     suites: list[Suite] = [
@@ -220,20 +231,53 @@ def tests(session: nox.Session) -> None:
         # on one whose memory the host cannot touch. They take longest.
         *(("tests", {**env, "DL_VENDORS": name}) for name in present),
         ("tests", {**env, "DL_TEST_SAMPLE": "0", "DL_VENDORS": "async"}),
-        *((folder, env) for folder in rest),
-        *((x, {**env, **passed_tests("--not-passed-in", x)}) for x in ALSO_WITHOUT_TORCH),
+        *((folder, alone) for folder in rest),
+        *((x, {**alone, **passed_tests("--not-passed-in", x)}) for x in ALSO_WITHOUT_TORCH),
     ]
     if failed := run_tests(session, python, suites):
         session.error(f"failed: {', '.join(failed)}")
 
 
-def has_device(python: str, vendor: str) -> bool:
-    """Whether a vendor of the environment can be tested on this machine."""
-    env = {**os.environ, "DL_VENDORS": vendor}
+def has_device(python: str, vendor: str | None) -> bool:
+    """Whether a vendor of the environment can be tested on this machine; None: the one that torch
+    would take by itself."""
+    env = {name: value for name, value in os.environ.items() if name != "DL_VENDORS"}
+    if vendor is not None:
+        env["DL_VENDORS"] = vendor
     # Away from the sources, which are no place to import from.
     with TemporaryDirectory() as folder:
         command = [str(Path(python).absolute()), "-c", HAS_DEVICE]
         return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
+
+
+def visible(python: str) -> dict[str, str]:
+    """What makes a device visible where torch would see none by itself: an accelerator's wheel
+    without a device here keeps the CPU reference out. DL_VENDORS, where it is set, is left alone.
+    """
+    if os.environ.get("DL_VENDORS") or has_device(python, None):
+        return {}
+    return {"DL_VENDORS": ",".join(name for name in vendors() if has_device(python, name))}
+
+
+def demand_device(session: nox.Session, python: str, vendor: str) -> None:
+    """Fail where a vendor has no device, so that nobody takes silence for success."""
+    if has_device(python, vendor):
+        return
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [str(Path(python).absolute()), "-m", "dl_core", "doctor", "--json"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    said = {found["name"]: found for found in json.loads(done.stdout)["vendors"]}.get(vendor, {})
+    reason = said.get("no_device") or said.get("error") or "its wheel was not built"
+    message = f"vendor {vendor} has no device here, so nothing was run: {reason}"
+    # `full` runs what this machine can.
+    if os.environ.get(WITHOUT_DEVICE) == "skip":
+        session.skip(message)
+    session.error(message)
 
 
 def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
@@ -279,8 +323,9 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 def fuzz(session: nox.Session) -> None:
     """Feed random wrong input to all that reads what others made; `-- --seed S` for another one."""
     options = session.posargs or ("--json", str(BUILD / "fuzz" / "fuzz.json"))
-    command = (python_of(session, "environment"), "-m", "fuzz", *options)
-    session.run(*command, env={"PYTHONPATH": str(ROOT / "tests")}, external=True)
+    python = python_of(session, "environment")
+    env = {"PYTHONPATH": str(ROOT / "tests"), **visible(python)}
+    session.run(python, "-m", "fuzz", *options, env=env, external=True)
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
@@ -305,7 +350,7 @@ def kernels_gpu(session: nox.Session) -> None:
     path = os.environ["PATH"]
     # Elsewhere, nvcc is used too if it is in PATH.
     if sys.platform == "linux":
-        session.install(*CONSTRAINTS, *NVCC)
+        session.install(*CONSTRAINTS, *NVCC, "numpy")
         folders = session.env_dir.glob("lib/python*/site-packages/nvidia/cu*/bin")
         path = os.pathsep.join([*map(str, folders), path])
     session.run("python", "tools/kernels_gpu.py", *session.posargs, env={"PATH": path})
@@ -379,9 +424,10 @@ def add_benchmark(script: Path) -> None:
     """Make benchmarks/NAME.py the session bench-NAME."""
 
     def benchmark(session: nox.Session) -> None:
-        command = (python_of(session, "environment"), str(script.relative_to(ROOT)))
-        waiting = {"OMP_WAIT_POLICY": "passive"}
-        session.run(*command, *session.posargs, env=waiting, external=True)
+        python = python_of(session, "environment")
+        env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
+        command = (python, str(script.relative_to(ROOT)), *session.posargs)
+        session.run(*command, env=env, external=True)
 
     name = f"bench-{script.stem.replace('_', '-')}"
     benchmark.__doc__ = f"Run {script.relative_to(ROOT)} in the clean environment."
@@ -400,8 +446,7 @@ def add_device_tests(vendor: str) -> None:
 
     def device_tests(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        if not has_device(python, vendor):
-            session.skip(f"vendor {vendor} has no device here")
+        demand_device(session, python, vendor)
         env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
         session.run(python, "-m", "device.run", *session.posargs, env=env, external=True)
 
@@ -417,8 +462,7 @@ def add_models(vendor: str) -> None:
 
     def models(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        if not has_device(python, vendor):
-            session.skip(f"vendor {vendor} has no device here")
+        demand_device(session, python, vendor)
         waiting = {"OMP_WAIT_POLICY": "passive"}
         env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, **waiting}
         session.run(python, "-m", "models.families.run", *session.posargs, env=env, external=True)
@@ -430,17 +474,22 @@ def add_models(vendor: str) -> None:
     MODELS.append(name)
 
 
+def run_conformance(session: nox.Session, python: str, vendor: str) -> Path:
+    """Run the conformance suite on a vendor; return the report."""
+    report = BUILD / "conformance" / f"{vendor}.json"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
+    session.run(*command, *session.posargs, external=True)
+    return report
+
+
 def add_conformance(vendor: str) -> None:
     """Make conformance-VENDOR: the conformance suite, whose cases run in processes of their own."""
 
     def conformance(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        if not has_device(python, vendor):
-            session.skip(f"vendor {vendor} has no device here")
-        report = BUILD / "conformance" / f"{vendor}.json"
-        report.parent.mkdir(parents=True, exist_ok=True)
-        command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
-        session.run(*command, *session.posargs, external=True)
+        demand_device(session, python, vendor)
+        run_conformance(session, python, vendor)
 
     name = f"conformance-{vendor}"
     conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for some of it."
@@ -458,15 +507,15 @@ for found_vendor in vendors():
     add_models(found_vendor)
 
 
-@nox.session(venv_backend="none", requires=["environment", *CONFORMANCE], default=False)
+@nox.session(venv_backend="none", requires=["environment"], default=False)
 def figures(session: nox.Session) -> None:
     """Write README's figures of the vendors with a device here: the suite, `dl coverage`."""
     python = python_of(session, "environment")
     reports = []
     for vendor in vendors():
-        suite, coverage = (BUILD / "conformance" / f"{vendor}{x}.json" for x in ("", "-coverage"))
-        # A session of the suite that was skipped has no report of now.
         if has_device(python, vendor):
+            suite = run_conformance(session, python, vendor)
+            coverage = BUILD / "conformance" / f"{vendor}-coverage.json"
             command = (python, "-m", "dl_core", "coverage", "--force", "--json", str(coverage))
             session.run(*command, env={"DL_VENDORS": vendor}, external=True)
             reports.append(f"{vendor}={suite},{coverage}")
@@ -536,4 +585,5 @@ def full(session: nox.Session) -> None:
     names = (*checks, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
-    session.run(*command, env={"DL_BUILD_ISA": "all"}, external=True)
+    env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip"}
+    session.run(*command, env=env, external=True)

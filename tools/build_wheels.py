@@ -73,6 +73,23 @@ def build(project: Project) -> Path:
     return repaired
 
 
+def without_compiler(project: Project) -> str | None:
+    """Why the compiler of a project's device code is not here, None where it is.
+
+    What the project is built with must be installed.
+    """
+    if project.found_by is None:
+        return None
+    module, _, function = project.found_by.partition(":")
+    code = (
+        f"import sys\nfrom {module} import {function} as find\n"
+        "try:\n    find()\nexcept RuntimeError as error:\n    sys.exit(str(error))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr.strip() if done.returncode else None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--force", action="store_true", help="build even what has not changed")
@@ -89,7 +106,8 @@ def main() -> None:
     kept: dict[str, dict[str, str]] = {}
     for project in projects:
         needed = own_requirements(project, names)
-        digest = project.digest([*settings, *(digests[name] for name in needed)])
+        own = [f"{name}={os.environ.get(name, '')}" for name in project.build_variables]
+        digest = project.digest([*settings, *own, *(digests[name] for name in needed)])
         digests[project.name] = digest
         entry = recorded.get(project.name, {})
         start = time.monotonic()
@@ -99,6 +117,9 @@ def main() -> None:
             for name in needed:
                 wheel = ROOT / kept[name]["wheel"]
                 pip("install", "--no-deps", "--no-index", "--force-reinstall", str(wheel))
+            if reason := without_compiler(project):
+                print(f"{project.name}: left out: {reason}", flush=True)
+                continue
             path = build(project).relative_to(ROOT)
             entry = {"digest": digest, "wheel": str(path)}
             outcome = f"built in {time.monotonic() - start:.0f} s"

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
 # The session has a compiler and no package of ours.
-sys.path.insert(0, str(ROOT / "packages/kernels/src"))
+sys.path[:0] = [str(ROOT / f"packages/{name}/src") for name in ("kernels", "diopi-proto")]
 
 from dl_kernels import write_units  # noqa: E402
 

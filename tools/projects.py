@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,13 +31,21 @@ def normalised(requirement: str) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """One folder with a pyproject.toml; ``test_only`` ones are never released."""
+    """One folder with a pyproject.toml; ``test_only`` ones are never released.
+
+    Its table ``tool.dl`` says what not every machine has: ``device-compiler`` is the program, and
+    ``found-by`` a function, as ``module:name``, that raises why there is none. Without it the wheel
+    is left out. ``build-variables`` are those that its setup.py reads.
+    """
 
     name: str
     folder: Path
     build_requires: tuple[str, ...]
     requires: tuple[str, ...]
     test_only: bool
+    device_compiler: str | None = None
+    found_by: str | None = None
+    build_variables: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, folder: Path, *, test_only: bool) -> Project:
@@ -44,7 +53,17 @@ class Project:
         build_requires = tuple(document["build-system"]["requires"])
         project = document["project"]
         requires = tuple(project.get("dependencies", ()))
-        return cls(normalised(project["name"]), folder, build_requires, requires, test_only)
+        options = document.get("tool", {}).get("dl", {})
+        return cls(
+            normalised(project["name"]),
+            folder,
+            build_requires,
+            requires,
+            test_only,
+            options.get("device-compiler"),
+            options.get("found-by"),
+            tuple(options.get("build-variables", ())),
+        )
 
     def sources(self) -> Iterator[Path]:
         """Yield the files that the wheel is made from, in a fixed order."""
@@ -89,13 +108,32 @@ def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
 def foreign_requirements() -> list[str]:
     """Return what building all projects needs that is not a project itself.
 
-    That is what they are built with, and what those run on that others are built with.
+    That is what they are built with, and what those run on that others are built with; but not the
+    compilers of device code.
     """
     projects = in_build_order()
     names = {project.name for project in projects}
     built_with = {name for project in projects for name in own_requirements(project, names)}
-    every = {requirement for project in projects for requirement in project.build_requires}
+    every = {
+        requirement
+        for project in projects
+        if project.device_compiler is None
+        for requirement in project.build_requires
+    }
     for project in projects:
         if project.name in built_with:
             every.update(project.requires)
     return sorted(requirement for requirement in every if normalised(requirement) not in names)
+
+
+def compiler_requirements() -> list[str]:
+    """Return the distributions with the compilers of device code that are not in PATH."""
+    projects = in_build_order()
+    names = {project.name for project in projects}
+    every = {
+        requirement
+        for project in projects
+        if project.device_compiler is not None and shutil.which(project.device_compiler) is None
+        for requirement in project.build_requires
+    }
+    return sorted({x for x in every if normalised(x) not in names} - set(foreign_requirements()))

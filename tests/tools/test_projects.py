@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tools.projects import Project, in_build_order, normalised, own_requirements
+from tools import build_wheels
+from tools.projects import (
+    Project,
+    compiler_requirements,
+    foreign_requirements,
+    in_build_order,
+    normalised,
+    own_requirements,
+)
 
 METADATA = """
 [build-system]
@@ -14,6 +22,14 @@ requires = ["setuptools>=77", "dl-diopi-proto"]
 [project]
 name = "dl_example"
 dependencies = ["numpy>=1.23"]
+"""
+
+
+COMPILER = """
+[tool.dl]
+device-compiler = "no-such-compiler"
+found-by = "finder:find"
+build-variables = ["DL_EXAMPLE_ARCH"]
 """
 
 
@@ -62,3 +78,33 @@ def test_tests_and_build_output_do_not_change_the_digest(project: Project) -> No
         (project.folder / name / "file.py").write_text("other = 1\n")
     (project.folder / "src" / "library.so").write_bytes(b"built in place")
     assert project.digest([]) == before
+
+
+def test_a_device_compiler_is_no_requirement_of_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_compiler = [project for project in in_build_order() if project.device_compiler]
+    assert with_compiler
+    monkeypatch.setenv("PATH", str(tmp_path))
+    compilers = compiler_requirements()
+    assert compilers and not set(compilers) & set(foreign_requirements())
+    for project in with_compiler:
+        program = tmp_path / str(project.device_compiler)
+        program.touch(mode=0o755)
+    assert compiler_requirements() == []
+
+
+def test_a_wheel_without_its_compiler_is_left_out_with_the_reason(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build_wheels.without_compiler(project) is None
+    metadata = project.folder / "pyproject.toml"
+    metadata.write_text(METADATA + COMPILER)
+    needy = Project.read(project.folder, test_only=False)
+    assert needy.build_variables == ("DL_EXAMPLE_ARCH",)
+    finder = project.folder / "finder.py"
+    monkeypatch.setenv("PYTHONPATH", str(project.folder))
+    finder.write_text("def find(): raise RuntimeError('install the compiler')\n")
+    assert build_wheels.without_compiler(needy) == "install the compiler"
+    finder.write_text("def find(): return 'here it is'\n")
+    assert build_wheels.without_compiler(needy) is None

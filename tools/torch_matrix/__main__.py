@@ -48,6 +48,8 @@ def main() -> int:
     for environment in environments:
         core = cores[environment.release]
         environment.install([*shared.values(), core])
+        if not os.environ.get("DL_VENDORS"):
+            os.environ["DL_VENDORS"] = ",".join(doctor.vendors_with_a_device(environment))
         assert_same_bytes(environment, [*shared.values(), core])
         rows.append(row_of(environment, cores, plugins))
     if any(digest(DIST / name) != first for name, first in digests.items()):

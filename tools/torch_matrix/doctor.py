@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,10 +34,23 @@ class Diagnosis:
         return bool(self.vendors) and not self.problems
 
 
-def examine(environment: Environment) -> Diagnosis:
-    """Run ``dl doctor`` away from the sources, which are no place to import from."""
+def vendors_with_a_device(environment: Environment) -> list[str]:
+    """Those that can be tested here. An accelerator's without a device would keep the CPU reference
+    out, unless DL_VENDORS asks for it.
+    """
+    report = json.loads(_doctor(environment).stdout)
+    return [vendor["name"] for vendor in report["vendors"] if vendor["device_count"]]
+
+
+def _doctor(environment: Environment) -> subprocess.CompletedProcess[str]:
+    """Away from the sources, which are no place to import from."""
     with TemporaryDirectory() as folder:
-        done = environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
+        return environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
+
+
+def examine(environment: Environment) -> Diagnosis:
+    """Run ``dl doctor``."""
+    done = _doctor(environment)
     try:
         report = json.loads(done.stdout)
     except json.JSONDecodeError:

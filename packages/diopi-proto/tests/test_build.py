@@ -15,7 +15,7 @@ from cffi import FFI
 
 import diopi_proto
 from diopi_proto import BuildError
-from diopi_proto.build import check_library, compile_library
+from diopi_proto.build import DeviceCompiler, check_library, compile_library
 from diopi_proto.elf import read_elf
 from diopi_proto.vendorbuild import rules
 
@@ -179,6 +179,77 @@ def test_flags_of_the_caller_win(tmp_path: Path) -> None:
         "int dl_vendor_v1() { return __cplusplus == 201703L ? 1 : throw 1; }\n#endif\n"
     )
     assert compile_library(tmp_path / "x.so", [source], compile_flags=["-O0"]).is_file()
+
+
+@pytest.fixture
+def device_compiler(tmp_path: Path) -> DeviceCompiler:
+    """One in the shape of nvcc: g++, which writes down what it was called with."""
+    script = tmp_path / "devcc"
+    script.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" >> {tmp_path}/calls\n'
+        "for word; do\n"
+        '  shift; case "$word" in -arch=*|-Xcompiler=*) ;; *) set -- "$@" "$word";; esac\n'
+        "done\n"
+        'exec g++ -x c++ -fPIC -fvisibility=hidden "$@"\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    return DeviceCompiler("devcc", (str(script),), ".dev", flags=("-arch=best",))
+
+
+def test_a_device_compiler_compiles_the_sources_of_its_suffix(
+    tmp_path: Path, device_compiler: DeviceCompiler
+) -> None:
+    host, device = tmp_path / "host.cpp", tmp_path / "device.dev"
+    exported = 'extern "C" __attribute__((visibility("default")))'
+    host.write_text(f"int answer();\n{exported} int dl_vendor_v1() {{ return answer(); }}")
+    device.write_text("int answer() { return ANSWER; }")
+    arguments: dict[str, Any] = {
+        "device_compiler": device_compiler,
+        "macros": ["-DANSWER=42"],
+        "compile_flags": ["-Wall", "-Wextra"],
+        "build_dir": tmp_path / "build",
+    }
+    library = compile_library(tmp_path / "x.so", [host, device], **arguments)
+    assert read_elf(library).exported == {"dl_vendor_v1"}
+    (call,) = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert call.startswith("-std=c++17 -Xcompiler=")
+    assert {"-arch=best", "-DANSWER=42"} <= set(call.split())
+    assert "-fno-gnu-unique" in call and "-Wextra" not in call and "-O3" not in call
+    compile_library(tmp_path / "x.so", [host, device], **arguments)
+    assert len((tmp_path / "calls").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_what_took_longest_begins_first(tmp_path: Path, device_compiler: DeviceCompiler) -> None:
+    sources = [tmp_path / f"{name}.dev" for name in ("a", "b", "c")]
+    for source in sources:
+        source.write_text(f'extern "C" int fixture_{source.stem}() {{ return ANSWER; }}')
+    objects = tmp_path / "build"
+
+    def build(answer: int) -> list[str]:
+        compile_library(
+            tmp_path / "x.so",
+            sources,
+            exports=("fixture_*",),
+            macros=[f"-DANSWER={answer}"],
+            device_compiler=device_compiler,
+            build_dir=objects,
+            jobs=1,
+        )
+        calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()[-3:]
+        return [Path(call.split()[-3]).stem for call in calls]
+
+    assert build(1) == ["a", "b", "c"]
+    for seconds, name in ((1, "a"), (3, "b"), (2, "c")):
+        (record,) = objects.glob(f"{name}-*.seconds")
+        record.write_text(str(seconds), encoding="utf-8")
+    assert build(2) == ["b", "c", "a"]
+
+
+def test_without_a_device_compiler_its_sources_are_unknown(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="Other suffixes need a device_compiler"):
+        compile_library(tmp_path / "x.so", [tmp_path / "x.cu"])
 
 
 def test_cmake_has_the_same_rules() -> None:

@@ -43,6 +43,7 @@ def test_a_good_library_is_described(build: Compile) -> None:
     trial = tried(build("vendor.cpp"))
     assert trial.ok and trial.problem == ""
     assert (trial.name, trial.version, trial.device_count) == ("fixture", "1.2.3", 2)
+    assert trial.said == "hello from fixture"
     assert [device.name for device in trial.devices] == ["fixture 0", "fixture 1"]
     assert trial.bound == OPERATORS and trial.mismatched == []
     assert str(build("vendor.cpp")) in trial.files

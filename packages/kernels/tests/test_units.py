@@ -71,7 +71,7 @@ def test_units_list_every_operator_once(tmp_path: Path) -> None:
     text = listed.read_text(encoding="utf-8")
     for operators in families().values():
         for name in operators:
-            assert len(re.findall(rf"DL_OPERATOR_BY\(\S+, {name}\)", text)) == 1
+            assert len(re.findall(rf"DL_KERNELS_OPERATOR\(\S+, {name}\)", text)) == 1
     assert "(dl::kernels::diopiSoftmax, diopiSoftmax)" in text
     assert "(dl::kernels::promoting_diopiAdd::call, diopiAdd)" in text
 

@@ -371,7 +371,7 @@ def test_a_bundle_of_a_foreign_device_replays_on_the_cpu(tmp_path: Path) -> None
 
 def without_packages(script: Path, *arguments: str) -> str:
     """Run a script where only installed packages are found."""
-    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DL_VENDORS")}
+    environ = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script), *arguments],
         capture_output=True,
@@ -575,7 +575,7 @@ def test_a_capture_on_dl_replays_on_dl_and_in_a_process_without_vendors(
     import diopi_proto
 
     places = [str(packages), str(Path(diopi_proto.__path__[0]).parent)]
-    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "DL_VENDORS")}
+    environ = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, str(tmp_path), *places],

@@ -16,6 +16,7 @@ from dl_vendor_kit import include_dir
 HERE = Path(__file__).parent
 CHECKS = sorted(path.stem for path in (HERE / "checks").glob("*.cpp"))
 CARD = HERE.parent / "card"
+FAKE_CUDA = HERE.parent / "fake_cuda" / "fake_cuda.cpp"
 COMPILER = shlex.split(os.environ.get("CXX", "g++"))
 FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
 
@@ -63,9 +64,25 @@ def run(program: Path, folder: Path, **variables: str) -> None:
     assert done.returncode == 0, done.stderr or f"exit status {done.returncode}"
 
 
+@pytest.fixture(scope="session")
+def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A driver that fails on demand, as the shared library that a vendor opens."""
+    target = tmp_path_factory.mktemp("fake") / "libcuda.so.1"
+    folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
+    command = [*COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([*command, *folders, str(FAKE_CUDA), "-o", str(target)], check=True)
+    return target
+
+
 @pytest.mark.parametrize("name", CHECKS)
-def test_check(program: Compile, tmp_path: Path, name: str) -> None:
-    run(program(name), tmp_path)
+def test_check(program: Compile, fake_cuda: Path, tmp_path: Path, name: str) -> None:
+    run(program(name), tmp_path, FAKE_CUDA=str(fake_cuda))
+
+
+def test_a_launch_without_a_driver_is_an_error(
+    program: Compile, fake_cuda: Path, tmp_path: Path
+) -> None:
+    run(program("cuda_loader"), tmp_path, FAKE_CUDA=f"{fake_cuda}.gone")
 
 
 def test_no_device_is_no_error(program: Compile, tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ def _show_vendor(vendor: VendorReport) -> None:
         size = f", {device.total_memory / 2**30:.1f} GiB" if device.total_memory else ""
         _say(f"  device {device.index}  {device.name}{size} {device.architecture}".rstrip())
     if not vendor.devices:
-        _say("  no device: it finds no driver, or nothing that the driver serves")
+        said = vendor.no_device.removeprefix("no device: ")
+        _say(f"  no device: {said or 'it finds no driver, or nothing that the driver serves'}")
 
 
 def _devices(arguments: argparse.Namespace) -> int:

@@ -39,6 +39,8 @@ class VendorReport:
     operators: int
     mismatched: list[str]
     device_count: int
+    no_device: str
+    """Why there is none, in the library's own words; empty where it says nothing or has one."""
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
@@ -152,6 +154,7 @@ def _vendor_report(
         operators=probe.operators,
         mismatched=probe.mismatched,
         device_count=probe.device_count,
+        no_device="" if probe.device_count else probe.said,
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,

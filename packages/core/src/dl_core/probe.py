@@ -34,6 +34,8 @@ class Probe:
     """Where it does not keep the contract, though it can be loaded: clauses about it."""
     error: str = ""
     """Why it could not be examined; empty if it could."""
+    said: str = ""
+    """The last that it logged before its devices were counted."""
 
 
 def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
@@ -57,6 +59,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
         operators=trial.bound,
         mismatched=trial.mismatched,
         device_count=trial.device_count,
+        said=trial.said,
         devices=list(trial.devices),
         extensions=list(trial.extensions),
         kernels=trial.kernels,

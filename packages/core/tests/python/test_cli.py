@@ -217,6 +217,9 @@ def test_doctor_says_no_more_of_a_vendor_than_it_tells(
     assert cli.main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "interface DIOPI, 5 operators, one device of host memory" in said
+    answers["ref"] = Probe("dl_vendor_v1", said="no device: the cable is out")
+    assert cli.main(["doctor"]) == 0
+    assert "  no device: the cable is out\n" in capsys.readouterr().out
     answers["old"] = Probe("DIOPI")
     assert cli.main(["doctor"]) == 0
     assert "\nVisible devices\nnone\n- " in capsys.readouterr().out

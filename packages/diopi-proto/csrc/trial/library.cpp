@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+
 #include "diopi/diopirt.h"
 #include "dl/extension.h"
 #include "trial/flaws.h"
@@ -13,6 +15,15 @@ using checked::format;
 
 // As many devices as hosts show at most.
 constexpr int32_t kDevicesToAsk = 64;
+
+// The last that the library logged, of which nothing is shown but why it has no device.
+std::mutex said_mutex;
+std::string said;
+
+void remember(const dl_host_t*, int32_t, const char* message) {
+  const std::lock_guard<std::mutex> lock(said_mutex);
+  said = foreign::read_text(message);
+}
 
 // A host without a pool of threads.
 const dl_host_t kHost = {
@@ -26,7 +37,7 @@ const dl_host_t kHost = {
       return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
     },
     [](const dl_host_t*, void* memory) { std::free(memory); },
-    [](const dl_host_t*, int32_t, const char*) {},
+    remember,
     [](const dl_host_t*, int64_t begin, int64_t end, int64_t, dl_range_fn body,
        void* arg) -> int32_t {
       if (begin < end) body(arg, begin, end);
@@ -129,6 +140,7 @@ class Trial {
       check(table.device_count(vendor_, &count), "device_count");
     }
     tell_vendor(quoted(table.name), quoted(table.version), count);
+    tell_said();
     tell_extensions();
     ask_kernels(count);
     if (table.device_properties == nullptr) return;
@@ -183,6 +195,11 @@ class Trial {
   void tell_vendor(const std::string& name, const std::string& version, int32_t count) const {
     report_.line("{\"vendor\": {\"name\": " + name + ", \"version\": " + version +
                  format(", \"count\": %d}}", count));
+  }
+
+  void tell_said() const {
+    const std::lock_guard<std::mutex> lock(said_mutex);
+    if (!said.empty()) report_.text("said", said);
   }
 
   // What the library has brought along, itself included.

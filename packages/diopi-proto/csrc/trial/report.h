@@ -5,6 +5,7 @@
 //   {"defect": text}          the library breaks the interface
 //   {"vendor": {…}}, {"operators": [[name, fingerprint], …]}, {"device": {…}}, {"files": […]}
 //   {"extensions": [name, …]}, {"kernels": {…}}
+//   {"said": text}            the last that it logged before it had told its devices
 //   {"done": true}            the child came to its end
 //   {"end": "exit" | "signal" | "timeout" | "error", "code": n}   how it ended, by its parent
 #ifndef DL_TRIAL_REPORT_H_

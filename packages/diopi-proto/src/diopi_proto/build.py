@@ -11,7 +11,8 @@ In a vendor's ``setup.py``::
 
 The wheel then holds ``dl_vendor_x/lib/libdl_vendor_x.so`` and is tagged ``py3-none-<platform>``.
 :func:`compile_library` does the same without setuptools, :func:`check_library` judges a finished
-file. CMake projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
+file. A :class:`DeviceCompiler` compiles sources of a suffix of its own, as nvcc does. CMake
+projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
 """
 
 from __future__ import annotations
@@ -20,11 +21,18 @@ from typing import TYPE_CHECKING
 
 from .vendorbuild.check import check_library
 from .vendorbuild.compiler import compile_library
+from .vendorbuild.device import DeviceCompiler
 
 if TYPE_CHECKING:
     from .vendorbuild.command import VendorLibrary, build_vendor_library
 
-__all__ = ["VendorLibrary", "build_vendor_library", "check_library", "compile_library"]
+__all__ = [
+    "DeviceCompiler",
+    "VendorLibrary",
+    "build_vendor_library",
+    "check_library",
+    "compile_library",
+]
 
 
 def __getattr__(name: str) -> object:

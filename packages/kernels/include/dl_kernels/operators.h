@@ -26,6 +26,15 @@ DL_KERNELS_END
     return {array, static_cast<uint64_t>(sizeof(array) / sizeof(*array))}; \
   }
 
+// An entry of the list. A vendor that does something of its own around every operator defines
+// DL_KERNELS_OPERATOR in a header, and compiles with DL_KERNELS_OPERATOR_HEADER naming that; one
+// whose driver has a current device sets it there.
+#if defined(DL_KERNELS_OPERATOR_HEADER)
+#include DL_KERNELS_OPERATOR_HEADER
+#else
+#define DL_KERNELS_OPERATOR(function, op) DL_OPERATOR_BY(function, op)
+#endif
+
 // Exports a function by an operator's name, as DIOPI's own convention has it. The loader asks
 // `find` for the function behind the name, so that no list of parameters is repeated.
 #define DL_KERNELS_EXPORT(function, op)                                                \

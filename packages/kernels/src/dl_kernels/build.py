@@ -25,6 +25,8 @@ class KernelLibrary(VendorLibrary):
 
     :param families: names of families; None: all.
     :param diopi_convention: export operators by their names; implies the rules for such libraries.
+    :param options: as those of :class:`diopi_proto.build.VendorLibrary`. With a
+        ``device_compiler`` the families are units of its suffix, the list of operators is C++.
     """
 
     def __init__(
@@ -62,6 +64,12 @@ class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools nam
     def build_extension(self, ext: Any) -> None:
         if isinstance(ext, KernelLibrary):
             folder = Path(self.build_temp) / "kernels" / ext.name
-            units = write_units(folder, only=ext.families, diopi_convention=ext.diopi_convention)
+            compiler = ext.device_compiler
+            units = write_units(
+                folder,
+                suffix=".cpp" if compiler is None else compiler.suffix,
+                only=ext.families,
+                diopi_convention=ext.diopi_convention,
+            )
             ext.sources = [*ext.sources, *map(str, units)]
         super().build_extension(ext)

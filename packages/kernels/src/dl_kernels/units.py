@@ -81,6 +81,6 @@ def _listed(chosen: dict[str, tuple[str, ...]], *, diopi_convention: bool) -> st
         lines += [f"DL_KERNELS_EXPORT({function}, {x})" for x, function in functions.items()]
     else:
         lines.append("static const dl_operator_t kOperators[] = {")
-        lines += [f"    DL_OPERATOR_BY({function}, {x})," for x, function in functions.items()]
+        lines += [f"    DL_KERNELS_OPERATOR({function}, {x})," for x, function in functions.items()]
         lines.append("};\n\nDL_KERNELS_LIST(kOperators)")
     return "\n".join(lines) + "\n"

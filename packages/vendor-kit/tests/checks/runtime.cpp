@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "card.h"
@@ -155,6 +157,47 @@ void check_copies(dl_vendor_t* vendor) {
   CHECK(ok(table.memory_free(vendor, 0, device)));
 }
 
+// Cards that are not there, and a driver that is of no use: what the host's log gets.
+struct Absent : Card {
+  std::string absence() { return reason; }
+  static std::string reason;
+};
+std::string Absent::reason;
+
+struct Useless : Card {
+  static cardError_t device_count(int*) { throw kit::Error(DL_UNAVAILABLE, "it is too old"); }
+};
+
+std::vector<std::pair<int, std::string>> logged;
+
+template <class Api>
+struct Other : kit::Runtime<Api> {
+  static constexpr const char* kName = "other";
+  static constexpr const char* kVersion = "1";
+};
+
+void check_absence() {
+  dl_host_t host{};
+  host.struct_size = sizeof host;
+  host.log = [](const dl_host_t*, int32_t level, const char* message) {
+    logged.emplace_back(level, message);
+  };
+  const auto& absent = *kit::table_of<Other<Absent>>();
+  const auto& useless = *kit::table_of<Other<Useless>>();
+  dl_vendor_t *one = nullptr, *two = nullptr;
+  CHECK(ok(kit::open<Other<Absent>>(&host, &one)) && ok(kit::open<Other<Useless>>(&host, &two)));
+  int32_t found = -1;
+  CHECK(ok(absent.present(one, &found)) && found == 1 && logged.empty());
+  Absent::reason = "the slot is empty";
+  CHECK(ok(absent.present(one, &found)) && found == 0);
+  CHECK(logged.size() == 1 && logged[0].second == "the slot is empty");
+  CHECK(logged[0].first == DL_LOG_INFO);
+  CHECK(ok(useless.device_count(two, &found)) && found == 0 && logged.size() == 2);
+  CHECK(logged[1].first == DL_LOG_WARNING && logged[1].second == "no device: it is too old");
+  absent.destroy(one);
+  useless.destroy(two);
+}
+
 void nothing(const void*, cardMemory_t) {}
 void stray(const void* address, cardMemory_t memory) {
   memory(*static_cast<void* const*>(address), 1);
@@ -189,5 +232,6 @@ MAIN {
   check_devices(vendor);
   check_copies(vendor);
   check_failures(vendor);
+  check_absence();
   table.destroy(vendor);
 }

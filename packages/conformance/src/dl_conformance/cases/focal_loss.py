@@ -115,9 +115,11 @@ CASES = [
             gamma=2.0,
             alpha=0.25,
         ),
-        dict(softmax=T("6x3", low=0.0625, high=0.75)),
         dict(output="6x1"),
-        data=[dict(target=T("6", values=[99], dtype="int64"))],
+        data=[
+            dict(softmax=T("6x3", low=0.0625, high=0.75)),  # class 3 is none of these
+            dict(target=T("6", values=[99], dtype="int64")),
+        ],
     ),
     refused(
         "SoftmaxFocalLossBackwardMmcv",

@@ -28,13 +28,13 @@ CASES = [
         ),
         dict(col="18x4x1"),
         dict(im="1x3x5x4x1"),
-        dict(im="1x3x5x3"),
         dict(mask_h_idx=T("4x1", values=[0, 2, 4, 4], plain=True)),
         dict(mask_h_idx=T("5", values=[0, 2, 4, 4], plain=True)),
         dict(kernel_h=-1),
         dict(kernel_w=-1),
         dict(col=T("18x4", dtype="int64")),
         data=[
+            dict(im="1x3x5x3"),  # without column 3, which is asked for
             dict(mask_h_idx=T("4", values=[-9], plain=True)),
             dict(mask_w_idx=T("4", values=[-9], plain=True)),
         ],

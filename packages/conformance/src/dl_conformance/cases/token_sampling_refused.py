@@ -16,14 +16,17 @@ CASES = [
         ),
         dict(logits="3x9x1"),
         dict(logits="4x9"),
-        dict(logits="3x8"),
         dict(frequency_penalty=T("3x1", low=-1, high=2)),
         dict(p_token_ids=T("6x1", values=[8, 0, 3, 5, 0, 7])),
         dict(p_token_ids=T("7", values=[8, 0, 3, 5, 0, 7])),
         dict(p_cumsum_seq_len=T("4x1", values=[0, 4, 4, 6])),
         dict(p_max_len_in_batch=-1),
         dict(logits=T("3x9", low=0, high=1, dtype="int64")),
-        data=[dict(p_token_ids=T("6", values=[-9])), dict(p_cumsum_seq_len=T("4", values=[-9]))],
+        data=[
+            dict(logits="3x8"),  # without token 8
+            dict(p_token_ids=T("6", values=[-9])),
+            dict(p_cumsum_seq_len=T("4", values=[-9])),
+        ],
     ),
     refused(
         "ApplyPenaltyV2",

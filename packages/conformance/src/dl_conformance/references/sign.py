@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dl_conformance.elementwise import unary
-from dl_conformance.reference import Array
+from dl_conformance.reference import Array, Expected, reference
 
 
 def sign(x: Array) -> Array:
@@ -25,4 +27,11 @@ def negative(x: Array) -> Array:
     return np.asarray(-x) if x.dtype.kind in "fc" else np.asarray(np.negative(x))
 
 
-unary({"Sign": sign, "Sgn": sgn, "Abs": np.abs, "Neg": negative})
+@reference("diopiAbs")
+def absolute(*, input: Array) -> dict[str, Any]:
+    value = np.abs(input)
+    # The modulus of a complex number is a root, and no bits that are taken away.
+    return {"out": Expected(value, op_class="elementary") if input.dtype.kind == "c" else value}
+
+
+unary({"Sign": sign, "Sgn": sgn, "Neg": negative})

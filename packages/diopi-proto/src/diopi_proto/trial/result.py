@@ -64,6 +64,9 @@ class Trial:
     operators: Mapping[str, int] = field(default_factory=dict)
     """Names and fingerprints, as the library lists them; a legacy one has those of the contract."""
     device_count: int = 0
+    said: str = ""
+    """The last that it told its host's log before its devices were counted: where it has none, why
+    that is."""
     devices: tuple[TriedDevice, ...] = ()
     """Not more than a host shows. One that is not described has the vendor's name."""
     extensions: tuple[str, ...] = ()
@@ -207,6 +210,8 @@ class _Facts:
             self._devices[index] = TriedDevice(
                 index, name or self._found["name"], int(device["total_memory"]), architecture
             )
+        elif "said" in record:
+            found["said"] = str(record["said"])
         elif "flaw" in record:
             found["flaws"] = (*found.get("flaws", ()), str(record["flaw"]))
         elif "extensions" in record:

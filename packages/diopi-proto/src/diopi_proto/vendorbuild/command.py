@@ -11,6 +11,7 @@ from setuptools import Extension  # type: ignore[import-untyped]
 from setuptools.command.build_ext import build_ext  # type: ignore[import-untyped]
 
 from .compiler import compile_library
+from .device import DeviceCompiler
 from .rules import ENTRY_SYMBOL
 
 
@@ -19,11 +20,13 @@ class VendorLibrary(Extension):  # type: ignore[misc]
 
     :param name: dotted place in the wheel: ``"dl_vendor_x.lib.libdl_vendor_x"`` becomes
         ``dl_vendor_x/lib/libdl_vendor_x.so``.
-    :param sources: C and C++ files, relative to ``setup.py``.
+    :param sources: C and C++ files, and those of ``device_compiler``, relative to ``setup.py``.
     :param filename: another file name than ``<last part of name>.so``.
     :param exports: names, or glob patterns, of all that the library exports.
     :param legacy: a library in DIOPI's style, whose runtime functions the host provides.
     :param soname: ``DT_SONAME``; none by default, vendor libraries are opened by path.
+    :param device_compiler: what compiles the sources of its suffix; ``extra_compile_args`` do not
+        reach it.
     :param arguments: ``include_dirs``, ``define_macros``, ``undef_macros``, ``libraries``,
         ``library_dirs``, ``extra_objects``, ``extra_compile_args``, ``extra_link_args`` and
         ``depends`` as in :class:`setuptools.Extension`.
@@ -38,6 +41,7 @@ class VendorLibrary(Extension):  # type: ignore[misc]
         exports: Sequence[str] = (ENTRY_SYMBOL,),
         legacy: bool = False,
         soname: str | None = None,
+        device_compiler: DeviceCompiler | None = None,
         **arguments: Any,
     ) -> None:
         super().__init__(name, list(sources), **arguments)
@@ -45,11 +49,12 @@ class VendorLibrary(Extension):  # type: ignore[misc]
         self.exports = tuple(exports)
         self.legacy = legacy
         self.soname = soname
+        self.device_compiler = device_compiler
 
-    def compile_flags(self) -> list[str]:
-        """What the extension's attributes mean on the compiler's command line."""
-        macros = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in self.define_macros]
-        return [*macros, *(f"-U{name}" for name in self.undef_macros), *self.extra_compile_args]
+    def macros(self) -> list[str]:
+        """The macros of the extension on a compiler's command line."""
+        defined = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in self.define_macros]
+        return [*defined, *(f"-U{name}" for name in self.undef_macros)]
 
     def link_flags(self) -> list[str]:
         """What the extension's attributes mean on the linker's command line."""
@@ -83,10 +88,12 @@ class build_vendor_library(build_ext):  # type: ignore[misc]  # noqa: N801 - set
             legacy=ext.legacy,
             soname=ext.soname,
             include_dirs=ext.include_dirs,
-            compile_flags=ext.compile_flags(),
+            macros=ext.macros(),
+            compile_flags=ext.extra_compile_args,
             link_flags=ext.link_flags(),
             build_dir=Path(self.build_temp) / ext.name,
             jobs=self.parallel if isinstance(self.parallel, int) and self.parallel > 1 else None,
+            device_compiler=ext.device_compiler,
         )
 
     def get_ext_filename(self, fullname: str) -> str:

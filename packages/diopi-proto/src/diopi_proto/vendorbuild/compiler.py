@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from .._environment import environment
 from ..errors import BuildError
 from . import rules
 from .check import check_library
+from .device import DeviceCompiler
 
 _log = logging.getLogger(__name__)
 _C_SUFFIXES = (".c",)
@@ -36,6 +38,8 @@ def compile_library(
     build_dir: str | Path | None = None,
     jobs: int | None = None,
     check: bool = True,
+    macros: Sequence[str] = (),
+    device_compiler: DeviceCompiler | None = None,
 ) -> Path:
     """Compile C and C++ sources into one shared library by the build rules, and check it.
 
@@ -47,8 +51,12 @@ def compile_library(
     :param compile_flags: after the rules' own, so ``-O1`` wins over ``-O3``.
     :param build_dir: keeps objects, so that only what changed is compiled again; None: nothing is
         kept.
-    :param jobs: compilers at once; None: ``MAX_JOBS``, else as many as there are processors.
+    :param jobs: compilers at once; None: ``MAX_JOBS``, else as many as there are processors. What
+        took longest in ``build_dir`` before begins first.
     :param check: False skips :func:`check_library`.
+    :param macros: ``-D`` and ``-U`` flags, for all compilers.
+    :param device_compiler: what compiles the sources of its suffix. They get ``include_dirs`` and
+        ``macros``, and not ``compile_flags``.
     :returns: ``output`` as an absolute path.
     :raises BuildError: a source does not compile or link, or the result breaks a rule.
     """
@@ -61,12 +69,14 @@ def compile_library(
         objects_dir = Path(build_dir).absolute()
         objects_dir.mkdir(parents=True, exist_ok=True)
         includes = [f"-I{Path(d).absolute()}" for d in (*include_dirs, _contract_headers())]
+        flags = [*includes, *macros]
         units = [
-            _Unit(Path(source).absolute(), objects_dir, [*includes, *compile_flags])
+            _Unit(Path(source).absolute(), objects_dir, flags, compile_flags, device_compiler)
             for source in sources
         ]
+        longest_first = sorted(units, key=lambda unit: -unit.seconds_before())
         with ThreadPoolExecutor(max_workers=jobs or _default_jobs()) as pool:
-            for _ in pool.map(_Unit.compile, units):
+            for _ in pool.map(_Unit.compile, longest_first):
                 pass
         script = objects_dir / "exports.map"
         script.write_text(rules.version_script(exports), encoding="utf-8")
@@ -96,21 +106,28 @@ def compile_library(
 class _Unit:
     """One source file and its object."""
 
-    def __init__(self, source: Path, build_dir: Path, flags: list[str]) -> None:
-        if source.suffix not in _C_SUFFIXES + _CXX_SUFFIXES:
-            raise BuildError(
-                f"{source} is neither C nor C++; known are {', '.join(_C_SUFFIXES + _CXX_SUFFIXES)}"
-            )
-        self.is_cxx = source.suffix in _CXX_SUFFIXES
+    def __init__(
+        self,
+        source: Path,
+        build_dir: Path,
+        flags: Sequence[str],
+        host_flags: Sequence[str],
+        device_compiler: DeviceCompiler | None,
+    ) -> None:
         digest = hashlib.sha256(str(source).encode()).hexdigest()[:8]
         self.object = build_dir / f"{source.stem}-{digest}.o"
         self._source = source
         self._dependencies = self.object.with_suffix(".d")
         self._command_file = self.object.with_suffix(".cmd")
+        self._seconds_file = self.object.with_suffix(".seconds")
+        if device_compiler is not None and source.suffix == device_compiler.suffix:
+            self.is_cxx = True
+            compiler = device_compiler.compile_command()
+        else:
+            self.is_cxx = source.suffix in _CXX_SUFFIXES
+            compiler = [*_host_compiler(source, device_compiler), *host_flags]
         self._command = [
-            *_compiler(self.is_cxx),
-            *(rules.CXX_FLAGS if self.is_cxx else rules.C_FLAGS),
-            *rules.COMMON_FLAGS,
+            *compiler,
             *flags,
             "-MMD",
             "-MF",
@@ -126,8 +143,17 @@ class _Unit:
             return
         # A failed or interrupted run must not leave a record that fits.
         self._command_file.unlink(missing_ok=True)
+        begin = time.monotonic()
         _run(self._command, f"compiling {self._source.name}")
+        self._seconds_file.write_text(f"{time.monotonic() - begin:.2f}", encoding="utf-8")
         self._command_file.write_text(shlex.join(self._command), encoding="utf-8")
+
+    def seconds_before(self) -> float:
+        """How long it took when it was compiled here last; 0 where it never was."""
+        try:
+            return float(self._seconds_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return 0.0
 
     def _is_fresh(self) -> bool:
         try:
@@ -145,6 +171,19 @@ def _contract_headers() -> Path:
     from .. import include_dir
 
     return include_dir()
+
+
+def _host_compiler(source: Path, device_compiler: DeviceCompiler | None) -> list[str]:
+    """The system's compiler of a source, with the rules' flags."""
+    if source.suffix not in _C_SUFFIXES + _CXX_SUFFIXES:
+        known = [*_C_SUFFIXES, *_CXX_SUFFIXES]
+        known += [] if device_compiler is None else [device_compiler.suffix]
+        raise BuildError(
+            f"{source} is neither C nor C++; known are {', '.join(known)}. Other suffixes need a "
+            "device_compiler."
+        )
+    cxx = source.suffix in _CXX_SUFFIXES
+    return [*_compiler(cxx), *(rules.CXX_FLAGS if cxx else rules.C_FLAGS), *rules.COMMON_FLAGS]
 
 
 def _compiler(cxx: bool) -> list[str]:

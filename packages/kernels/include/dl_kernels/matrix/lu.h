@@ -22,7 +22,7 @@ inline constexpr int64_t kEliminatedColumns = 32;
 
 struct LuShape {
   int64_t batch, rows, columns;
-  int64_t pivots() const { return rows < columns ? rows : columns; }
+  DL_FN int64_t pivots() const { return rows < columns ? rows : columns; }
 };
 
 template <class T>

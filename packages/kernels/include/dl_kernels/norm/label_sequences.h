@@ -56,7 +56,9 @@ struct StartsRow {
   const int64_t* lengths;
   int64_t samples;
 
-  DL_FN void operator()(const Block& block, int64_t) const {
+  // A template: what is none may not call a block's functions, says nvcc, as it is the host's too.
+  template <class AnyBlock>
+  DL_FN void operator()(const AnyBlock& block, int64_t) const {
     const int64_t* const sizes = lengths;
     int64_t* const to = starts;
     block.template scan<int64_t>(

@@ -50,16 +50,19 @@ struct Operator<V, kFunction, diopiError_t (*)(diopiContextHandle_t, Args...)> {
 
 DL_KIT_END
 
-// An initialiser of dl_operator_t: ns::op on behalf of the vendor class V. The shim is a lambda, so
-// that each operator has a function of its own that knows its name.
+// An initialiser of dl_operator_t: ns::op on behalf of the vendor class V.
+#define DL_KIT_OPERATOR(V, ns, op) DL_KIT_OPERATOR_BY(V, ns::op, op)
+
+// As DL_KIT_OPERATOR for a function of another name. The shim is a lambda, so that each operator
+// has a function of its own that knows its name.
 // clang-format off
-#define DL_KIT_OPERATOR(V, ns, op)                                                                \
+#define DL_KIT_OPERATOR_BY(V, function, op)                                                       \
   {                                                                                               \
     #op, DIOPI_FINGERPRINT_##op,                                                                  \
     reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                                 \
         static_cast<decltype(&::op)>([](auto... args) {                                           \
           return ::dl::operator_detail::guarded<                                                  \
-              &::dl::kit::detail::Operator<V, &ns::op, decltype(&::op)>::run, decltype(&::op)>(   \
+              &::dl::kit::detail::Operator<V, &function, decltype(&::op)>::run, decltype(&::op)>( \
               #op, args...);                                                                      \
         }))),                                                                                     \
     0                                                                                             \

@@ -26,6 +26,12 @@
 //                                                  reused, as CUDA's do; else the kit waits for
 //                                                  them
 //   void clear_error()                             after a failure that must not show up again
+//   std::string absence()                          in place of present: why there is no driver or
+//                                                  no device, and what to do; empty where there is
+//
+// Why there is no device goes to the host's log, where `dl doctor` finds it: what absence says, and
+// what device_count answers or throws with DL_UNAVAILABLE. Only the last, a driver that is there
+// and of no use, is a warning.
 //
 // A vendor derives from Runtime<Api> and adds kName, kVersion and operators.
 #ifndef DL_KIT_RUNTIME_H_
@@ -52,6 +58,11 @@ struct Stages : std::false_type {};
 template <class Api>
 struct Stages<Api, std::void_t<decltype(Api::kStagesPageable)>>
     : std::bool_constant<Api::kStagesPageable> {};
+
+template <class Api, class = void>
+struct TellsAbsence : std::false_type {};
+template <class Api>
+struct TellsAbsence<Api, std::void_t<decltype(&Api::absence)>> : std::true_type {};
 
 template <class Api, class = void>
 struct ClearsError : std::false_type {};
@@ -99,7 +110,15 @@ class Runtime : public Instance, public ForkGuard {
     check(api_.set_device(device), "set_device");
   }
 
-  bool present() { return api_.present(); }
+  bool present() {
+    if constexpr (detail::TellsAbsence<Api>::value) {
+      const std::string reason = api_.absence();
+      if (!reason.empty()) log(DL_LOG_INFO, reason);
+      return reason.empty();
+    } else {
+      return api_.present();
+    }
+  }
 
   int32_t device_count() {
     const int32_t known = count_.load(std::memory_order_relaxed);
@@ -207,12 +226,21 @@ class Runtime : public Instance, public ForkGuard {
     try {
       result = api_.device_count(&count);
     } catch (const Error& error) {
-      if (error.code() == DL_UNAVAILABLE) return 0;
-      throw;
+      if (error.code() != DL_UNAVAILABLE) throw;
+      log(DL_LOG_WARNING, std::string("no device: ") + error.what());
+      return 0;
     }
     const dl_code_t code = api_.code(result);
-    if (code != DL_OK && code != DL_UNAVAILABLE) fail(code, result, "device_count");
-    return code == DL_OK ? count : 0;
+    if (code == DL_OK) return count;
+    if (code != DL_UNAVAILABLE) fail(code, result, "device_count");
+    const char* said = api_.message(result);
+    log(DL_LOG_INFO, std::string("no device: ") + (said == nullptr ? "" : said));
+    return 0;
+  }
+
+  void log(int32_t level, const std::string& message) const {
+    if (host == nullptr || !DL_HAS_FIELD(host, dl_host_t, log) || host->log == nullptr) return;
+    host->log(host, level, message.c_str());
   }
 
   bool is_ready(Result result, const char* operation) {

@@ -1,0 +1,148 @@
+"""NVIDIA's compiler of kernels: where it is, and how a vendor's build calls it.
+
+    KernelLibrary(..., device_compiler=nvcc(find_nvcc(), architectures("80,ptx90")))
+
+Imports nothing but the standard library and the build's own; nothing is started but the compiler.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from diopi_proto.build import DeviceCompiler
+
+__all__ = ["ALL", "Architecture", "NvccError", "Toolkit", "architectures", "find_nvcc", "nvcc"]
+
+WHEELS = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
+"""What is installed with pip where there is no CUDA toolkit; all of one version."""
+ALL = "75,80,86,89,90,100,120,ptx120"
+"""What a release is built for: every generation of cards that nvcc 13 knows, and those to come."""
+
+_RELEASE = re.compile(r"release (\d+)\.(\d+)")
+_ARCHITECTURE = re.compile(r"(?:(?:sm_)?|(?P<ptx>ptx|compute_))(?P<number>\d{2,3})")
+
+
+class NvccError(RuntimeError):
+    """There is no nvcc, or it cannot be used; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One kind of device code: machine code of a generation of cards, or PTX."""
+
+    number: int
+    """86 is compute capability 8.6."""
+    ptx: bool
+
+    @property
+    def name(self) -> str:
+        return f"{'compute' if self.ptx else 'sm'}_{self.number}"
+
+    @property
+    def flag(self) -> str:
+        return f"-gencode=arch=compute_{self.number},code={self.name}"
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """An nvcc that runs."""
+
+    command: tuple[str, ...]
+    version: int
+    """As drivers number it: 13000 is CUDA 13.0."""
+
+
+def architectures(wanted: str) -> tuple[Architecture, ...]:
+    """The kinds of device code that a list asks for, machine code first.
+
+    :param wanted: separated by commas: ``80`` or ``sm_80`` is machine code, ``ptx80`` or
+        ``compute_80`` PTX; ``all`` is :data:`ALL`.
+    :raises ValueError: there is something else in it.
+    """
+    found = []
+    for word in (ALL if wanted == "all" else wanted).replace(" ", "").split(","):
+        match = _ARCHITECTURE.fullmatch(word)
+        if match is None:
+            raise ValueError(
+                f"{word!r} in {wanted!r} is no architecture; write 80 for machine code of compute "
+                "capability 8.0, ptx80 for PTX, or all"
+            )
+        found.append(Architecture(int(match["number"]), match["ptx"] is not None))
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.ptx, one.number)))
+
+
+def find_nvcc(environ: Mapping[str, str] = os.environ) -> Toolkit:
+    """The compiler that ``NVCC`` names, or that of ``CUDA_HOME``, of NVIDIA's wheels beside this
+    interpreter, or of ``PATH``.
+
+    :raises NvccError: there is none, or it does not run.
+    """
+    command = _command(environ)
+    if command is None:
+        raise NvccError(
+            "there is no nvcc, NVIDIA's compiler: install it with `pip install "
+            f"{' '.join(WHEELS)}` (all in one version, on Linux for x86_64 or aarch64), or CUDA's "
+            "toolkit, and put its nvcc into PATH or its folder into CUDA_HOME"
+        )
+    try:
+        done = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, check=False, timeout=60
+        )
+    except OSError as error:
+        raise NvccError(f"{shlex.join(command)} cannot be run: {error.strerror}") from error
+    release = _RELEASE.search(done.stdout)
+    if done.returncode != 0 or release is None:
+        raise NvccError(f"{shlex.join(command)} --version says no version: {done.stderr.strip()}")
+    return Toolkit(tuple(command), 1000 * int(release[1]) + 10 * int(release[2]))
+
+
+def _command(environ: Mapping[str, str]) -> list[str] | None:
+    if named := shlex.split(environ.get("NVCC", "")):
+        return named
+    homes = [Path(home) for home in (environ.get("CUDA_HOME"), environ.get("CUDA_PATH")) if home]
+    for folder in (*homes, *_wheel_folders()):
+        if (folder / "bin" / "nvcc").is_file():
+            return [str(folder / "bin" / "nvcc")]
+    found = shutil.which("nvcc", path=environ.get("PATH"))
+    return None if found is None else [found]
+
+
+def _wheel_folders() -> list[Path]:
+    """The folders of NVIDIA's wheels that are installed here, the newest toolkit first."""
+    package = importlib.util.find_spec("nvidia")
+    places = [] if package is None else list(package.submodule_search_locations or ())
+    return sorted((path for place in places for path in Path(place).glob("cu*")), reverse=True)
+
+
+def nvcc(
+    toolkit: Toolkit, code: Sequence[Architecture], *, compress: bool = True
+) -> DeviceCompiler:
+    """How kernels are compiled with it.
+
+    :param compress: device code is packed in the library; drivers unpack it.
+    """
+    return DeviceCompiler(
+        name="nvcc",
+        command=toolkit.command,
+        suffix=".cu",
+        flags=(
+            # Of the host's code, which only launches: -O3 takes twice as long and gains nothing.
+            # Device code is optimised in full by itself.
+            "-O1",
+            "--expt-relaxed-constexpr",
+            # A kernel that calls what only the host can run would compile with a warning.
+            "-Werror=cross-execution-space-call",
+            # Comparisons of unsigned elements with 0, and loops that an instance never enters.
+            "-diag-suppress=186,128",
+            *(one.flag for one in code),
+            *(() if compress else ("--compress-mode=none",)),
+        ),
+    )

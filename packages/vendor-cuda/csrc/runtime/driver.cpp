@@ -1,0 +1,173 @@
+#include "runtime/driver.h"
+
+#include <cstdlib>
+
+#include "dl/kit/presence.h"
+#include "dl/trust.hpp"
+#include "runtime/code.h"
+
+namespace dl::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kVariable = "DL_CUDA_DRIVER";
+
+// Of a driver in the kernel: of a PC or server, of Windows' subsystem, of a Jetson.
+const std::vector<std::string> kDeviceFiles = {"/dev/nvidiactl", "/dev/dxg",
+                                               "/dev/nvhost-ctrl-gpu"};
+
+const DeviceCode& code() {
+  static const DeviceCode built(DL_CUDA_CODE);
+  return built;
+}
+
+// What the user names in place of the system's driver; empty for nothing.
+std::string named_driver() {
+  const char* path = std::getenv(kVariable);
+  return path == nullptr ? "" : path;
+}
+
+std::string why_not_named(const std::string& path) {
+  const std::string shown = std::string(kVariable) + "='" + path.substr(0, 200) + "' ";
+  if (path[0] != '/') return shown + "is no absolute path; give one, or unset it";
+  if (!kit::any_path({path})) return shown + "is not there; name another driver, or unset it";
+  if (!Installation(kit::own_folder()).trusts(path))
+    return shown +
+           "is not loaded, because others could have put it there; use one in a folder "
+           "that only you can write to";
+  return {};
+}
+
+// "12.4" of 12040.
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+[[noreturn]] void refuse(const std::string& reason) { throw kit::Error(DL_UNAVAILABLE, reason); }
+
+// Throws unless the driver can run what this library's compiler has made.
+void check_version(kit::CudaDriver& found) {
+  int version = 0;
+  const int needed = code().needed_version(DL_CUDA_COMPILER);
+  if (found.driver_version(&version) == driver::kSuccess && version < needed)
+    refuse("NVIDIA's driver here serves CUDA " + version_text(version) +
+           ", and this library needs one for CUDA " + version_text(needed) +
+           " or later (nvidia-smi shows both numbers): install a later driver");
+  if (const char* function = found.missing())
+    refuse(found.opened() + " has no function " + function +
+           ": it is no driver of NVIDIA's for CUDA " + version_text(needed) +
+           " or later; install a later driver");
+}
+
+std::string card_text(int major, int minor, const char* name) {
+  return std::string(name) + " (compute capability " + std::to_string(major) + "." +
+         std::to_string(minor) + ")";
+}
+
+}  // namespace
+
+kit::CudaDriver& the_driver() {
+  static kit::CudaDriver found([] {
+    const std::string named = named_driver();
+    if (named.empty()) return std::vector<std::string>{kLibrary};
+    const std::string reason = why_not_named(named);
+    if (!reason.empty()) throw kit::Error(DL_UNAVAILABLE, reason);
+    return std::vector<std::string>{named};
+  }());
+  return found;
+}
+
+std::string absence() {
+  const std::string named = named_driver();
+  if (!named.empty()) return why_not_named(named);
+  std::string reason;
+  if (!kit::any_path(kDeviceFiles))
+    reason =
+        "there is no NVIDIA card here, or its kernel driver is not loaded: " + kDeviceFiles[0] +
+        " is not there (containers are given it by --gpus all)";
+  if (kit::find_library({kLibrary}).empty())
+    reason += std::string(reason.empty() ? "" : "; and ") + "NVIDIA's driver library " + kLibrary +
+              " is not installed: install NVIDIA's driver (containers get it from NVIDIA's "
+              "container toolkit)";
+  return reason;
+}
+
+Cards& Cards::here() {
+  static Cards cards;
+  return cards;
+}
+
+driver::Code Cards::count(int* count) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!started_) {
+    if (const driver::Code failed = start()) return failed;
+    started_ = true;
+  }
+  *count = static_cast<int>(cards_.size());
+  return driver::kSuccess;
+}
+
+driver::Code Cards::start() {
+  kit::CudaDriver& found = the_driver();
+  check_version(found);
+  driver::Code failed = found.init(0);
+  int count = 0;
+  if (failed == driver::kSuccess) failed = found.device_count(&count);
+  if (failed == driver::kNoDevice) return failed;
+  if (failed != driver::kSuccess)
+    refuse("NVIDIA's driver does not start: " + found.describe(failed) +
+           "; nvidia-smi has to work here first (after an update of the driver: start the machine "
+           "again)");
+  find_usable(count);
+  return cards_.empty() ? driver::kNoDevice : driver::kSuccess;
+}
+
+// Throws where there are cards, and none is of use.
+void Cards::find_usable(int found) {
+  cards_.clear();
+  std::string too_old;
+  for (int i = 0; i < found; ++i) {
+    driver::Device device = 0;
+    int major = 0, minor = 0;
+    char name[128] = "a card";
+    kit::CudaDriver& all = the_driver();
+    if (all.device_get(&device, i) != driver::kSuccess) continue;
+    (void)all.device_attribute(&major, driver::kComputeCapabilityMajor, device);
+    (void)all.device_attribute(&minor, driver::kComputeCapabilityMinor, device);
+    (void)all.device_name(name, sizeof name, device);
+    if (code().runs_on(number_of(major, minor))) {
+      cards_.push_back({device});
+    } else {
+      too_old += (too_old.empty() ? "" : ", ") + card_text(major, minor, name);
+    }
+  }
+  if (cards_.empty() && !too_old.empty())
+    refuse("this library has device code for " + code().list() + ", and none that runs on " +
+           too_old + ": install a build for it (DL_CUDA_ARCH)");
+}
+
+driver::Device Cards::device(int card) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return cards_[static_cast<size_t>(card)].device;
+}
+
+driver::Code Cards::context(int card, driver::Context* context) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Card& one = cards_[static_cast<size_t>(card)];
+  if (one.context == nullptr) {
+    if (const driver::Code failed = the_driver().primary_context_retain(&one.context, one.device))
+      return failed;
+  }
+  *context = one.context;
+  return driver::kSuccess;
+}
+
+int Cards::card_of(driver::Context context) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; context != nullptr && i < cards_.size(); ++i) {
+    if (cards_[i].context == context) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace dl::cuda

@@ -1,0 +1,32 @@
+"""The plugin of entry point ``cuda``: says where the wheel's library is. Loads nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pluggy
+
+from diopi_proto.descriptor import VendorDescriptor
+
+from ._version import __version__
+from .presence import present
+
+hookimpl = pluggy.HookimplMarker("dl")
+
+_LIBRARY = Path(__file__).parent / "lib" / "libdl_vendor_cuda.so"
+
+
+@hookimpl
+def dl_vendor() -> VendorDescriptor:
+    """The library, which a host opens only where there seems to be a card.
+
+    :raises FileNotFoundError: the wheel has no library.
+    """
+    if not _LIBRARY.is_file():
+        raise FileNotFoundError(
+            f"dl-vendor-cuda has no library {_LIBRARY}; build it: `pip install "
+            "--no-build-isolation .` in its folder, with nvcc in PATH"
+        )
+    return VendorDescriptor(
+        name="cuda", library=_LIBRARY, version=__version__, priority=100, present=present
+    )

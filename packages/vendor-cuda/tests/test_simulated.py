@@ -1,0 +1,80 @@
+"""Kernels as nvcc made them, on a simulator of drivers, where dl-gpu-sim is installed.
+
+Numbers are the conformance suite's matter; this is the way from a call to a kernel and back.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from processes import on_vendor, run
+
+
+@pytest.fixture(scope="module")
+def simulator() -> str:
+    if importlib.util.find_spec("dl_gpu_sim") is None:
+        pytest.skip("dl-gpu-sim is not installed")
+    from dl_gpu_sim.paths import library
+
+    return str(library())
+
+
+def test_results_are_right(simulator: str) -> None:
+    code = """
+    x = np.random.default_rng(0).standard_normal((5, 33)).astype("float32")
+    given, out, total = vendor.tensor(x), vendor.empty((5, 33)), vendor.empty((5,))
+    vendor.op.Softmax(out, given, 1)
+    wanted = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
+    vendor.op.Sum(total, out, (1,))
+    np.testing.assert_allclose(total.numpy(), np.ones(5), rtol=1e-6)
+    vendor.op.Add(out, given, vendor.tensor(np.ascontiguousarray(x.T).T), 2.0)
+    np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
+    print("right")
+    """
+    assert on_vendor(code, DL_CUDA_DRIVER=simulator).endswith("right\n")
+
+
+def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -> None:
+    code = """
+    import torch
+    numbers = torch.arange(3.0, device="dl")
+    taken = numbers[torch.tensor([0, 7], device="dl")]
+    try:
+        torch.dl.synchronize()
+    except IndexError as error:
+        print(error)
+    print(numbers.sum().item())
+    """
+    said = run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda")
+    assert "index 7 is out of bounds for dimension 0 with size 3" in said
+    assert said.endswith("3.0\n")
+
+
+def test_a_model_learns_as_on_the_cpu(simulator: str) -> None:
+    code = """
+    import torch
+    def trained(device):
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)
+        model = torch.nn.Sequential(*layers)
+        x, classes = torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1])
+        model.to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        for _ in range(2):
+            logits = model(x.to(device))
+            loss = torch.nn.functional.cross_entropy(logits, classes.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return [parameter.detach().cpu() for parameter in model.parameters()]
+    for here, there in zip(trained("cpu"), trained("dl")):
+        torch.testing.assert_close(there, here)
+    print(torch.dl.fallback_stats().totals["fallback"], flush=True)
+    # torch's autograd threads hold Python objects when the interpreter ends.
+    import os
+    os._exit(0)
+    """
+    assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda") == "0\n"

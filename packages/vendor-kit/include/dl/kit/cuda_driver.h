@@ -1,0 +1,187 @@
+// The functions of NVIDIA's driver, libcuda.so.1, that a vendor without CUDA's runtime needs, each
+// with the shape that cuda.h gives it (tests compare the two). Nothing of CUDA's toolkit is needed
+// to compile against them.
+//
+//   dl::kit::CudaDriver driver({"libcuda.so.1"});
+//   driver.init(0);
+#ifndef DL_KIT_CUDA_DRIVER_H_
+#define DL_KIT_CUDA_DRIVER_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dl/kit/base.h"
+#include "dl/kit/symbols.h"
+#include "dl/status.h"
+
+DL_KIT_BEGIN
+
+namespace cuda {
+
+using Code = int;                    // CUresult
+using Device = int;                  // CUdevice
+using Attribute = int;               // CUdevice_attribute
+using Address = unsigned long long;  // CUdeviceptr
+using Context = struct ContextObject*;
+using Stream = struct StreamObject*;
+using Event = struct EventObject*;
+using Module = struct ModuleObject*;  // CUlibrary
+using Kernel = struct KernelObject*;  // CUkernel, or CUfunction
+
+// Of CUresult, as cuda.h numbers them.
+enum : Code {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kStubLibrary = 34,
+  kNoDevice = 100,
+  kNoBinaryForGpu = 209,
+  kUnsupportedPtxVersion = 222,
+  kNotFound = 500,
+  kNotReady = 600,
+};
+
+// Of CUdevice_attribute.
+enum : Attribute {
+  kWarpSize = 10,
+  kMultiprocessorCount = 16,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+};
+
+// The device is lost to this process: every later call fails alike.
+constexpr bool is_sticky(Code code) {
+  constexpr Code kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kStackError = 714,
+                 kLaunchFailed = 719;
+  return code == kIllegalAddress || code == kLaunchTimeout || code == kAssert ||
+         (code >= kStackError && code <= kLaunchFailed);
+}
+
+// What can be done about an error, as the end of a sentence; empty where nobody knows.
+inline const char* way_out(Code code) {
+  if (is_sticky(code))
+    return "; this kernel or an earlier one failed, and the process has to be started again "
+           "(CUDA_LAUNCH_BLOCKING=1 shows which one it is)";
+  if (code == kNoBinaryForGpu)
+    return "; this library has no code for the device: install a build that has";
+  if (code == kUnsupportedPtxVersion)
+    return "; the driver is older than the compiler of this library: install a later driver, or a "
+           "build with machine code for the device";
+  return "";
+}
+
+inline Address address_of(const void* memory) { return reinterpret_cast<Address>(memory); }
+
+}  // namespace cuda
+
+// X(name of the member, symbol, type)
+// clang-format off
+#define DL_KIT_CUDA_DRIVER_FUNCTIONS(X)                                                            \
+  X(init, cuInit, Code (*)(unsigned))                                                              \
+  X(driver_version, cuDriverGetVersion, Code (*)(int*))                                            \
+  X(error_name, cuGetErrorName, Code (*)(Code, const char**))                                      \
+  X(error_string, cuGetErrorString, Code (*)(Code, const char**))                                  \
+  X(device_count, cuDeviceGetCount, Code (*)(int*))                                                \
+  X(device_get, cuDeviceGet, Code (*)(Device*, int))                                               \
+  X(device_name, cuDeviceGetName, Code (*)(char*, int, Device))                                    \
+  X(device_total_memory, cuDeviceTotalMem_v2, Code (*)(size_t*, Device))                           \
+  X(device_attribute, cuDeviceGetAttribute, Code (*)(int*, Attribute, Device))                     \
+  X(primary_context_retain, cuDevicePrimaryCtxRetain, Code (*)(Context*, Device))                  \
+  X(context_current, cuCtxGetCurrent, Code (*)(Context*))                                          \
+  X(context_set, cuCtxSetCurrent, Code (*)(Context))                                               \
+  X(context_synchronize, cuCtxSynchronize, Code (*)())                                             \
+  X(memory_info, cuMemGetInfo_v2, Code (*)(size_t*, size_t*))                                      \
+  X(memory_allocate, cuMemAlloc_v2, Code (*)(Address*, size_t))                                    \
+  X(memory_free, cuMemFree_v2, Code (*)(Address))                                                  \
+  X(host_allocate, cuMemHostAlloc, Code (*)(void**, size_t, unsigned))                             \
+  X(host_free, cuMemFreeHost, Code (*)(void*))                                                     \
+  X(copy_to_device, cuMemcpyHtoDAsync_v2, Code (*)(Address, const void*, size_t, Stream))          \
+  X(copy_to_host, cuMemcpyDtoHAsync_v2, Code (*)(void*, Address, size_t, Stream))                  \
+  X(copy_on_device, cuMemcpyDtoDAsync_v2, Code (*)(Address, Address, size_t, Stream))              \
+  X(set_bytes, cuMemsetD8Async, Code (*)(Address, unsigned char, size_t, Stream))                  \
+  X(stream_create, cuStreamCreateWithPriority, Code (*)(Stream*, unsigned, int))                   \
+  X(stream_destroy, cuStreamDestroy_v2, Code (*)(Stream))                                          \
+  X(stream_synchronize, cuStreamSynchronize, Code (*)(Stream))                                     \
+  X(stream_query, cuStreamQuery, Code (*)(Stream))                                                 \
+  X(stream_wait_event, cuStreamWaitEvent, Code (*)(Stream, Event, unsigned))                       \
+  X(event_create, cuEventCreate, Code (*)(Event*, unsigned))                                       \
+  X(event_destroy, cuEventDestroy_v2, Code (*)(Event))                                             \
+  X(event_record, cuEventRecord, Code (*)(Event, Stream))                                          \
+  X(event_synchronize, cuEventSynchronize, Code (*)(Event))                                        \
+  X(event_query, cuEventQuery, Code (*)(Event))                                                    \
+  X(event_elapsed, cuEventElapsedTime, Code (*)(float*, Event, Event))                             \
+  X(module_load, cuLibraryLoadData,                                                                \
+    Code (*)(Module*, const void*, int*, void**, unsigned, int*, void**, unsigned))                \
+  X(module_unload, cuLibraryUnload, Code (*)(Module))                                              \
+  X(module_kernel, cuLibraryGetKernel, Code (*)(Kernel*, Module, const char*))                     \
+  X(launch, cuLaunchKernel,                                                                        \
+    Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
+             void**, void**))
+// clang-format on
+
+class CudaDriver : public Library {
+ private:
+  using Code = cuda::Code;
+  using Device = cuda::Device;
+  using Attribute = cuda::Attribute;
+  using Address = cuda::Address;
+  using Context = cuda::Context;
+  using Stream = cuda::Stream;
+  using Event = cuda::Event;
+  using Module = cuda::Module;
+  using Kernel = cuda::Kernel;
+
+ public:
+  explicit CudaDriver(std::vector<std::string> names) : Library(std::move(names)) {}
+
+#define DL_KIT_CUDA_DRIVER_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
+  DL_KIT_CUDA_DRIVER_FUNCTIONS(DL_KIT_CUDA_DRIVER_MEMBER)
+#undef DL_KIT_CUDA_DRIVER_MEMBER
+
+  // The first function that it lacks, null for none: a driver that is older than any that can be
+  // used lacks some. Opens it.
+  const char* missing() {
+#define DL_KIT_CUDA_DRIVER_CHECK(member, symbol, ...) \
+  if (!member.available()) return member.name();
+    DL_KIT_CUDA_DRIVER_FUNCTIONS(DL_KIT_CUDA_DRIVER_CHECK)
+#undef DL_KIT_CUDA_DRIVER_CHECK
+    return nullptr;
+  }
+
+  // "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+  std::string describe(Code code) {
+    const char *name = nullptr, *text = nullptr;
+    try {
+      (void)error_name(code, &name);
+      (void)error_string(code, &text);
+    } catch (const Error&) {
+      // There is no driver that would know.
+    }
+    std::string said = name == nullptr ? "error" : name;
+    said += " (" + std::to_string(code) + ")";
+    return text == nullptr ? said : said + ": " + text;
+  }
+};
+
+// What an error means to a host.
+inline dl_code_t cuda_driver_code(cuda::Code code) {
+  switch (code) {
+    case cuda::kSuccess:
+      return DL_OK;
+    case cuda::kOutOfMemory:
+      return DL_OUT_OF_MEMORY;
+    case cuda::kNotReady:
+      return DL_NOT_READY;
+    case cuda::kNoDevice:
+    case cuda::kStubLibrary:  // the toolkit's stand-in for the driver, which can only be linked
+      return DL_UNAVAILABLE;
+    default:
+      return DL_ERROR;
+  }
+}
+
+DL_KIT_END
+
+#endif  // DL_KIT_CUDA_DRIVER_H_

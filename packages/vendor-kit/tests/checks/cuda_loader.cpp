@@ -1,0 +1,142 @@
+// Host code as nvcc makes it - registrations and stubs, written by hand - over the fake driver that
+// FAKE_CUDA names.
+#include "dl/kit/cuda_loader.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+
+DL_KIT_BEGIN
+
+CudaDriver& cuda_loader_driver() {
+  static CudaDriver driver({std::getenv("FAKE_CUDA")});
+  return driver;
+}
+
+DL_KIT_END
+
+namespace kit = dl::kit;
+namespace cuda = dl::kit::cuda;
+
+namespace {
+
+// Its address stands for a kernel in host code.
+const char stub = 0;
+const char kNameOfKernel[] = "_Z4reluPf";
+const char kCode[] = "device code";
+cuda::FatBinary binary{cuda::FatBinary::kMagic, 1, kCode, nullptr};
+
+// What `<<<1, 32>>>` and the stub behind it come to.
+int launch() {
+  if (__cudaPushCallConfiguration({1, 1, 1}, {32, 1, 1}, 0, nullptr) != 0) return -1;
+  cuda::Dim3 grid{}, block{};
+  size_t shared = 1;
+  cuda::Stream stream = nullptr;
+  if (__cudaPopCallConfiguration(&grid, &block, &shared, &stream) != cuda::kSuccess) return -2;
+  CHECK(grid.x == 1 && block.x == 32 && shared == 0);
+  kit::EmbeddedKernel* kernel = nullptr;
+  if (__cudaGetKernel(&kernel, &stub) != cuda::kSuccess) return -3;
+  return __cudaLaunchKernel(kernel, grid, block, nullptr, shared, stream);
+}
+
+int calls(const char* function) {
+  std::ifstream file(std::getenv("FAKE_CUDA_CALLS"));
+  int count = 0;
+  for (std::string line; std::getline(file, line);) count += line == function;
+  return count;
+}
+
+void fail(const char* what) { setenv("FAKE_CUDA_FAIL", what, 1); }
+
+bool last_says(const char* text) {
+  const int code = cudaGetLastError();
+  return code != cuda::kSuccess && std::strstr(cudaGetErrorString(code), text) != nullptr;
+}
+
+void make_current() {
+  cuda::Context context = nullptr;
+  CHECK(kit::cuda_loader_driver().primary_context_retain(&context, 0) == cuda::kSuccess);
+  CHECK(kit::cuda_loader_driver().context_set(context) == cuda::kSuccess);
+}
+
+}  // namespace
+
+MAIN {
+  setenv("FAKE_CUDA_CALLS", (std::string(std::getenv("CHECK_FOLDER")) + "/calls").c_str(), 1);
+
+  // A kernel that no constructor has reported, and brackets without a launch.
+  CHECK(launch() == -3 && last_says("__cudaGetKernel"));
+  CHECK(cudaGetLastError() == cuda::kSuccess);
+  CHECK(__cudaPopCallConfiguration(nullptr, nullptr, nullptr, nullptr) == cuda::kInvalidValue);
+  CHECK(last_says("__cudaPopCallConfiguration"));
+
+  // What the constructor of a unit reports touches no driver.
+  void** const image = __cudaRegisterFatBinary(&binary);
+  __cudaRegisterFunction(image, &stub, nullptr, kNameOfKernel, -1, nullptr, nullptr, nullptr,
+                         nullptr, nullptr);
+  __cudaRegisterFatBinaryEnd(image);
+  CHECK(calls("cuLibraryLoadData") == 0);
+
+  if (!kit::any_path({std::getenv("FAKE_CUDA")})) {  // there is no driver
+    CHECK(launch() == cuda::kNoDevice && last_says("cuLibraryLoadData"));
+    CHECK(cudaStreamSynchronize(nullptr) == cuda::kNoDevice && last_says("cudaStreamSynchronize"));
+    __cudaUnregisterFatBinary(image);
+    return;
+  }
+
+  // A failure is noted for the thread, told once, and tried again.
+  make_current();
+  fail("cuLibraryLoadData:209");
+  CHECK(launch() == cuda::kNoBinaryForGpu);
+  CHECK(last_says("in cuLibraryLoadData of relu(float*); this library has no code for the device"));
+  fail("cuLibraryGetKernel:500");
+  CHECK(launch() == cuda::kNotFound && last_says("cuLibraryGetKernel"));
+  fail("");
+  CHECK(launch() == cuda::kSuccess && cudaGetLastError() == cuda::kSuccess);
+
+  // Code is loaded once, whoever comes first.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([] {
+      make_current();
+      CHECK(launch() == cuda::kSuccess);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(calls("cuLibraryLoadData") == 2 && calls("cuLaunchKernel") == 9);
+  CHECK(cudaLaunchKernel(&stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) == cuda::kSuccess);
+
+  // Brackets within brackets, and too many of them.
+  for (int i = 0; i < 8; ++i)
+    CHECK(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) == 0);
+  CHECK(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) != 0);
+  CHECK(last_says("__cudaPushCallConfiguration"));
+  for (int i = 0; i < 8; ++i) {
+    cuda::Dim3 grid{}, block{};
+    size_t shared = 0;
+    cuda::Stream stream = nullptr;
+    CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == cuda::kSuccess);
+  }
+
+  // The memory of a card, and errors of what works on it.
+  cuda::Address memory = 0;
+  CHECK(kit::cuda_loader_driver().memory_allocate(&memory, 16) == cuda::kSuccess);
+  void* const device = reinterpret_cast<void*>(memory);
+  char back[16] = {};
+  CHECK(cudaMemsetAsync(device, 7, 16, nullptr) == cuda::kSuccess);
+  CHECK(cudaMemcpyAsync(back, device, 16, 2, nullptr) == cuda::kSuccess && back[15] == 7);
+  CHECK(cudaMemcpyAsync(device, back, 16, 1, nullptr) == cuda::kInvalidValue);
+  CHECK(last_says("cudaMemcpyAsync"));
+  CHECK(cudaStreamSynchronize(nullptr) == cuda::kSuccess);
+  CHECK(kit::cuda_loader_driver().memory_free(memory) == cuda::kSuccess);
+
+  // At the end of the library its code is given back; then the card is lost.
+  fail("cuLaunchKernel:700");
+  CHECK(launch() == 700 && last_says("has to be started again"));
+  __cudaUnregisterFatBinary(image);
+  CHECK(calls("cuLibraryUnload") == 1);
+}
