@@ -154,11 +154,14 @@ int Warp::meeting_point() const {
 
 void Warp::run(uint64_t limit) {
   uint64_t done = 0;
-  bool fair = false;
   while (done < limit && !launch.stopped()) {
     merge();
+    // The deepest and earliest group may be in a loop that another one has to end.
+    const bool fair = patience_ >= kTurn;
+    if (fair) patience_ = 0;
     Group* chosen = choose(fair);
     if (chosen == nullptr) break;
+    const uint64_t before = done;
     use(*chosen);
     changed_ = false;
     int meeting = meeting_point();
@@ -185,8 +188,7 @@ void Warp::run(uint64_t limit) {
         }
       }
     }
-    fair = done >= turn && groups.size() > 1;
-    if (launch.stopped()) break;
+    patience_ += done - before;
   }
   launch.instructions += done;
 }
