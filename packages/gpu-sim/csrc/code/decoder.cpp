@@ -242,7 +242,8 @@ uint64_t Decoder::literal(size_t index) const {
 }
 
 void Decoder::address(const Operand& operand) {
-  if (operand.form != Operand::Form::kAddress) refuse("an address belongs here");
+  if (operand.form != Operand::Form::kAddress || !operand.parts.empty())
+    refuse("an address belongs here");
   out.plus = static_cast<int64_t>(operand.bits);
   if (operand.name.empty()) {
     out.a = constant(0, 8);

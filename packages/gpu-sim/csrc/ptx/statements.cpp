@@ -74,7 +74,7 @@ void StatementParser::registers() {
     const std::string_view name = cursor_.word();
     int count = -1;
     if (cursor_.take("<")) {
-      count = static_cast<int>(std::min<int64_t>(cursor_.integer(), kMostRegisters));
+      count = static_cast<int>(std::min<int64_t>(cursor_.integer(), kMostRegisters + 1));
       cursor_.expect(">");
       if (count < 0) cursor_.fail("'" + std::string(name) + "' has no registers");
     }
@@ -177,6 +177,8 @@ Operand StatementParser::address() {
   const bool plus = cursor_.take("+");
   if (!cursor_.peek().is("]") && (plus || made.name.empty() || cursor_.peek().is("-")))
     made.bits += static_cast<uint64_t>(cursor_.integer());
+  // Coordinates of a texture, which the decoder then refuses.
+  while (cursor_.take(",")) made.parts.push_back(operand());
   cursor_.expect("]");
   return made;
 }

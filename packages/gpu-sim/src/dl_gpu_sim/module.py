@@ -95,7 +95,7 @@ class Module:
             self.close()
 
     def _error(self) -> str:
-        return str(self._ffi.string(self._library.dl_gpu_sim_error()).decode())
+        return str(self._ffi.string(self._library.dl_gpu_sim_error()).decode(errors="replace"))
 
     def _open(self) -> Any:
         if not self._module:
