@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from diopi_proto.build import VendorLibrary, build_vendor_library
 from setuptools import setup
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
 
 # Programs that look for a symbol by the name in NVIDIA's header's macros find its latest version.
 VERSIONED = (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from conftest import apply
 
 RANDOM = np.random.default_rng(7)
@@ -22,7 +23,19 @@ def samples(name: str, count: int = 256) -> np.ndarray[Any, Any]:
     dtype = NP[name]
     if dtype.kind == "f":
         values = (RANDOM.standard_normal(count) * 10 ** RANDOM.uniform(-4, 4, count)).astype(dtype)
-        special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, 2.5, np.finfo(dtype).tiny]
+        special = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            0.5,
+            1.5,
+            2.5,
+            np.finfo(dtype).tiny,
+        ]
         values[: len(special)] = special
         return values
     limits = np.iinfo(dtype)
@@ -82,7 +95,9 @@ def test_mul_hi_and_mad(name: str) -> None:
     np.testing.assert_array_equal(got, wrapped([x * y + z for x, y, z in rows], name))
 
 
-@pytest.mark.parametrize(("name", "wide"), [("u16", "u32"), ("s16", "s32"), ("u32", "u64"), ("s32", "s64")])
+@pytest.mark.parametrize(
+    ("name", "wide"), [("u16", "u32"), ("s16", "s32"), ("u32", "u64"), ("s32", "s64")]
+)
 def test_wide_products(name: str, wide: str) -> None:
     a, b, c = samples(name), samples(name)[::-1], samples(wide)
     got = apply(f"mul.wide.{name} %y, %x0, %x1;", [a, b], NP[wide])
@@ -271,7 +286,9 @@ def test_directed_roundings(name: str, dtype: Any, mode: str) -> None:
         f"fma.{mode}.{name} %y, %x0, %x1, %x2;": lambda x, y, z: x * y + z,
     }
     for code, operation in cases.items():
-        want = np.array([rounded(operation(*v), mode, dtype) for v in zip(*exactly, strict=True)], dtype)
+        want = np.array(
+            [rounded(operation(*v), mode, dtype) for v in zip(*exactly, strict=True)], dtype
+        )
         same(apply(code, [a, b, c], dtype), want)
 
 
@@ -294,9 +311,18 @@ def test_minimum_and_maximum_of_nan_and_zeros() -> None:
     nan = np.nan
     a = np.array([nan, 1, nan, 0.0, -0.0, 2], np.float32)
     b = np.array([1, nan, nan, -0.0, 0.0, 3], np.float32)
-    same(apply("min.f32 %y, %x0, %x1;", [a, b], np.float32), np.array([1, 1, nan, -0.0, -0.0, 2], np.float32))
-    same(apply("max.f32 %y, %x0, %x1;", [a, b], np.float32), np.array([1, 1, nan, 0.0, 0.0, 3], np.float32))
-    same(apply("max.NaN.f32 %y, %x0, %x1;", [a, b], np.float32), np.array([nan, nan, nan, 0.0, 0.0, 3], np.float32))
+    same(
+        apply("min.f32 %y, %x0, %x1;", [a, b], np.float32),
+        np.array([1, 1, nan, -0.0, -0.0, 2], np.float32),
+    )
+    same(
+        apply("max.f32 %y, %x0, %x1;", [a, b], np.float32),
+        np.array([1, 1, nan, 0.0, 0.0, 3], np.float32),
+    )
+    same(
+        apply("max.NaN.f32 %y, %x0, %x1;", [a, b], np.float32),
+        np.array([nan, nan, nan, 0.0, 0.0, 3], np.float32),
+    )
 
 
 def test_flush_and_saturation() -> None:
@@ -332,7 +358,11 @@ def test_halves(opcode: str) -> None:
     a, b = samples("f16"), samples("f16")[::-1]
     want = FLOAT[opcode](a, b)
     same(apply(f"{opcode}.f16 %y, %x0, %x1;", [a, b], np.float16), want)
-    pairs = apply(f"{opcode}.f16x2 %y, %x0, %x1;", [a.view(np.uint32), np.ascontiguousarray(b).view(np.uint32)], np.uint32)
+    pairs = apply(
+        f"{opcode}.f16x2 %y, %x0, %x1;",
+        [a.view(np.uint32), np.ascontiguousarray(b).view(np.uint32)],
+        np.uint32,
+    )
     same(pairs.view(np.float16), want)
 
 
@@ -373,7 +403,11 @@ def test_half_fma_rounds_once() -> None:
     for x, y, z in zip(*finite, strict=True):
         value = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
         near = np.float16(float(value))
-        candidates = [near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf))]
+        candidates = [
+            near,
+            np.nextafter(near, np.float16(np.inf)),
+            np.nextafter(near, np.float16(-np.inf)),
+        ]
         best = min(
             (q for q in candidates if np.isfinite(q)),
             key=lambda q: (abs(Fraction(float(q)) - value), int(q.view(np.uint16)) & 1),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from conftest import apply
 from test_arithmetic import NP, same, samples, wrapped
 
@@ -70,7 +71,10 @@ def test_floats_to_floats() -> None:
     toward = apply("cvt.rz.f32.f64 %y, %x0;", [double], np.float32).astype(np.float64)
     known = np.isfinite(double)
     assert np.all(np.abs(toward[known]) <= np.abs(double[known]))
-    step = np.nextafter(toward[known].astype(np.float32), np.float32(np.inf) * np.sign(double[known]).astype(np.float32))
+    step = np.nextafter(
+        toward[known].astype(np.float32),
+        np.float32(np.inf) * np.sign(double[known]).astype(np.float32),
+    )
     inexact = toward[known] != double[known]
     assert np.all(np.abs(step.astype(np.float64))[inexact] > np.abs(double[known][inexact]))
 
@@ -101,7 +105,9 @@ def test_comparisons(which: str, name: str) -> None:
         np.testing.assert_array_equal(apply(code, [a, b], np.uint32), np.where(unordered, 1, 6))
 
 
-@pytest.mark.parametrize(("word", "combine"), [("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)])
+@pytest.mark.parametrize(
+    ("word", "combine"), [("and", np.logical_and), ("or", np.logical_or), ("xor", np.logical_xor)]
+)
 def test_combined_comparisons(word: str, combine: Any) -> None:
     a, b = samples("s32"), samples("s32")[::-1]
     code = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import needs_nvcc
 
+from conftest import needs_nvcc
 from dl_gpu_sim import Module
 
 pytestmark = needs_nvcc

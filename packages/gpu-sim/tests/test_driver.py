@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - declarations and programs stand as they are.
 """The driver's calls, as a program makes them."""
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HEADER, NVCC, kernel
 
+from conftest import HEADER, NVCC, kernel
 from dl_gpu_sim.paths import library, library_dir
 from dl_gpu_sim.report import Report
 
@@ -80,7 +81,11 @@ def run(code: str, tmp_path: Path, status: int = 0, **settings: str) -> Report:
     }
     program = f"{PRELUDE}\nTWICE = {TWICE!r}\nPAST = {PAST!r}\n{code}"
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == status, done.stderr
     return Report.read([report])
@@ -244,7 +249,11 @@ assert host[0] == 9
 
 
 def test_libraries_and_attributes(tmp_path: Path) -> None:
-    text = kernel("ld.global.u32 %r1, [g]; add.u32 %r1, %r1, 1; st.global.u32 [g], %r1;", "", ".global .align 4 .u32 g = 41;")
+    text = kernel(
+        "ld.global.u32 %r1, [g]; add.u32 %r1, %r1, 1; st.global.u32 [g], %r1;",
+        "",
+        ".global .align 4 .u32 g = 41;",
+    )
     run(
         f"""
 start(1)
@@ -350,7 +359,10 @@ def headers() -> list[Path]:
     """Folders that may hold the toolkit's cuda.h."""
     found = []
     if NVCC is not None:
-        found += [*Path(NVCC).resolve().parents[1].glob("include"), *Path("/usr/local").glob("cuda*/include")]
+        found += [
+            *Path(NVCC).resolve().parents[1].glob("include"),
+            *Path("/usr/local").glob("cuda*/include"),
+        ]
     for folder in map(Path, sys.path):
         found += folder.glob("nvidia/*/include")
     return [each for each in found if (each / "cuda.h").exists()]
@@ -368,7 +380,9 @@ def test_declarations_are_those_of_the_toolkit(tmp_path: Path) -> None:
     for path in sorted(SOURCES.glob("calls_*.cpp")):
         lines.append(f'namespace n_{path.stem} {{}}\n#include "{path}"')
     numbers = []
-    for line in (SOURCES / "cuda_api.h").read_text().replace("{", "\n").replace(",", "\n").splitlines():
+    for line in (
+        (SOURCES / "cuda_api.h").read_text().replace("{", "\n").replace(",", "\n").splitlines()
+    ):
         name, equals, number = line.strip().partition(" = ")
         if name.startswith("CU_") and equals:
             numbers.append((name, number.rstrip(" }").split("}")[0]))
@@ -377,13 +391,13 @@ def test_declarations_are_those_of_the_toolkit(tmp_path: Path) -> None:
             name, number = line[2:].split(", ")[:2]
             numbers.append((name, number))
     assert len(numbers) > 100
-    checks = "\n".join(f"static_assert({name} == {number}, \"{name}\");" for name, number in numbers)
+    checks = "\n".join(f'static_assert({name} == {number}, "{name}");' for name, number in numbers)
     unit.write_text(f"#include <cuda.h>\n{checks}\n")
     flags = ["g++", "-std=c++17", "-fsyntax-only", "-DDL_GPU_SIM_REAL_HEADER", include]
     for path in [unit, *sorted(SOURCES.glob("calls_*.cpp"))]:
         done = subprocess.run([*flags, str(path)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    unit.write_text(f"#include <cuda.h>\nstatic_assert({numbers[0][0]} == 12345, \"\");\n")
+    unit.write_text(f'#include <cuda.h>\nstatic_assert({numbers[0][0]} == 12345, "");\n')
     assert subprocess.run([*flags, str(unit)], capture_output=True, check=False).returncode != 0
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs in PTX stand as they are.
 """Seeded faults in PTX: each is found and named, and its right twin gives no report."""
 
 from __future__ import annotations
@@ -6,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from conftest import kernel
 
+from conftest import kernel
 from dl_gpu_sim import Module
 
 # Addresses of the thread's own element of `a` and of `b`, four bytes each.
@@ -17,10 +18,14 @@ OWN = """
 """
 SHARED = ".shared .align 16 .b8 s[256]; .shared .align 16 .b8 t[256];"
 # The thread's own word of s is at %r1, its mirror image in 64 threads at %r2.
-SHARED_OWN = OWN + SHARED + """
+SHARED_OWN = (
+    OWN
+    + SHARED
+    + """
   mov.u32 %r5, s; shl.b32 %r1, %r0, 2; add.u32 %r1, %r1, %r5;
   sub.u32 %r2, 63, %r0; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r5;
 """
+)
 # The same in a warp.
 WARP_OWN = SHARED_OWN + "sub.u32 %r2, 31, %r0; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r5;"
 BLOCK = "mov.u32 %r10, %ctaid.x;"
@@ -63,63 +68,361 @@ CASES = [
     out("atomic-past-the-end", OWN + "red.global.add.u32 [%rd1+X], 1;", "256", "252"),
     out("generic-past-the-end", OWN + "st.u32 [%rd3+X], 1;", "4", "0"),
     out("shared-past-the-end", SHARED_OWN + "st.shared.u32 [%r1+X], 1;", "4", "0", says="'s'"),
-    out("shared-generic", SHARED_OWN + "cvta.shared.u64 %rd5, 0; mov.u64 %rd5, s; cvta.shared.u64 %rd6, %rd5; st.u32 [%rd6+X], 1;", "256", "252", block=1),
-    out("dynamic-shared", SHARED_OWN + "mov.u32 %r3, e; mad.lo.u32 %r3, %r0, 4, %r3; st.shared.u32 [%r3+X], 1;", "4", "0", before=".extern .shared .align 16 .b8 e[];", dynamic=256, says="dynamic"),
-    out("local-past-the-end", OWN + ".local .align 8 .b8 d[32];" + LOCAL + "st.local.u32 [%rd5+X], 1;", "32", "28", says="'d'"),
-    out("local-generic", OWN + ".local .align 8 .b8 d[32];" + LOCAL + "cvta.local.u64 %rd5, %rd5; st.u32 [%rd5+X], 1;", "32", "28"),
-    out("variable-past-the-end", OWN + "mov.u64 %rd5, g; st.global.u32 [%rd5+X], 1;", "8", "4", block=1, before=".global .align 4 .b8 g[8];", says="'g'"),
-    out("write-to-a-constant", OWN + "mov.u64 %rd5, X; st.global.u32 [%rd5], 1;", "g", "%rd2", block=1, before=".const .align 4 .b8 g[8];"),
+    out(
+        "shared-generic",
+        SHARED_OWN
+        + "cvta.shared.u64 %rd5, 0; mov.u64 %rd5, s; cvta.shared.u64 %rd6, %rd5; st.u32 [%rd6+X], 1;",
+        "256",
+        "252",
+        block=1,
+    ),
+    out(
+        "dynamic-shared",
+        SHARED_OWN + "mov.u32 %r3, e; mad.lo.u32 %r3, %r0, 4, %r3; st.shared.u32 [%r3+X], 1;",
+        "4",
+        "0",
+        before=".extern .shared .align 16 .b8 e[];",
+        dynamic=256,
+        says="dynamic",
+    ),
+    out(
+        "local-past-the-end",
+        OWN + ".local .align 8 .b8 d[32];" + LOCAL + "st.local.u32 [%rd5+X], 1;",
+        "32",
+        "28",
+        says="'d'",
+    ),
+    out(
+        "local-generic",
+        OWN
+        + ".local .align 8 .b8 d[32];"
+        + LOCAL
+        + "cvta.local.u64 %rd5, %rd5; st.u32 [%rd5+X], 1;",
+        "32",
+        "28",
+    ),
+    out(
+        "variable-past-the-end",
+        OWN + "mov.u64 %rd5, g; st.global.u32 [%rd5+X], 1;",
+        "8",
+        "4",
+        block=1,
+        before=".global .align 4 .b8 g[8];",
+        says="'g'",
+    ),
+    out(
+        "write-to-a-constant",
+        OWN + "mov.u64 %rd5, X; st.global.u32 [%rd5], 1;",
+        "g",
+        "%rd2",
+        block=1,
+        before=".const .align 4 .b8 g[8];",
+    ),
     out("parameter-past-the-end", OWN + "mov.b64 %rd5, b; ld.param.u64 %rd6, [%rd5+X];", "8", "0"),
     out("host-memory", OWN + "mov.u64 %rd5, X; ld.global.u32 %r1, [%rd5];", "4096", "%rd2"),
-    out("async-copy-past-the-end", SHARED_OWN + "cp.async.ca.shared.global [s], [%rd1+X], 16; cp.async.wait_all;", "256", "240", block=1),
+    out(
+        "async-copy-past-the-end",
+        SHARED_OWN + "cp.async.ca.shared.global [s], [%rd1+X], 16; cp.async.wait_all;",
+        "256",
+        "240",
+        block=1,
+    ),
     # Misaligned.
-    Case("misaligned-word", "misaligned", OWN + "ld.global.u32 %r1, [%rd1+X];", "2", "4", outcome="misaligned address"),
-    Case("misaligned-vector", "misaligned", OWN + "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1+X];", "8", "16", outcome="misaligned address"),
-    Case("misaligned-shared", "misaligned", SHARED_OWN + "st.shared.f64 [%r5+X], 0d3ff0000000000000;", "4", "8", block=1, outcome="misaligned address"),
-    Case("misaligned-local", "misaligned", OWN + ".local .align 8 .b8 d[32];" + LOCAL + "st.local.u64 [%rd5+X], 1;", "4", "8", outcome="misaligned address"),
-    Case("misaligned-atomic", "misaligned", OWN + "red.global.add.u64 [%rd1+X], 1;", "4", "8", outcome="misaligned address"),
+    Case(
+        "misaligned-word",
+        "misaligned",
+        OWN + "ld.global.u32 %r1, [%rd1+X];",
+        "2",
+        "4",
+        outcome="misaligned address",
+    ),
+    Case(
+        "misaligned-vector",
+        "misaligned",
+        OWN + "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1+X];",
+        "8",
+        "16",
+        outcome="misaligned address",
+    ),
+    Case(
+        "misaligned-shared",
+        "misaligned",
+        SHARED_OWN + "st.shared.f64 [%r5+X], 0d3ff0000000000000;",
+        "4",
+        "8",
+        block=1,
+        outcome="misaligned address",
+    ),
+    Case(
+        "misaligned-local",
+        "misaligned",
+        OWN + ".local .align 8 .b8 d[32];" + LOCAL + "st.local.u64 [%rd5+X], 1;",
+        "4",
+        "8",
+        outcome="misaligned address",
+    ),
+    Case(
+        "misaligned-atomic",
+        "misaligned",
+        OWN + "red.global.add.u64 [%rd1+X], 1;",
+        "4",
+        "8",
+        outcome="misaligned address",
+    ),
     # Uninitialised.
-    Case("uninitialised-global", "uninitialised", OWN + "X ld.global.u32 %r1, [%rd4];", "", "st.global.u32 [%rd4], 1;", uninitialised=(1,)),
-    Case("uninitialised-half", "uninitialised", OWN + "st.global.uX [%rd4], 1; ld.global.u32 %r1, [%rd4];", "16", "32", uninitialised=(1,)),
-    Case("uninitialised-shared", "uninitialised", SHARED_OWN + "setp.ne.u32 %p1, %r0, 7; X st.shared.u32 [%r1], 1; bar.sync 0; ld.shared.u32 %r3, [%r2];", "@%p1", "", says="nothing has written"),
-    Case("uninitialised-local", "uninitialised", OWN + ".local .align 8 .b8 d[32];" + LOCAL + "st.local.u32 [%rd5+X], 1; ld.local.u32 %r1, [%rd5];", "4", "0"),
-    Case("uninitialised-atomic", "uninitialised", OWN + "X red.global.add.u32 [%rd4], 1;", "", "st.global.u32 [%rd4], 1;", uninitialised=(1,)),
-    Case("async-copy-not-awaited", "uninitialised", SHARED_OWN + "cp.async.ca.shared.global [%r1], [%rd3], 4; cp.async.commit_group; X ld.shared.u32 %r3, [%r1];", "", "cp.async.wait_group 0;"),
-    Case("async-copy-awaited-too-little", "uninitialised", SHARED_OWN + "cp.async.ca.shared.global [%r1], [%rd3], 4; cp.async.commit_group; cp.async.wait_group X; ld.shared.u32 %r3, [%r1];", "1", "0"),
+    Case(
+        "uninitialised-global",
+        "uninitialised",
+        OWN + "X ld.global.u32 %r1, [%rd4];",
+        "",
+        "st.global.u32 [%rd4], 1;",
+        uninitialised=(1,),
+    ),
+    Case(
+        "uninitialised-half",
+        "uninitialised",
+        OWN + "st.global.uX [%rd4], 1; ld.global.u32 %r1, [%rd4];",
+        "16",
+        "32",
+        uninitialised=(1,),
+    ),
+    Case(
+        "uninitialised-shared",
+        "uninitialised",
+        SHARED_OWN
+        + "setp.ne.u32 %p1, %r0, 7; X st.shared.u32 [%r1], 1; bar.sync 0; ld.shared.u32 %r3, [%r2];",
+        "@%p1",
+        "",
+        says="nothing has written",
+    ),
+    Case(
+        "uninitialised-local",
+        "uninitialised",
+        OWN
+        + ".local .align 8 .b8 d[32];"
+        + LOCAL
+        + "st.local.u32 [%rd5+X], 1; ld.local.u32 %r1, [%rd5];",
+        "4",
+        "0",
+    ),
+    Case(
+        "uninitialised-atomic",
+        "uninitialised",
+        OWN + "X red.global.add.u32 [%rd4], 1;",
+        "",
+        "st.global.u32 [%rd4], 1;",
+        uninitialised=(1,),
+    ),
+    Case(
+        "async-copy-not-awaited",
+        "uninitialised",
+        SHARED_OWN
+        + "cp.async.ca.shared.global [%r1], [%rd3], 4; cp.async.commit_group; X ld.shared.u32 %r3, [%r1];",
+        "",
+        "cp.async.wait_group 0;",
+    ),
+    Case(
+        "async-copy-awaited-too-little",
+        "uninitialised",
+        SHARED_OWN
+        + "cp.async.ca.shared.global [%r1], [%rd3], 4; cp.async.commit_group; cp.async.wait_group X; ld.shared.u32 %r3, [%r1];",
+        "1",
+        "0",
+    ),
     # Races.
-    Case("no-barrier", "race", SHARED_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];", "bar.warp.sync 0xffffffff;", "bar.sync 0;", says="another warp", more=("uninitialised",)),
-    Case("no-barrier-before-writing-again", "race", SHARED_OWN + "st.shared.u32 [%r1], %r0; bar.sync 0; ld.shared.u32 %r3, [%r2]; X st.shared.u32 [%r1], %r3;", "", "bar.sync 0;", says="which another warp"),
-    Case("no-warp-barrier", "race", WARP_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];", "", "bar.warp.sync 0xffffffff;", block=32, says="thread of the warp"),
-    Case("shuffle-is-no-barrier", "race", WARP_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];", "shfl.sync.bfly.b32 %r4, %r0, 1, 31, 0xffffffff;", "bar.warp.sync 0xffffffff;", block=32),
+    Case(
+        "no-barrier",
+        "race",
+        SHARED_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];",
+        "bar.warp.sync 0xffffffff;",
+        "bar.sync 0;",
+        says="another warp",
+        more=("uninitialised",),
+    ),
+    Case(
+        "no-barrier-before-writing-again",
+        "race",
+        SHARED_OWN
+        + "st.shared.u32 [%r1], %r0; bar.sync 0; ld.shared.u32 %r3, [%r2]; X st.shared.u32 [%r1], %r3;",
+        "",
+        "bar.sync 0;",
+        says="which another warp",
+    ),
+    Case(
+        "no-warp-barrier",
+        "race",
+        WARP_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];",
+        "",
+        "bar.warp.sync 0xffffffff;",
+        block=32,
+        says="thread of the warp",
+    ),
+    Case(
+        "shuffle-is-no-barrier",
+        "race",
+        WARP_OWN + "st.shared.u32 [%r1], %r0; X ld.shared.u32 %r3, [%r2];",
+        "shfl.sync.bfly.b32 %r4, %r0, 1, 31, 0xffffffff;",
+        "bar.warp.sync 0xffffffff;",
+        block=32,
+    ),
     Case("all-threads-write", "race", OWN + "st.global.u32 [X], %r0;", "%rd2", "%rd4"),
-    Case("blocks-write", "race", OWN + BLOCK + "mad.wide.u32 %rd5, X, 4, %rd2; st.global.u32 [%rd5], %r10;", "%r0", "%r10", block=1, grid=8, says="another block"),
-    Case("blocks-read-and-write", "race", OWN + BLOCK + "mad.wide.u32 %rd5, %r10, 4, %rd2; add.u32 %r11, %r10, X; and.b32 %r11, %r11, 7; mad.wide.u32 %rd6, %r11, 4, %rd2; ld.global.u32 %r12, [%rd6]; st.global.u32 [%rd5], %r12;", "1", "0", block=1, grid=8),
-    Case("atomic-with-plain", "race", OWN + "setp.eq.u32 %p1, %r0, 3; @%p1 X; @!%p1 red.global.add.u32 [%rd2], 1;", "st.global.u32 [%rd2], 5", "red.global.add.u32 [%rd2], 5"),
-    Case("flag-without-fence", "race", OWN + BLOCK + """
+    Case(
+        "blocks-write",
+        "race",
+        OWN + BLOCK + "mad.wide.u32 %rd5, X, 4, %rd2; st.global.u32 [%rd5], %r10;",
+        "%r0",
+        "%r10",
+        block=1,
+        grid=8,
+        says="another block",
+    ),
+    Case(
+        "blocks-read-and-write",
+        "race",
+        OWN
+        + BLOCK
+        + "mad.wide.u32 %rd5, %r10, 4, %rd2; add.u32 %r11, %r10, X; and.b32 %r11, %r11, 7; mad.wide.u32 %rd6, %r11, 4, %rd2; ld.global.u32 %r12, [%rd6]; st.global.u32 [%rd5], %r12;",
+        "1",
+        "0",
+        block=1,
+        grid=8,
+    ),
+    Case(
+        "atomic-with-plain",
+        "race",
+        OWN + "setp.eq.u32 %p1, %r0, 3; @%p1 X; @!%p1 red.global.add.u32 [%rd2], 1;",
+        "st.global.u32 [%rd2], 5",
+        "red.global.add.u32 [%rd2], 5",
+    ),
+    Case(
+        "flag-without-fence",
+        "race",
+        OWN
+        + BLOCK
+        + """
       setp.eq.u32 %p1, %r10, 0; @%p1 bra WRITE;
       LOOP: ld.volatile.global.u32 %r11, [%rd2+4]; setp.ne.u32 %p2, %r11, 9; @%p2 bra LOOP;
       ld.global.u32 %r12, [%rd2]; bra DONE;
       WRITE: st.global.u32 [%rd2], 7; X st.volatile.global.u32 [%rd2+4], 9;
-      DONE:""", "", "membar.gl;", block=1, grid=2),
-    Case("plain-flag", "race", OWN + BLOCK + """
+      DONE:""",
+        "",
+        "membar.gl;",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "plain-flag",
+        "race",
+        OWN
+        + BLOCK
+        + """
       setp.eq.u32 %p1, %r10, 0; @%p1 bra WRITE;
       ld.X.u32 %r11, [%rd2]; bra DONE;
       WRITE: st.X.u32 [%rd2], 7;
-      DONE:""", "global", "relaxed.gpu.global", block=1, grid=2),
-    Case("named-barrier-of-some-warps", "race", SHARED_OWN + "st.shared.u32 [%r1], %r0; shr.u32 %r6, %r0, 5; bar.sync X; ld.shared.u32 %r3, [%r2];", "%r6, 32", "1, 64", more=("uninitialised",)),
+      DONE:""",
+        "global",
+        "relaxed.gpu.global",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "named-barrier-of-some-warps",
+        "race",
+        SHARED_OWN
+        + "st.shared.u32 [%r1], %r0; shr.u32 %r6, %r0, 5; bar.sync X; ld.shared.u32 %r3, [%r2];",
+        "%r6, 32",
+        "1, 64",
+        more=("uninitialised",),
+    ),
     # Barriers.
-    Case("divergent-barrier", "divergent-barrier", OWN + "setp.lt.u32 %p1, %r0, 40; X bar.sync 0;", "@%p1", "", says="have ended"),
-    Case("two-barriers", "divergent-barrier", OWN + "setp.lt.u32 %p1, %r0, X; @%p1 bra ONE; bar.sync 0; bra DONE; ONE: bar.sync 0; DONE:", "32", "64", says="another place"),
-    Case("early-return", "divergent-barrier", OWN + "setp.ge.u32 %p1, %r0, X; @%p1 ret; bar.sync 0;", "60", "64"),
-    Case("barrier-waits-for-a-warp", "deadlock", OWN + "setp.ge.u32 %p1, %r0, X; @%p1 bra DONE; bar.sync 1, 64; DONE:", "32", "64", outcome="timeout", says="32 of 64"),
-    Case("shuffle-waits", "deadlock", OWN + "setp.ge.u32 %p1, %r0, X; @%p1 bra OTHER; shfl.sync.bfly.b32 %r3, %r0, 1, 31, 0xffffffff; bra DONE; OTHER: bar.sync 0; DONE:", "16", "32", block=32, outcome="timeout", says="waits for ever"),
+    Case(
+        "divergent-barrier",
+        "divergent-barrier",
+        OWN + "setp.lt.u32 %p1, %r0, 40; X bar.sync 0;",
+        "@%p1",
+        "",
+        says="have ended",
+    ),
+    Case(
+        "two-barriers",
+        "divergent-barrier",
+        OWN + "setp.lt.u32 %p1, %r0, X; @%p1 bra ONE; bar.sync 0; bra DONE; ONE: bar.sync 0; DONE:",
+        "32",
+        "64",
+        says="another place",
+    ),
+    Case(
+        "early-return",
+        "divergent-barrier",
+        OWN + "setp.ge.u32 %p1, %r0, X; @%p1 ret; bar.sync 0;",
+        "60",
+        "64",
+    ),
+    Case(
+        "barrier-waits-for-a-warp",
+        "deadlock",
+        OWN + "setp.ge.u32 %p1, %r0, X; @%p1 bra DONE; bar.sync 1, 64; DONE:",
+        "32",
+        "64",
+        outcome="timeout",
+        says="32 of 64",
+    ),
+    Case(
+        "shuffle-waits",
+        "deadlock",
+        OWN
+        + "setp.ge.u32 %p1, %r0, X; @%p1 bra OTHER; shfl.sync.bfly.b32 %r3, %r0, 1, 31, 0xffffffff; bra DONE; OTHER: bar.sync 0; DONE:",
+        "16",
+        "32",
+        block=32,
+        outcome="timeout",
+        says="waits for ever",
+    ),
     # Others.
-    Case("lane-outside-of-its-mask", "invalid", OWN + "vote.sync.any.pred %p1, 1, X;", "0x7fffffff", "0xffffffff", block=32, outcome="illegal instruction"),
-    Case("shuffle-from-an-absent-lane", "invalid", OWN + "setp.ge.u32 %p1, %r0, 16; @%p1 bra DONE; shfl.sync.idx.b32 %r3, %r0, X, 31, 0xffff; DONE:", "20", "10", block=32),
-    Case("barrier-of-part-of-a-warp", "invalid", OWN + "bar.sync 1, X;", "40", "64", outcome="illegal instruction"),
+    Case(
+        "lane-outside-of-its-mask",
+        "invalid",
+        OWN + "vote.sync.any.pred %p1, 1, X;",
+        "0x7fffffff",
+        "0xffffffff",
+        block=32,
+        outcome="illegal instruction",
+    ),
+    Case(
+        "shuffle-from-an-absent-lane",
+        "invalid",
+        OWN
+        + "setp.ge.u32 %p1, %r0, 16; @%p1 bra DONE; shfl.sync.idx.b32 %r3, %r0, X, 31, 0xffff; DONE:",
+        "20",
+        "10",
+        block=32,
+    ),
+    Case(
+        "barrier-of-part-of-a-warp",
+        "invalid",
+        OWN + "bar.sync 1, X;",
+        "40",
+        "64",
+        outcome="illegal instruction",
+    ),
     Case("trap", "trap", OWN + "setp.eq.u32 %p1, %r0, X; @%p1 trap;", "5", "99", outcome="trap"),
-    Case("brx-outside", "invalid", OWN + "L: .branchtargets A, B; brx.idx X, L; A: B:", "2", "1", outcome="illegal instruction"),
-    Case("call-of-nothing", "invalid", OWN + "{ mov.u64 %rd5, X; call %rd5, (), P; } P: .callprototype _ ();", "77", "f", before=".func f() { ret; }", outcome="illegal address"),
+    Case(
+        "brx-outside",
+        "invalid",
+        OWN + "L: .branchtargets A, B; brx.idx X, L; A: B:",
+        "2",
+        "1",
+        outcome="illegal instruction",
+    ),
+    Case(
+        "call-of-nothing",
+        "invalid",
+        OWN + "{ mov.u64 %rd5, X; call %rd5, (), P; } P: .callprototype _ ();",
+        "77",
+        "f",
+        before=".func f() { ret; }",
+        outcome="illegal address",
+    ),
 ]
 
 
@@ -176,7 +479,10 @@ def test_an_endless_kernel_ends() -> None:
 
 
 def test_a_finding_names_its_place() -> None:
-    text = kernel(OWN + "\n  setp.eq.u32 %p1, %r0, 37;\n  @%p1 st.global.u32 [%rd3+400], 1;", ".param .u64 a, .param .u64 b")
+    text = kernel(
+        OWN + "\n  setp.eq.u32 %p1, %r0, 37;\n  @%p1 st.global.u32 [%rd3+400], 1;",
+        ".param .u64 a, .param .u64 b",
+    )
     with Module(text) as module:
         result = module.launch("k", 1, 64, [np.zeros(64, np.uint32), np.zeros(64, np.uint32)])
     (finding,) = result.findings

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs in PTX stand as they are.
 """Texts that are no PTX, or broken: an error that says where, never a crash."""
 
 from __future__ import annotations
@@ -6,8 +7,8 @@ import random
 
 import numpy as np
 import pytest
-from conftest import HEADER, kernel
 
+from conftest import HEADER, kernel
 from dl_gpu_sim import LaunchError, Module, PtxError
 
 WRONG = {
@@ -116,7 +117,9 @@ def test_mutated_texts_never_crash(seed: int) -> None:
             elif how == 1:
                 mutated[place] = chance.choice(words)
             elif how == 2:
-                mutated.insert(place, chance.choice(["}", "{", "(", ";", "]", "-1", "0x", "@", "99999999999"]))
+                mutated.insert(
+                    place, chance.choice(["}", "{", "(", ";", "]", "-1", "0x", "@", "99999999999"])
+                )
             elif how == 3:
                 mutated = mutated[:place] or ["x"]
             else:
@@ -126,9 +129,17 @@ def test_mutated_texts_never_crash(seed: int) -> None:
         try:
             with Module(" ".join(mutated)) as module:
                 for kernel_ in module.kernels.values():
-                    arguments = [np.zeros(64, np.uint8)[:64] if size == 8 else np.zeros(size, np.uint8).view(f"V{size}")[0] for _, size in kernel_.parameters if size]
+                    arguments = [
+                        np.zeros(64, np.uint8)[:64]
+                        if size == 8
+                        else np.zeros(size, np.uint8).view(f"V{size}")[0]
+                        for _, size in kernel_.parameters
+                        if size
+                    ]
                     if len(arguments) == len(kernel_.parameters):
-                        outcomes.add(module.launch(kernel_.name, 2, 33, arguments, steps=20_000).outcome)
+                        outcomes.add(
+                            module.launch(kernel_.name, 2, 33, arguments, steps=20_000).outcome
+                        )
         except (PtxError, LaunchError) as error:
             outcomes.add(type(error).__name__)
     assert "PtxError" in outcomes and len(outcomes) > 1

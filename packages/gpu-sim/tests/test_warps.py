@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs in PTX stand as they are.
 """What threads do together: shuffles, votes, atomics, barriers, matrices, calls."""
 
 from __future__ import annotations
@@ -6,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import addresses, apply, kernel
 
+from conftest import addresses, apply, kernel
 from dl_gpu_sim import Module
 
 RANDOM = np.random.default_rng(3)
@@ -21,7 +22,11 @@ LANES = np.arange(32)
         ("down", 31, lambda n: np.where(LANES + n < 32, LANES + n, LANES)),
         ("bfly", 31, lambda n: LANES ^ n),
         ("idx", 31, lambda n: np.full(32, n)),
-        ("bfly", 31 | 24 << 8, lambda n: np.where((LANES ^ n) // 8 == LANES // 8, LANES ^ n, LANES)),
+        (
+            "bfly",
+            31 | 24 << 8,
+            lambda n: np.where((LANES ^ n) // 8 == LANES // 8, LANES ^ n, LANES),
+        ),
         ("idx", 31 | 24 << 8, lambda n: LANES // 8 * 8 + n % 8),
     ],
 )
@@ -43,7 +48,9 @@ def test_shuffle_says_whether_its_source_is_there() -> None:
 def test_votes_and_matches() -> None:
     a = RANDOM.integers(0, 3, 32).astype(np.uint32)
     bits = sum(1 << i for i in range(32) if a[i] == 1)
-    ballot = apply("setp.eq.u32 %p1, %x0, 1; vote.sync.ballot.b32 %y, %p1, 0xffffffff;", [a], np.uint32)
+    ballot = apply(
+        "setp.eq.u32 %p1, %x0, 1; vote.sync.ballot.b32 %y, %p1, 0xffffffff;", [a], np.uint32
+    )
     np.testing.assert_array_equal(ballot, np.full(32, bits, np.uint32))
     same = [sum(1 << j for j in range(32) if a[j] == a[i]) for i in range(32)]
     got = apply("match.any.sync.b32 %y, %x0, 0xffffffff;", [a], np.uint32)
@@ -102,8 +109,16 @@ def test_atomics(operation: str, name: str, want: Any, space: str) -> None:
     total = np.zeros(1, dtype)
     width = bits // 8
     place = "[%rd2]" if space == "global" else "[s]"
-    after = "" if space == "global" else f"bar.sync 0; ld.shared.b{bits} %t, [s]; setp.eq.u32 %p2, %r0, 0; @%p2 st.global.b{bits} [%rd2], %t;"
-    before = "" if space == "global" else f"mov.b{bits} %t, 0; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b{bits} [s], %t; bar.sync 0;"
+    after = (
+        ""
+        if space == "global"
+        else f"bar.sync 0; ld.shared.b{bits} %t, [s]; setp.eq.u32 %p2, %r0, 0; @%p2 st.global.b{bits} [%rd2], %t;"
+    )
+    before = (
+        ""
+        if space == "global"
+        else f"mov.b{bits} %t, 0; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b{bits} [s], %t; bar.sync 0;"
+    )
     body = f"""
       .shared .align 8 .b8 s[8]; .reg .b{bits} %v; .reg .b{bits} %t;
       ld.param.u64 %rd1, [p0]; ld.param.u64 %rd2, [p1]; mad.wide.u32 %rd1, %r0, {width}, %rd1;
@@ -254,14 +269,31 @@ def matrix_case(shape: str, kind: str) -> tuple[int, int, Any, Any]:
     k = int(shape.rpartition("k")[2])
     dtype = {"f16": np.float16, "s8": np.int8, "tf32": np.float32}[kind]
     if kind == "s8":
-        return k, 4, RANDOM.integers(-99, 99, (16, k)).astype(dtype), RANDOM.integers(-99, 99, (k, 8)).astype(dtype)
+        return (
+            k,
+            4,
+            RANDOM.integers(-99, 99, (16, k)).astype(dtype),
+            RANDOM.integers(-99, 99, (k, 8)).astype(dtype),
+        )
     per = 2 if kind == "f16" else 1
-    return k, per, RANDOM.integers(-8, 8, (16, k)).astype(dtype), RANDOM.integers(-8, 8, (k, 8)).astype(dtype)
+    return (
+        k,
+        per,
+        RANDOM.integers(-8, 8, (16, k)).astype(dtype),
+        RANDOM.integers(-8, 8, (k, 8)).astype(dtype),
+    )
 
 
 @pytest.mark.parametrize(
     ("shape", "kind", "total"),
-    [("m16n8k8", "f16", "f32"), ("m16n8k16", "f16", "f32"), ("m16n8k4", "tf32", "f32"), ("m16n8k8", "tf32", "f32"), ("m16n8k16", "s8", "s32"), ("m16n8k32", "s8", "s32")],
+    [
+        ("m16n8k8", "f16", "f32"),
+        ("m16n8k16", "f16", "f32"),
+        ("m16n8k4", "tf32", "f32"),
+        ("m16n8k8", "tf32", "f32"),
+        ("m16n8k16", "s8", "s32"),
+        ("m16n8k32", "s8", "s32"),
+    ],
 )
 def test_matrices(shape: str, kind: str, total: str) -> None:
     """The registers of each lane, filled as PTX's tables have it, written down anew here."""
@@ -305,13 +337,16 @@ def test_matrices(shape: str, kind: str, total: str) -> None:
 def test_matrices_from_shared_memory(trans: str) -> None:
     data = RANDOM.integers(0, 2**16, (32, 8)).astype(np.uint16)
     result = np.zeros((32, 4), np.uint32)
-    body = addresses(2, [16, 16]) + f"""
+    body = (
+        addresses(2, [16, 16])
+        + f"""
       .shared .align 16 .b8 s[512]; mov.u32 %r1, s; shl.b32 %r2, %r0, 4; add.u32 %r1, %r1, %r2;
       ld.global.v4.u32 {{%r3, %r4, %r5, %r6}}, [%rd1]; st.shared.v4.u32 [%r1], {{%r3, %r4, %r5, %r6}};
       bar.warp.sync -1;
       ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r3, %r4, %r5, %r6}}, [%r1];
       st.global.v4.u32 [%rd2], {{%r3, %r4, %r5, %r6}};
     """
+    )
     with Module(kernel(body, ".param .u64 p0, .param .u64 p1")) as module:
         done = module.launch("k", 1, 32, [data, result])
     assert done.findings == ()

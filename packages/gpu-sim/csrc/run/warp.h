@@ -95,7 +95,7 @@ struct Warp {
   int meeting_point() const;
   Frame* new_frame(const Code& code);
 
-  bool changed_ = false;    // groups are others than before
+  bool changed_ = false;   // groups are others than before
   uint64_t patience_ = 0;  // instructions since another group than the first had its turn
 };
 
