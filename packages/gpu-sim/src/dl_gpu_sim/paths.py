@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def library_dir() -> Path:
-    """The folder that holds ``libcuda.so.1``: first in LD_LIBRARY_PATH, it is a program's driver."""
+    """The folder of ``libcuda.so.1``: first in LD_LIBRARY_PATH, it is a program's driver."""
     return Path(__file__).parent / "lib"
 
 
