@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../ptx/syntax.h"
+
+namespace sim {
+
+struct Warp;
+struct Instruction;
+
+constexpr int kLanes = 32;
+constexpr uint32_t kEveryLane = ~uint32_t{0};
+
+/** Does what an instruction does, for the lanes of a mask that is not empty. */
+using Action = void (*)(Warp& warp, const Instruction& instruction, uint32_t mask);
+
+struct Arrival;
+/** Does an operation of the warp for all lanes that take part: see run/collectives.h. */
+using CollectiveAction = void (*)(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t mask);
+
+/** What else than its action an instruction means to the one that runs them. */
+enum class Flow : uint8_t {
+  kPlain,
+  kBranch,
+  kBranchTable,
+  kCall,
+  kReturn,
+  kExit,
+  kBarrier,     // of the block
+  kCollective,  // of a warp
+  kUnsupported,
+};
+
+/** Where 32 values lie: an offset, a multiple of 4, plus one of these. */
+enum : uint32_t { kInFrame = 0, kInConstants = 1, kInWarp = 2, kPlaceBits = 3 };
+
+constexpr uint32_t kNoPlace = ~uint32_t{0};
+
+struct Instruction {
+  Action action = nullptr;
+  CollectiveAction together = nullptr;
+  uint32_t d = kNoPlace, a = kNoPlace, b = kNoPlace, c = kNoPlace, e = kNoPlace;
+  uint32_t guard = kNoPlace;  // a predicate: one bit a lane
+  bool guard_negated = false;
+  Flow flow = Flow::kPlain;
+  Space space = Space::kGeneric;
+  uint8_t bytes = 0;                 // of what is read or written in memory, an element of a vector
+  uint8_t count = 1;                 // elements of a vector
+  uint8_t d_bytes = 0, a_bytes = 0;  // widths of registers that are wider than the type
+  uint8_t choice = 0;                // what the action makes of it
+  bool sign = false;                 // of what is loaded
+  bool strong = false;               // volatile, relaxed, acquire, release, atomic
+  bool acquires = false, releases = false;
+  int32_t target = -1;  // of a branch; index of a callee
+  int32_t extra = -1;   // index into Code::extras
+  int64_t plus = 0;     // added to an address
+  int32_t index = 0;    // in its code
+  int32_t line = 0;     // of the text
+  int32_t source = -1;  // index into Module::sources
+};
+
+/** What few instructions have: a list of places, of targets, a message. */
+struct Extra {
+  std::vector<uint32_t> places;
+  std::vector<uint8_t> widths;
+  std::vector<int32_t> targets;
+  std::vector<uint32_t> more;
+  std::string text;
+};
+
+}  // namespace sim

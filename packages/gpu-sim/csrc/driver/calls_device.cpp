@@ -1,0 +1,348 @@
+// Initialisation, devices, contexts, errors, and finding the calls themselves.
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "state.h"
+
+using namespace sim;
+
+namespace {
+
+CUresult known(CUdevice device) {
+  return device >= 0 && device < static_cast<int>(Driver::get().devices.size())
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_DEVICE;
+}
+
+bool is_context(CUcontext context) {
+  Driver& driver = Driver::get();
+  const std::lock_guard<std::mutex> lock(driver.mutex);
+  return driver.contexts.count(context) != 0;
+}
+
+int attribute(CUdevice_attribute which) {
+  const Settings& settings = Settings::get();
+  switch (static_cast<int>(which)) {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
+      return 64;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
+      return 2147483647;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
+      return 65535;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+      return 49152;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 166912;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 167936;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+      return 1024;
+    case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
+      return 2147483647;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+      return 65536;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+      return 1000000;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return 256;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
+      return 512;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return 4;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return 4 << 20;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return 2048;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+      return 2;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return settings.major;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return settings.minor;
+    case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+      return 1;
+    // What is not there, or has no number here.
+    default:
+      return 0;
+  }
+}
+
+CUresult described(CUresult error, const char** text, bool name) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (static_cast<int>(error)) {
+#define X(symbol, number, said)    \
+  case number:                     \
+    *text = name ? #symbol : said; \
+    return CUDA_SUCCESS;
+#include "errors.inc"
+#undef X
+    default:
+      *text = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+}  // namespace
+
+DL_EXPORT CUresult CUDAAPI cuInit(unsigned int flags) {
+  if (const CUresult failed = Journal::get().call("cuInit")) return failed;
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (Settings::get().devices == 0) return CUDA_ERROR_NO_DEVICE;
+  Driver::get().initialised = true;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDriverGetVersion(int* version) {
+  if (const CUresult failed = Journal::get().call("cuDriverGetVersion")) return failed;
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *version = Settings::get().version;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGetCount(int* count) {
+  DL_ENTER_ANY("cuDeviceGetCount");
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *count = static_cast<int>(Driver::get().devices.size());
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal) {
+  DL_ENTER_ANY("cuDeviceGet");
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *device = ordinal;
+  return known(ordinal);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice device) {
+  DL_ENTER_ANY("cuDeviceGetName");
+  if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(name, static_cast<size_t>(length), "dl-gpu-sim");
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
+  DL_ENTER_ANY("cuDeviceGetUuid");
+  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::memset(uuid->bytes, 0, sizeof uuid->bytes);
+  std::memcpy(uuid->bytes, "dl-gpu-sim", 10);
+  uuid->bytes[15] = static_cast<char>(device);
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+  DL_ENTER_ANY("cuDeviceTotalMem");
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *bytes = Settings::get().memory;
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute which,
+                                                CUdevice device) {
+  DL_ENTER_ANY("cuDeviceGetAttribute");
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *value = which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? device : attribute(which);
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  DL_ENTER_ANY("cuDeviceComputeCapability");
+  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *major = Settings::get().major;
+  *minor = Settings::get().minor;
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  DL_ENTER_ANY("cuDeviceGetPCIBusId");
+  if (text == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(text, static_cast<size_t>(length), "0000:00:%02x.0", static_cast<unsigned>(device));
+  return known(device);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  DL_ENTER_ANY("cuDeviceCanAccessPeer");
+  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  // Copies between devices work; programs of one do not reach the other's memory.
+  *can = 0;
+  return known(peer);
+}
+
+DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  DL_ENTER_ANY("cuDevicePrimaryCtxRetain");
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  *context = &Driver::get().device(device).primary;
+  ++(*context)->references;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  DL_ENTER_ANY("cuDevicePrimaryCtxRelease");
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  std::atomic<int>& references = Driver::get().device(device).primary.references;
+  if (references == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  --references;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  DL_ENTER_ANY("cuDevicePrimaryCtxReset");
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  CUctx_st& context = Driver::get().device(device).primary;
+  wait_for_all(&context);
+  context.failed = CUDA_SUCCESS;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
+  DL_ENTER_ANY("cuDevicePrimaryCtxSetFlags");
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  Driver::get().device(device).primary.flags = flags;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags,
+                                                      int* active) {
+  DL_ENTER_ANY("cuDevicePrimaryCtxGetState");
+  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  const CUctx_st& context = Driver::get().device(device).primary;
+  *flags = context.flags;
+  *active = context.references > 0;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxSetCurrent(CUcontext context) {
+  DL_ENTER_ANY("cuCtxSetCurrent");
+  if (context != nullptr && !is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  auto& stack = context_stack();
+  if (!stack.empty()) stack.pop_back();
+  if (context != nullptr) stack.push_back(context);
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetCurrent(CUcontext* context) {
+  DL_ENTER_ANY("cuCtxGetCurrent");
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *context = current_context();
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext context) {
+  DL_ENTER_ANY("cuCtxPushCurrent");
+  if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  context_stack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext* context) {
+  DL_ENTER_ANY("cuCtxPopCurrent");
+  auto& stack = context_stack();
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context != nullptr) *context = stack.back();
+  stack.pop_back();
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
+  DL_ENTER_ANY("cuCtxGetDevice");
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = current_context()->device;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetFlags(unsigned int* flags) {
+  DL_ENTER("cuCtxGetFlags");
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = current_context()->flags;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetApiVersion(CUcontext, unsigned int* version) {
+  DL_ENTER_ANY("cuCtxGetApiVersion");
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *version = static_cast<unsigned int>(Settings::get().version);
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxSynchronize(void) {
+  DL_ENTER("cuCtxSynchronize");
+  return wait_for_all(current_context());
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  DL_ENTER("cuCtxGetStreamPriorityRange");
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxGetLimit(size_t* value, CUlimit) {
+  DL_ENTER("cuCtxGetLimit");
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *value = 1 << 20;
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxSetLimit(CUlimit, size_t) {
+  DL_ENTER("cuCtxSetLimit");
+  return CUDA_SUCCESS;
+}
+
+DL_EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext, unsigned int) {
+  DL_ENTER("cuCtxEnablePeerAccess");
+  return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetErrorName(CUresult error, const char** text) {
+  return described(error, text, true);
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetErrorString(CUresult error, const char** text) {
+  return described(error, text, false);
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
+                                               CUdriverProcAddressQueryResult* status) {
+  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // The library itself: another one of this name may be loaded too.
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&cuInit), &self);
+  void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  *function = nullptr;
+  for (const char* suffix : {"_v3", "_v2", ""}) {
+    if (*function != nullptr || library == nullptr) break;
+    *function = dlsym(library, (std::string(symbol) + suffix).c_str());
+  }
+  if (library != nullptr) dlclose(library);
+  if (status != nullptr)
+    *status =
+        *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,100 @@
+#include "journal.h"
+
+#include <cstdio>
+#include <string_view>
+
+#include "settings.h"
+
+namespace sim {
+namespace {
+
+/** Synchronisations: where the host waits for a device. */
+bool waits(std::string_view name) {
+  for (const char* each : {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
+                           "cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemcpy", "cuMemFree"})
+    if (name == each) return true;
+  return false;
+}
+
+std::string object_of(const std::map<std::string, uint64_t>& counts) {
+  std::string made = "{";
+  for (const auto& [name, count] : counts)
+    made += (made.size() > 1 ? ", " : "") + quoted(name) + ": " + std::to_string(count);
+  return made + "}";
+}
+
+}  // namespace
+
+// Never destroyed: threads of streams end with the process.
+Journal& Journal::get() {
+  static Journal* const kJournal = new Journal;
+  return *kJournal;
+}
+
+CUresult Journal::call(const char* name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t count = ++calls_[name];
+  const auto& failures = Settings::get().failures;
+  const auto found = failures.find(name);
+  if (found == failures.end() || found->second != count) return CUDA_SUCCESS;
+  return std::string_view(name).find("Alloc") != std::string_view::npos ? CUDA_ERROR_OUT_OF_MEMORY
+                                                                        : CUDA_ERROR_UNKNOWN;
+}
+
+void Journal::add(const std::string& kernel, const Findings& findings, uint64_t instructions) {
+  bool fresh = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++launches_[kernel];
+    instructions_ += instructions;
+    findings_.same_value_writes += findings.same_value_writes;
+    for (const Finding& each : findings.all()) {
+      Finding* made = findings_.add(each.fault, each.kernel, each.line, 0);
+      if (made == nullptr) continue;
+      *made = each;
+      fresh = true;
+      if (Settings::get().report.empty())
+        std::fprintf(stderr, "dl-gpu-sim: %s\n", each.text().c_str());
+    }
+  }
+  // At once: a program that is wrong may not come to its end.
+  if (fresh) write();
+}
+
+void Journal::say(const std::string& message) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    messages_.push_back(message);
+    if (Settings::get().report.empty()) std::fprintf(stderr, "dl-gpu-sim: %s\n", message.c_str());
+  }
+  write();
+}
+
+void Journal::write() {
+  const std::string& path = Settings::get().report;
+  if (path.empty()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t synchronisations = 0;
+  for (const auto& [name, count] : calls_)
+    if (waits(name)) synchronisations += count;
+  std::string made = "{\"calls\": " + object_of(calls_) +
+                     ",\n \"launches\": " + object_of(launches_) +
+                     ",\n \"synchronisations\": " + std::to_string(synchronisations) +
+                     ",\n \"instructions\": " + std::to_string(instructions_) +
+                     ",\n \"same_value_writes\": " + std::to_string(findings_.same_value_writes) +
+                     ",\n \"messages\": [";
+  for (size_t i = 0; i < messages_.size(); ++i) made += (i != 0 ? ", " : "") + quoted(messages_[i]);
+  made += "],\n \"findings\": [";
+  for (size_t i = 0; i < findings_.all().size(); ++i)
+    made += (i != 0 ? ",\n  " : "\n  ") + json_of(findings_.all()[i]);
+  made += "]}\n";
+  const std::string fresh = path + ".new";
+  std::FILE* file = std::fopen(fresh.c_str(), "w");
+  if (file == nullptr) return;
+  const bool whole = std::fwrite(made.data(), 1, made.size(), file) == made.size();
+  if (std::fclose(file) == 0 && whole) std::rename(fresh.c_str(), path.c_str());
+}
+
+__attribute__((destructor)) static void write_at_the_end() { Journal::get().write(); }
+
+}  // namespace sim

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "../report/finding.h"
+#include "cuda_api.h"
+
+namespace sim {
+
+/** What the program did and what was found, for the report. */
+class Journal {
+ public:
+  static Journal& get();
+
+  /** Count a call. Not CUDA_SUCCESS: it shall fail, as the environment asks. */
+  CUresult call(const char* name);
+  /** Add what a launch found. Texts of new findings go to stderr, unless a report is written. */
+  void add(const std::string& kernel, const Findings& findings, uint64_t instructions);
+  /** Say why a call failed, for a person. */
+  void say(const std::string& message);
+  void write();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, uint64_t> calls_;
+  std::map<std::string, uint64_t> launches_;
+  Findings findings_;
+  std::vector<std::string> messages_;
+  uint64_t instructions_ = 0;
+};
+
+}  // namespace sim

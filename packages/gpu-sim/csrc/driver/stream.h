@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cuda_api.h"
+
+namespace sim {
+
+/** Done at some time: what others wait for. */
+class Mark {
+ public:
+  void set() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+    time_ = std::chrono::steady_clock::now();
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+  }
+  bool done() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return done_;
+  }
+  std::chrono::steady_clock::time_point time() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return time_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::chrono::steady_clock::time_point time_;
+};
+
+using Work = std::function<void()>;
+
+}  // namespace sim
+
+/** The work that a capture recorded, in its order. */
+struct CUgraph_st {
+  std::vector<sim::Work> nodes;
+  bool invalid = false;
+  CUstream origin = nullptr;
+};
+
+struct CUgraphExec_st {
+  std::vector<sim::Work> nodes;
+};
+
+struct CUevent_st {
+  std::mutex mutex;
+  std::shared_ptr<sim::Mark> mark;  // of the last record; none: never recorded
+  std::shared_ptr<CUgraph_st> capture;
+  unsigned flags = 0;
+};
+
+/** A queue of work with a thread of its own. */
+struct CUstream_st {
+  CUstream_st(CUcontext context, unsigned flags, int priority);
+  ~CUstream_st();
+
+  void add(sim::Work work);
+  /** Something that is done when all that was added before is. */
+  std::shared_ptr<sim::Mark> mark();
+  bool idle();
+  bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
+
+  CUcontext const context;
+  const unsigned flags;
+  const int priority;
+  std::shared_ptr<CUgraph_st> capture;
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<sim::Work> queue_;
+  bool busy_ = false, ending_ = false;
+  std::thread thread_;
+};

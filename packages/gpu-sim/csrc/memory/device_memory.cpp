@@ -1,0 +1,81 @@
+#include "device_memory.h"
+
+#include <new>
+
+namespace sim {
+namespace {
+
+// Between two allocations, so that no access past an end meets the next one.
+constexpr uint64_t kGap = 4096;
+// Freed regions that are remembered for reports.
+constexpr size_t kMostFreed = 65536;
+
+template <class T>
+T* at_or_before(std::map<uint64_t, std::unique_ptr<T>>& all, uint64_t address) {
+  auto next = all.upper_bound(address);
+  return next == all.begin() ? nullptr : std::prev(next)->second.get();
+}
+
+}  // namespace
+
+OwnedRegion& DeviceMemory::allocate(uint64_t bytes, uint64_t align, Region::What what,
+                                    std::string name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes > limit_ - used_) throw std::bad_alloc();
+  next_ = (next_ + align - 1) / align * align;
+  auto made = std::make_unique<OwnedRegion>(next_, bytes, what);
+  made->name = std::move(name);
+  used_ += bytes;
+  next_ += bytes + kGap;
+  OwnedRegion& region = *made;
+  regions_[region.base] = std::move(made);
+  return region;
+}
+
+bool DeviceMemory::free(uint64_t address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = regions_.find(address);
+  if (found == regions_.end()) return false;
+  auto remembered = std::make_unique<Region>();
+  remembered->what = found->second->what;
+  remembered->base = address;
+  remembered->size = found->second->size;
+  remembered->freed = true;
+  used_ -= remembered->size;
+  if (freed_.size() == kMostFreed) freed_.erase(freed_.begin());
+  freed_[address] = std::move(remembered);
+  regions_.erase(found);
+  return true;
+}
+
+Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Region* found = is_device_address(address) ? static_cast<Region*>(at_or_before(regions_, address))
+                                             : at_or_before(host_, address);
+  return found != nullptr && found->holds(address, bytes) ? found : nullptr;
+}
+
+Region* DeviceMemory::nearest(uint64_t address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Region* live = at_or_before(regions_, address);
+  Region* freed = at_or_before(freed_, address);
+  if (live == nullptr || (freed != nullptr && freed->base > live->base)) return freed;
+  return live;
+}
+
+void DeviceMemory::add_host(void* memory, uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto made = std::make_unique<Region>();
+  made->what = Region::What::kHost;
+  made->base = reinterpret_cast<uint64_t>(memory);
+  made->size = bytes;
+  made->bytes = static_cast<uint8_t*>(memory);
+  host_[made->base] = std::move(made);
+}
+
+bool DeviceMemory::remove_host(void* memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return host_.erase(reinterpret_cast<uint64_t>(memory)) != 0;
+}
+
+}  // namespace sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "region.h"
+
+namespace sim {
+
+/** The memory of one device. Addresses are of no use to the host, and never used twice. */
+class DeviceMemory {
+ public:
+  DeviceMemory(int device, uint64_t limit) : next_(first_address(device)), limit_(limit) {}
+
+  static uint64_t first_address(int device) {
+    return uint64_t{1} << 62 | static_cast<uint64_t>(device) << 48 | uint64_t{1} << 24;
+  }
+  static bool is_device_address(uint64_t address) { return (address >> 62) == 1; }
+
+  /** Throws std::bad_alloc where the device's memory or the host's is too small. */
+  OwnedRegion& allocate(uint64_t bytes, uint64_t align, Region::What what, std::string name = {});
+  /** False: nothing that is allocated begins there. */
+  bool free(uint64_t address);
+  /** The live region that holds all of these bytes, or none. */
+  Region* find(uint64_t address, uint64_t bytes);
+  /** The region that begins before an address and is nearest, live or not. */
+  Region* nearest(uint64_t address);
+  /** Make memory of the host visible to programs, at its own address. */
+  void add_host(void* memory, uint64_t bytes);
+  bool remove_host(void* memory);
+
+  uint64_t limit() const { return limit_; }
+  uint64_t used() const { return used_; }
+
+ private:
+  uint64_t next_;
+  uint64_t limit_;
+  uint64_t used_ = 0;
+  std::mutex mutex_;
+  std::map<uint64_t, std::unique_ptr<OwnedRegion>> regions_;
+  std::map<uint64_t, std::unique_ptr<Region>> host_;
+  // Of what was freed, only where it was.
+  std::map<uint64_t, std::unique_ptr<Region>> freed_;
+};
+
+}  // namespace sim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace sim {
+
+/** One earlier access of a byte. Segment 0 is no access. */
+struct Access {
+  uint32_t segment = 0;
+  uint32_t where = 0;  // see pack()
+
+  static constexpr uint32_t kStrong = 1u << 31, kManyLanes = 1u << 30;
+  static uint32_t pack(uint32_t instruction, uint32_t lane) {
+    return (instruction & 0x1ffffff) << 5 | lane;
+  }
+  uint32_t lane() const { return where & 31; }
+  uint32_t instruction() const { return where >> 5 & 0x1ffffff; }
+  bool strong() const { return (where & kStrong) != 0; }
+  bool many_lanes() const { return (where & kManyLanes) != 0; }
+};
+
+/** Who touched a byte: the last writer, the last reader, and the last one of another warp. */
+struct History {
+  Access writer, reader, other;
+};
+
+/** Bytes that programs of a device can reach, and what is known of each. */
+struct Region {
+  enum class What : uint8_t { kMemory, kVariable, kConstant, kShared, kLocal, kHost };
+  What what = What::kMemory;
+  bool freed = false;
+  uint64_t base = 0, size = 0;
+  uint8_t* bytes = nullptr;
+  uint8_t* valid = nullptr;    // 1 for a byte that has been written; none: all are
+  History* history = nullptr;  // none: races are not looked for
+  std::string name;
+
+  bool holds(uint64_t address, uint64_t count) const {
+    return address - base < size && count <= size - (address - base);
+  }
+};
+
+/** Zeroed memory of a size, given back by its destructor; pages that nobody touches cost nothing.
+ */
+class Pages {
+ public:
+  Pages() = default;
+  explicit Pages(size_t bytes);
+  ~Pages();
+  Pages(Pages&& other) noexcept { swap(other); }
+  Pages& operator=(Pages&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  void* get() const { return data_; }
+
+ private:
+  void swap(Pages& other) {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/** A region with memory of its own. */
+struct OwnedRegion : Region {
+  /** Throws std::bad_alloc. */
+  OwnedRegion(uint64_t base, uint64_t size, What what);
+
+ private:
+  Pages data_, flags_, accesses_;
+};
+
+}  // namespace sim

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "lanes.h"
+
+namespace sim {
+
+/** Add the opcodes of one theme. */
+void add_integer(Opcodes& table);
+void add_products(Opcodes& table);
+void add_bits(Opcodes& table);
+void add_floats(Opcodes& table);
+void add_functions(Opcodes& table);
+void add_comparisons(Opcodes& table);
+void add_conversions(Opcodes& table);
+void add_moves(Opcodes& table);
+void add_memory(Opcodes& table);
+void add_atomics(Opcodes& table);
+void add_warp(Opcodes& table);
+void add_matrix(Opcodes& table);
+void add_control(Opcodes& table);
+void add_async_copies(Opcodes& table);
+
+/** What a floating-point opcode becomes for f16, bf16 and their pairs. */
+void half_arithmetic(Decoder& decoder, std::string_view opcode, Type type);
+
+/** What a function does that the driver provides, none where it is not one. */
+Action runtime_call(std::string_view name);
+
+/** Integer forms of opcodes that floats have too. */
+void integer_add(Decoder& decoder, Type type, bool subtract);
+void integer_add_saturated(Decoder& decoder, Type type, bool subtract);
+void integer_add_carry(Decoder& decoder, bool subtract);
+/** False: the opcode's next word makes it none of integers. */
+bool integer_mul(Decoder& decoder);
+bool integer_mad(Decoder& decoder);
+void integer_minmax(Decoder& decoder, Type type, bool greater);
+void integer_unary(Decoder& decoder, Type type, std::string_view opcode);
+void integer_division(Decoder& decoder, Type type, bool remainder);
+
+}  // namespace sim

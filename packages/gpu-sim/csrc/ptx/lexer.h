@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/** A text that is no PTX, or uses what the simulator does not know; says where. */
+class PtxError : public std::runtime_error {
+ public:
+  PtxError(int at, const std::string& what)
+      : std::runtime_error("PTX line " + std::to_string(at) + ": " + what), line(at) {}
+  int line;
+};
+
+enum class TokenKind : uint8_t { kWord, kInteger, kFloat, kString, kPunctuation, kEnd };
+
+/** A word holds dots and double colons: `ld.shared::cta.u32`, `%tid.x`, `.reg` are one each. */
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  int line = 0;
+  std::string_view text;
+  // An integer, or the bits of a float, which has 32 of them where `single` is set.
+  uint64_t bits = 0;
+  bool single = false;
+
+  bool is(std::string_view wanted) const {
+    return (kind == TokenKind::kPunctuation || kind == TokenKind::kWord) && text == wanted;
+  }
+};
+
+/** All tokens of a text, which they refer to; the last one is of kind kEnd. */
+std::vector<Token> tokens_of(std::string_view text);
+
+}  // namespace sim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include "cursor.h"
+#include "syntax.h"
+
+namespace sim {
+
+/** Read `.shared .align 4 .b8` up to before the name. */
+Variable variable_declaration(Cursor& cursor);
+
+/** Read `name[4] = {…}, other;` for each of which `add` is called. */
+void add_variables(Cursor& cursor, const Variable& declaration,
+                   const std::function<void(Variable)>& add);
+
+/** Read `(.param .u64 a, .param .align 4 .b8 b[16])`. */
+std::vector<Variable> parameters(Cursor& cursor);
+
+/** Whether a word is a state space's name. */
+bool is_space(std::string_view word);
+
+}  // namespace sim

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../code/code.h"
+#include "../memory/device_memory.h"
+#include "../report/finding.h"
+#include "block.h"
+
+namespace sim {
+
+using Size3 = std::array<uint32_t, 3>;
+
+struct Config {
+  Size3 grid{1, 1, 1}, block{1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  bool cooperative = false;
+  uint64_t seed = 0;
+  uint64_t budget = 0;  // instructions of warps; 0: the standard one
+};
+
+/** How a launch ended, as the driver's errors have it. */
+enum class Outcome : uint8_t {
+  kDone,
+  kIllegalAddress,
+  kMisaligned,
+  kAssert,
+  kTrap,
+  kTimeout,
+  kIllegalInstruction,
+  kFailed
+};
+
+/** One kernel on its grid. */
+class Launch {
+ public:
+  Launch(std::shared_ptr<const Image> image, DeviceMemory& memory, Findings& findings,
+         const Config& config, std::vector<uint8_t> params);
+
+  /** Run it to its end. `pause` is called now and then, so that others can run. */
+  Outcome run(const std::function<void()>& pause = {});
+
+  const Image& image() const { return *image_; }
+  const Config& config() const { return config_; }
+  DeviceMemory& memory() { return memory_; }
+  const std::vector<uint8_t>& params() const { return params_; }
+  std::string& output() { return output_; }
+  std::mt19937_64& random() { return random_; }
+  uint64_t instructions = 0;
+
+  /** Begin a new stretch of `lanes` of a warp, which have waited for each other or not. */
+  void begin_segment(Warp& warp, uint32_t lanes, bool together = true);
+  const Segment* segment(uint32_t number) const;
+  uint32_t first_segment() const { return first_segment_; }
+  /** Where a module's source is: "file:line". */
+  std::string source_of(const Instruction& instruction) const;
+
+  /** Note what is wrong; the first of each instruction gets a text from `message`. */
+  void report(Fault fault, const Warp& warp, uint32_t lane, const Instruction& instruction,
+              uint64_t address, const std::function<std::string()>& message, uint64_t detail = 0);
+  /** End the launch as soon as may be. The first outcome counts. */
+  void fail(Outcome outcome, bool stop);
+  bool stopped() const { return stopped_; }
+  void count_same_value() { ++findings_.same_value_writes; }
+
+  /** A region that an address is likely to be in: see memory access. */
+  Region*& last_region(const Instruction& instruction) {
+    return last_regions_[static_cast<size_t>(instruction.index) % last_regions_.size()];
+  }
+  /** What was released at an address. */
+  std::unordered_map<uint64_t, Clocks> released;
+
+ private:
+  void admit();
+  void report_deadlock();
+
+  std::shared_ptr<const Image> image_;
+  DeviceMemory& memory_;
+  Findings& findings_;
+  Config config_;
+  std::vector<uint8_t> params_;
+  std::string output_;
+  std::mt19937_64 random_;
+  std::vector<uint64_t> order_;
+  size_t next_block_ = 0;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Segment> segments_;
+  uint32_t first_segment_;
+  std::array<Region*, 256> last_regions_{};
+  Outcome outcome_ = Outcome::kDone;
+  bool stopped_ = false;
+};
+
+}  // namespace sim

@@ -1,0 +1,153 @@
+#include "races.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+/** Whether an earlier access is known to have happened before what a lane does now. */
+class Order {
+ public:
+  Order(const Warp& warp, uint32_t lane)
+      : warp_(warp),
+        lane_(lane),
+        segment_(warp.segment[lane]),
+        first_(warp.launch.first_segment()) {}
+
+  bool before(const Access& earlier) {
+    if (earlier.segment < first_) return true;  // of an earlier launch, or none
+    if (earlier.segment == segment_) return earlier.lane() == lane_ && !earlier.many_lanes();
+    if (earlier.segment == asked_.segment && earlier.lane() == asked_.lane()) return answer_;
+    asked_ = earlier;
+    return answer_ = find(earlier);
+  }
+
+ private:
+  bool find(const Access& earlier) const {
+    const Segment& then = *warp_.launch.segment(earlier.segment);
+    if (then.block != warp_.block.serial) {
+      const auto known = warp_.block.known.find(clock_key(then.block, then.warp));
+      return known != warp_.block.known.end() && known->second >= then.clock;
+    }
+    if (then.warp != warp_.index) return warp_.clocks[then.warp] >= then.clock;
+    if (earlier.lane() == lane_ && !earlier.many_lanes()) return true;
+    // Have both lanes waited for each other since?
+    for (uint32_t at = segment_; at > earlier.segment;) {
+      const Segment& each = *warp_.launch.segment(at);
+      if ((each.mask >> earlier.lane() & 1) != 0) return true;
+      if (each.parent < first_) break;
+      at = each.parent;
+    }
+    return false;
+  }
+
+  const Warp& warp_;
+  uint32_t lane_;
+  uint32_t segment_;
+  uint32_t first_;
+  Access asked_;
+  bool answer_ = false;
+};
+
+void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& region,
+          uint64_t address, const Access& earlier, const char* now, const char* then) {
+  Launch& launch = warp.launch;
+  launch.report(Fault::kRace, warp, lane, here, address, [&] {
+    const Segment& past = *launch.segment(earlier.segment);
+    const bool same_block = past.block == warp.block.serial;
+    const char* between = !same_block               ? "another block"
+                          : past.warp != warp.index ? "another warp"
+                                                    : "another thread of the warp";
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "%s %s memory at 0x%llx, which %s (block %u, thread %u) %s, with nothing that "
+                  "orders the two",
+                  now, region.what == Region::What::kShared ? "shared" : "global",
+                  static_cast<unsigned long long>(address), between, past.block,
+                  past.warp * kLanes + earlier.lane(), then);
+    return std::string(text);
+  });
+}
+
+}  // namespace
+
+void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& region,
+                 uint64_t offset, uint32_t bytes, Purpose purpose, const uint8_t* fresh) {
+  const uint32_t segment = warp.segment[lane];
+  const uint32_t where =
+      Access::pack(static_cast<uint32_t>(here.index), lane) | (here.strong ? Access::kStrong : 0);
+  const uint32_t first = warp.launch.first_segment();
+  Order order(warp, lane);
+  const auto conflicts = [&](const Access& earlier) {
+    return !(here.strong && earlier.strong()) && !order.before(earlier);
+  };
+  bool raced = false;
+  bool same_value = false;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    History& history = region.history[offset + i];
+    const uint64_t address = region.base + offset + i;
+    if (purpose == Purpose::kRead) {
+      if (history.writer.segment >= first && !raced && conflicts(history.writer)) {
+        raced = true;
+        race(warp, here, lane, region, address, history.writer, "reads", "has written");
+      }
+      Access& reader = history.reader;
+      if (reader.segment == segment) {
+        const bool many = reader.many_lanes() || reader.lane() != lane;
+        const bool strong = reader.strong() && here.strong;
+        reader.where = Access::pack(static_cast<uint32_t>(here.index), lane) |
+                       (many ? Access::kManyLanes : 0) | (strong ? Access::kStrong : 0);
+        continue;
+      }
+      if (reader.segment >= first) {
+        const Segment& other = *warp.launch.segment(reader.segment);
+        if (other.warp != warp.index || other.block != warp.block.serial) history.other = reader;
+      }
+      reader = {segment, where};
+      continue;
+    }
+    if (history.writer.segment >= first && !raced && conflicts(history.writer)) {
+      if (fresh != nullptr && fresh[i] == region.bytes[offset + i]) {
+        same_value = true;
+      } else {
+        raced = true;
+        race(warp, here, lane, region, address, history.writer, "writes", "has written");
+      }
+    }
+    for (const Access* reader : {&history.reader, &history.other}) {
+      if (reader->segment < first || raced || !conflicts(*reader)) continue;
+      raced = true;
+      race(warp, here, lane, region, address, *reader, "writes", "has read");
+    }
+    history.writer = {segment, where};
+    history.reader = history.other = Access{};
+  }
+  if (same_value && !raced) warp.launch.count_same_value();
+}
+
+void fence(Warp& warp, uint32_t mask) {
+  auto seen = std::make_unique<Clocks>(warp.block.known);
+  for (uint32_t i = 0; i < warp.block.warps.size(); ++i)
+    if (warp.clocks[i] != 0) (*seen)[clock_key(warp.block.serial, i)] = warp.clocks[i];
+  warp.fenced = std::move(seen);
+  ++warp.clocks[warp.index];
+  warp.launch.begin_segment(warp, mask, false);
+}
+
+void synchronise(Warp& warp, uint64_t address, Purpose purpose) {
+  auto& released = warp.launch.released;
+  if (purpose != Purpose::kWrite && !released.empty()) {
+    const auto found = released.find(address);
+    if (found != released.end()) {
+      for (const auto& [key, time] : found->second) {
+        const auto block = static_cast<uint32_t>(key >> 5);
+        uint32_t& known =
+            block == warp.block.serial ? warp.clocks[key & 31] : warp.block.known[key];
+        if (block != warp.block.serial || (key & 31) != warp.index) known = std::max(known, time);
+      }
+    }
+  }
+  if (purpose != Purpose::kRead && warp.fenced) join(released[address], *warp.fenced);
+}
+
+}  // namespace sim

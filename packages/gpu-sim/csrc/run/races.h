@@ -1,0 +1,14 @@
+#pragma once
+
+#include "access.h"
+
+namespace sim {
+
+/** Compare an access with earlier ones of the same bytes, report races, and remember it. */
+void note_access(Warp& warp, const Instruction& instruction, uint32_t lane, Region& region,
+                 uint64_t offset, uint32_t bytes, Purpose purpose, const uint8_t* fresh);
+
+/** A strong access: what others released there is seen, what the warp fenced is released. */
+void synchronise(Warp& warp, uint64_t address, Purpose purpose);
+
+}  // namespace sim

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../code/code.h"
+#include "../report/finding.h"
+#include "clocks.h"
+
+namespace sim {
+
+struct Block;
+class Launch;
+
+/** A call that is going on: its registers, and where it goes back to. */
+struct Frame {
+  const Code* code = nullptr;
+  Frame* caller = nullptr;
+  int back = 0;  // in the caller
+  int depth = 0;
+  uint32_t live = 0;  // lanes that have not returned
+  std::vector<uint64_t> registers;
+  std::vector<uint8_t> params;  // a lane's after another's
+};
+
+enum class Wait : uint8_t { kNone, kBarrier, kCollective };
+
+/** Lanes of a warp that are at the same place of the same call. */
+struct Group {
+  Frame* frame = nullptr;
+  int at = 0;
+  uint32_t mask = 0;
+  Wait wait = Wait::kNone;
+  uint32_t member = 0;   // of a collective: who takes part
+  uint32_t barrier = 0;  // which one it waits at
+};
+
+/** A cp.async that is not waited for. Its age: groups that were committed since. */
+struct PendingCopy {
+  uint64_t address;
+  uint32_t bytes, age;
+};
+
+/** 32 threads, which run in step wherever they are at the same place. */
+struct Warp {
+  Block& block;
+  Launch& launch;
+  uint32_t index;
+  uint32_t alive;
+  uint8_t* base[3] = {};   // by where a place is: frame, constants, warp
+  Group* group = nullptr;  // the one that runs
+  std::vector<Group> groups;
+  std::vector<uint64_t> specials;
+  std::vector<uint8_t> local, local_valid;  // a lane's after another's
+  std::array<uint32_t, kLanes> segment{};   // of each lane: see clocks.h
+  std::array<uint32_t, kLanes> clocks{};    // what is known of the block's warps
+  std::unique_ptr<Clocks> fenced;           // what a later strong write tells others
+  std::vector<std::unique_ptr<Frame>> frames, spare;
+  std::array<std::vector<PendingCopy>, kLanes> pending;  // of each lane
+  uint32_t carry = 0;                                    // of each lane
+
+  Warp(Block& block, Launch& launch, uint32_t index);
+
+  /** Run until all lanes wait or have ended, or for about so many instructions. */
+  void run(uint64_t instructions);
+  bool ended() const { return alive == 0; }
+  bool runnable() const;
+  const Code& code() const { return *group->frame->code; }
+  /** The lanes' own part of a local address. */
+  uint8_t* params_of(uint32_t lane) {
+    return group->frame->params.data() + size_t{group->frame->code->param_bytes} * lane;
+  }
+  /** Threads of `mask` end. */
+  void exit(uint32_t mask);
+  void release_barrier(uint32_t barrier);
+  Thread thread(uint32_t lane) const;
+  void use(Group& chosen);
+
+ private:
+  void fill_specials();
+  Group* choose(bool fair);
+  void step_control(const Instruction& instruction, uint32_t mask);
+  void branch(const Instruction& instruction, uint32_t mask, int target);
+  void branch_table(const Instruction& instruction, uint32_t mask);
+  void call(const Instruction& instruction, uint32_t mask);
+  void enter(const Instruction& instruction, uint32_t mask, int routine);
+  void give_back(uint32_t mask);
+  void barrier(const Instruction& instruction, uint32_t mask);
+  void collective(const Instruction& instruction, uint32_t mask);
+  void settle_collectives();
+  Group& split(uint32_t mask, int at);
+  void merge();
+  int meeting_point() const;
+  Frame* new_frame(const Code& code);
+
+  bool changed_ = false;   // groups are others than before
+  uint64_t patience_ = 0;  // instructions since another group than the first had its turn
+};
+
+/** Values at a place. */
+template <class T>
+T* at(const Warp& warp, uint32_t place) {
+  return reinterpret_cast<T*>(warp.base[place & kPlaceBits] + (place & ~kPlaceBits));
+}
+
+template <class F>
+inline void each_lane(uint32_t mask, F f) {
+  if (mask == kEveryLane) {
+    for (int lane = 0; lane < kLanes; ++lane) f(lane);
+  } else {
+    for (; mask != 0; mask &= mask - 1) f(__builtin_ctz(mask));
+  }
+}
+
+/** One value, whose register is `bytes` wide a lane. */
+template <class T>
+T value_at(const Warp& warp, uint32_t place, unsigned bytes, int lane) {
+  T value;
+  __builtin_memcpy(&value, at<uint8_t>(warp, place) + bytes * static_cast<unsigned>(lane),
+                   sizeof value);
+  return value;
+}
+
+}  // namespace sim

@@ -1,0 +1,61 @@
+"""The library libcuda.so.1; all else stands in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import setup
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
+
+# Programs that look for a symbol by the name in NVIDIA's header's macros find its latest version.
+VERSIONED = (
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuDeviceGetUuid",
+    "cuDevicePrimaryCtxRelease",
+    "cuDevicePrimaryCtxReset",
+    "cuDevicePrimaryCtxSetFlags",
+    "cuDeviceTotalMem",
+    "cuEventDestroy",
+    "cuEventElapsedTime",
+    "cuGetProcAddress",
+    "cuMemAlloc",
+    "cuMemAllocHost",
+    "cuMemAllocPitch",
+    "cuMemFree",
+    "cuMemGetAddressRange",
+    "cuMemGetInfo",
+    "cuMemHostGetDevicePointer",
+    "cuMemHostRegister",
+    "cuMemcpyDtoD",
+    "cuMemcpyDtoDAsync",
+    "cuMemcpyDtoH",
+    "cuMemcpyDtoHAsync",
+    "cuMemcpyHtoD",
+    "cuMemcpyHtoDAsync",
+    "cuMemsetD16",
+    "cuMemsetD32",
+    "cuMemsetD8",
+    "cuModuleGetGlobal",
+    "cuStreamBeginCapture",
+    "cuStreamDestroy",
+)
+
+setup(
+    ext_modules=[
+        VendorLibrary(
+            "dl_gpu_sim.lib.libcuda",
+            sources=sorted(map(str, Path("csrc").glob("*/*.cpp"))),
+            filename="libcuda.so.1",
+            soname="libcuda.so.1",
+            exports=("cu*", "dl_gpu_sim_*"),
+            # A simulated rounding is one: nothing is fused, and casts of bytes are meant.
+            extra_compile_args=["-O2", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"],
+            extra_link_args=[
+                "-pthread",
+                "-ldl",
+                *(f"-Wl,--defsym={name}={name}_v2" for name in VERSIONED),
+            ],
+        )
+    ],
+    cmdclass={"build_ext": build_vendor_library},
+)

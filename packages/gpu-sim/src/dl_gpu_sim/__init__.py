@@ -1,0 +1,32 @@
+"""Run and check GPU programs without a GPU: an interpreter of PTX, and a driver in front of it.
+
+>>> module = Module(ptx_text)
+>>> result = module.launch("scale", grid=1, block=32, args=[array, numpy.float32(2)])
+>>> result.findings
+[]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .module import Kernel, LaunchError, Module, PtxError, Result
+    from .report import Finding
+
+__all__ = ["Finding", "Kernel", "LaunchError", "Module", "PtxError", "Result", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    # The library is opened by those who use it, not by whoever asks for the version.
+    if name in ("Kernel", "LaunchError", "Module", "PtxError", "Result"):
+        from . import module
+
+        return getattr(module, name)
+    if name == "Finding":
+        from . import report
+
+        return report.Finding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

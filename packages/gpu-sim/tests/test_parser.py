@@ -1,0 +1,145 @@
+# ruff: noqa: E501 - programs in PTX stand as they are.
+"""Texts that are no PTX, or broken: an error that says where, never a crash."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from conftest import HEADER, kernel
+from dl_gpu_sim import LaunchError, Module, PtxError
+
+WRONG = {
+    "": "no .version",
+    "hello": "begins nothing",
+    ".version x\n": "a version",
+    HEADER + ".visible .entry k( { ret; }": "begins nothing",
+    HEADER + ".visible .entry k() { ret; ": "has no end",
+    HEADER + ".visible .entry k() { ret }": "'}' is no operand",
+    HEADER + ".visible .entry k() .magic { ret; }": "no attribute",
+    HEADER + ".visible .entry k() { .reg .b7 %r; }": "registers of type",
+    HEADER + ".visible .entry k() { .reg .b32 %r<9999999>; }": "too many registers",
+    HEADER + ".visible .entry k() { .reg .b32 %r; .reg .b32 %r; }": "declared twice",
+    HEADER + ".visible .entry k() { L: L: ret; }": "twice",
+    HEADER + ".visible .entry k() { ret; } .visible .entry k() { ret; }": "defined twice",
+    HEADER + ".global .align 3 .b8 g[4];": "power of two",
+    HEADER + ".global .b8 g[99999999999];": "impossible size",
+    HEADER + ".global .b8 g[1] = {1, 2};": "too many values",
+    HEADER + ".global .u64 g = nothing;": "not defined",
+    HEADER + "/* ": "without an end",
+    ".version 8.0\n.target sm_80\n.address_size 32\n": "address_size 64",
+}
+
+UNSUPPORTED = {
+    "nonsense.b32 %r1, %r2;": "no such opcode",
+    "add.u32.magic %r1, %r2, %r3;": "'.magic' is not known",
+    "add %r1, %r2, %r3;": "a type is missing",
+    "add.u32 %r1, %r2;": "2 operands",
+    "add.u32 %r1, %r2, %r3, %r4;": "4 operands",
+    "add.u32 %rd1, %r2, %r3;": "another size",
+    "add.u32 %r1, %r99, %r3;": "'%r99'",
+    "add.u32 7, %r2, %r3;": "belongs into a register",
+    "bra NOWHERE;": "no label",
+    "ld.global.v3.u32 {%r1,%r2,%r3}, [%rd1];": "'.v3'",
+    "ld.global.u32 %r1, %rd1;": "an address",
+    "cvt.s32.f32 %r1, %f1;": "it needs one of",
+    "call nobody;": "no function",
+    "mov.u32 %r1, %nonsense;": "no register",
+    "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];": "no such opcode",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+def test_errors(text: str) -> None:
+    with pytest.raises(PtxError, match=r"\[Module\] PTX line \d+: .*") as caught:
+        Module(text)
+    assert WRONG[text] in str(caught.value)
+
+
+@pytest.mark.parametrize("code", UNSUPPORTED)
+def test_instructions_that_are_wrong_are_named(code: str) -> None:
+    with Module(kernel(code)) as module:
+        (message,) = module.kernels["k"].unsupported
+    assert UNSUPPORTED[code] in message and message.startswith("line 10: ")
+
+
+def test_launches_that_do_not_fit() -> None:
+    array = np.zeros(4, np.float32)
+    with Module(kernel("")) as module:
+        for arguments, says in (
+            (("none", 1, 1, [array]), "no kernel 'none'; kernels are: k"),
+            (("k", 1, 1, []), "1 parameters, got 0"),
+            (("k", 1, 2000, [array]), "1 to 1024 threads"),
+            (("k", 0, 1, [array]), "1 to 1024 threads"),
+            (("k", (1, 1, 1, 1), 1, [array]), "one to three"),
+            (("k", 1, 1, [np.float32(1)]), "has 8 bytes, got 4"),
+            (("k", 1, 1, [array[::2]]), "contiguous"),
+        ):
+            with pytest.raises(LaunchError, match=r"^\[launch\]") as caught:
+                module.launch(*arguments)  # type: ignore[arg-type]
+            assert says in str(caught.value)
+    with pytest.raises(LaunchError, match="closed"):
+        module.launch("k", 1, 1, [array])
+
+
+SEED_TEXT = kernel(
+    """
+  .shared .align 8 .b8 s[64]; .local .align 8 .b8 d[16];
+  ld.param.u64 %rd1, [a]; mad.wide.u32 %rd2, %r0, 4, %rd1; ld.global.f32 %f1, [%rd2+4];
+  setp.lt.and.f32 %p1|%p2, %f1, 0f3F800000, %p3; @!%p1 bra L; fma.rn.f32 %f2, %f1, %f1, 0f40000000;
+  L: bar.sync 0; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r0; call (y), f, (x); ld.param.u32 %r1, [y]; }
+  shfl.sync.bfly.b32 %r2|%p4, %r1, 1, 31, -1; atom.shared.add.u32 %r3, [s], 1; mov.b64 %rd3, {%r2, %r3};
+  T: .branchtargets L, M; brx.idx %r0, T; M: st.local.v2.u32 [d], {%r1, %r2}; cvt.rzi.s32.f32 %r4, %f2;
+""",
+    before="""
+.global .align 8 .u64 g[2] = {f, generic(h)}; .const .align 4 .f32 h[2] = {0f3F800000, 1.5};
+.func (.param .b32 r) f(.param .b32 x) { .reg .b32 %r<2>; ld.param.u32 %r1, [x]; st.param.b32 [r], %r1; ret; }
+.file 1 "a.cu"
+""",
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mutated_texts_never_crash(seed: int) -> None:
+    """Cut, changed, shuffled: a text is refused, or its kernels run to an outcome."""
+    chance = random.Random(seed)
+    words = SEED_TEXT.split(" ")
+    outcomes = set()
+    for _ in range(120):
+        mutated = list(words)
+        for _ in range(chance.randint(1, 2)):
+            place = chance.randrange(len(mutated))
+            how = chance.randrange(5)
+            if how == 0:
+                del mutated[place]
+            elif how == 1:
+                mutated[place] = chance.choice(words)
+            elif how == 2:
+                mutated.insert(
+                    place, chance.choice(["}", "{", "(", ";", "]", "-1", "0x", "@", "99999999999"])
+                )
+            elif how == 3:
+                mutated = mutated[:place] or ["x"]
+            else:
+                text = list(mutated[place] or "x")
+                text[chance.randrange(len(text))] = chr(chance.randrange(1, 256))
+                mutated[place] = "".join(text)
+        try:
+            with Module(" ".join(mutated)) as module:
+                for kernel_ in module.kernels.values():
+                    arguments = [
+                        np.zeros(64, np.uint8)[:64]
+                        if size == 8
+                        else np.zeros(size, np.uint8).view(f"V{size}")[0]
+                        for _, size in kernel_.parameters
+                        if size
+                    ]
+                    if len(arguments) == len(kernel_.parameters):
+                        outcomes.add(
+                            module.launch(kernel_.name, 2, 33, arguments, steps=20_000).outcome
+                        )
+        except (PtxError, LaunchError) as error:
+            outcomes.add(type(error).__name__)
+    assert "PtxError" in outcomes and len(outcomes) > 1
