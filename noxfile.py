@@ -204,7 +204,8 @@ def passed_tests(option: str, folder: str) -> dict[str, str]:
     """What makes pytest write, or leave out, the tests of a folder that passed without torch."""
     BUILD.mkdir(exist_ok=True)
     file = BUILD / f"passed-without-torch-{folder.replace('/', '-')}.txt"
-    options = ("-p", "tools.passed_tests", option, str(file))
+    # In one word, or pytest takes the file for a folder of tests, and another root for its own.
+    options = ("-p", "tools.passed_tests", f"{option}={file}")
     return {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} {shlex.join(options)}"}
 
 

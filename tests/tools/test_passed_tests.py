@@ -21,7 +21,7 @@ def test_has_a_broken_fixture(broken): pass
 
 
 def run(folder: Path, option: str, file: Path) -> str:
-    command = [sys.executable, "-m", "pytest", "-p", "tools.passed_tests", option, str(file)]
+    command = [sys.executable, "-m", "pytest", "-p", "tools.passed_tests", f"{option}={file}"]
     options = ["-q", "-rA", "-p", "no:cacheprovider", str(folder)]
     done = subprocess.run(
         [*command, *options], cwd=ROOT, capture_output=True, text=True, check=False
@@ -30,10 +30,13 @@ def run(folder: Path, option: str, file: Path) -> str:
 
 
 def test_what_passed_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "test_one.py").write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    tests = tmp_path / "package" / "tests"
+    tests.mkdir(parents=True)
+    (tests / "test_one.py").write_text(TESTS)
+    for folder in (tmp_path, tests.parent):
+        (folder / "pytest.ini").write_text("[pytest]\n")
     file = tmp_path / "passed.txt"
-    assert "1 failed, 3 passed, 1 skipped, 1 error" in run(tmp_path, "--passed-to", file)
-    again = run(tmp_path, "--not-passed-in", file)
+    assert "1 failed, 3 passed, 1 skipped, 1 error" in run(tests, "--passed-to", file)
+    again = run(tests, "--not-passed-in", file)
     assert "1 failed, 1 skipped, 3 deselected, 1 error" in again
     assert "test_passes" not in again
