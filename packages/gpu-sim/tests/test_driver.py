@@ -176,6 +176,25 @@ assert ffi.string(new("const char*", lambda place: cu.cuGetErrorName(700, place)
     assert finding.kind == "out-of-bounds" and finding.kernel == "k"
 
 
+@pytest.mark.parametrize(("strict", "error"), [("0", 0), ("1", 719)])
+def test_what_a_card_survives_fails_where_that_is_asked_for(
+    strict: str, error: int, tmp_path: Path
+) -> None:
+    report = run(
+        f"""
+start()
+p = new("P", cu.cuMemAlloc_v2, 16)
+module, k = load(TWICE)
+ok(launch(k, 1, 4, p))
+assert cu.cuCtxSynchronize() == {error}
+assert launch(k, 1, 4, p) == {error}
+""",
+        tmp_path,
+        strict=strict,
+    )
+    assert {x.kind for x in report.findings} == {"uninitialised"}
+
+
 def test_launches_that_do_not_fit(tmp_path: Path) -> None:
     run(
         """

@@ -56,6 +56,13 @@ class Earlier:
                 f"{self.path} is a report of {library}, and --rerun-failed adds to it; name that "
                 f"library, or a report of {target.library} with --json"
             )
+        then, now = bool(self.about.get("simulated")), bool(target.simulated)
+        if then != now:
+            device = "a simulated device" if then else "a device"
+            way = "leave --simulate out" if now else "give --simulate too"
+            raise ReportError(
+                f"{self.path} is a report of {device}, and --rerun-failed adds to it: {way}"
+            )
 
 
 def read_earlier(path: Path) -> Earlier:

@@ -24,6 +24,7 @@ class Options(Protocol):
     library: str | None
     runtime: str | None
     adaptor: str | None
+    simulate: bool
     unguarded: bool
     known_failures: str | None
     profile: str | None
@@ -70,6 +71,11 @@ def add_targets(add: Add) -> None:
 def add_options(add: Add) -> None:
     """What is known of the library, and which cases run."""
     add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    add(
+        "--simulate",
+        action="store_true",
+        help="with a simulated driver, where --vendor has one: no device is needed or judged",
+    )
     add(
         "--adaptor",
         metavar="FILE",
@@ -133,10 +139,12 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
     file = options.known_failures
     if options.library and options.vendor:
         raise TargetError("name one thing to test: --vendor NAME or --library PATH")
+    if options.simulate and not options.vendor:
+        raise TargetError("--simulate asks a vendor for its simulated driver: name it by --vendor")
     if options.library:
         target = of_library(options.library, options.runtime)
     elif options.vendor:
-        target, own = of_vendor(options.vendor)
+        target, own = of_vendor(options.vendor, options.simulate)
         file = file or (str(own) if own else None)
     else:
         raise TargetError("name what to test: --vendor NAME or --library PATH")

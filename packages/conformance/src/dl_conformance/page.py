@@ -12,7 +12,7 @@ from typing import Any
 from diopi_proto.schema import expand_dtypes, load
 
 from .model_table import as_html as models_as_html
-from .results import COUNTED, clustered
+from .results import COUNTED, called, clustered
 
 Report = Mapping[str, Any]
 
@@ -67,8 +67,7 @@ def _asset(name: str) -> str:
 
 def name_of(report: Report) -> str:
     """The vendor of a report, with its version."""
-    about = report["vendor"]
-    return f"{about.get('name', '')} {about.get('version', '')}".strip() or "a library"
+    return called(report["vendor"])
 
 
 def _summary(reports: Sequence[Report], names: Sequence[str]) -> str:

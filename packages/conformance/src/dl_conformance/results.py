@@ -98,9 +98,8 @@ class Results:
             f"{n} {status}" for status, n in counts.items() if n or status in COUNTED[:4]
         )
         operators = {x.operator for x in self.outcomes if x.dtype and x.status != "unsupported"}
-        name = f"{about.get('name', '')} {about.get('version', '')}".strip()
         lines.append(
-            f"{name}: {len(self.outcomes)} cases of {len(operators)} operators "
+            f"{called(about)}: {len(self.outcomes)} cases of {len(operators)} operators "
             f"in {seconds:.1f} s: {shown}".replace("unchecked", "with nothing to check")
         )
         return "\n".join(lines)
@@ -135,7 +134,7 @@ class Results:
         counts = self.counts()
         suite = ElementTree.Element(
             "testsuite",
-            name=f"dl-conformance {about.get('name', '')}",
+            name=f"dl-conformance {called(about)}",
             tests=str(len(self.outcomes)),
             failures=str(counts["failed"]),
             skipped=str(len(self.outcomes) - counts["failed"] - counts["passed"]),
@@ -157,6 +156,12 @@ class Results:
                 ElementTree.SubElement(case, "skipped", message=message)
         text = ElementTree.tostring(suite, encoding="unicode")
         return f"<?xml version='1.0' encoding='utf-8'?>\n{text}"
+
+
+def called(about: Mapping[str, Any]) -> str:
+    """The name of what was tested, in all reports: nobody takes a simulated device for one."""
+    name = f"{about.get('name', '')} {about.get('version', '')}".strip()
+    return f"{name or 'a library'}{', simulated' if about.get('simulated') else ''}"
 
 
 def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[Failure]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ class Target:
     :ivar runtime: a library whose functions it finds at run time, loaded before it.
     :ivar guarded: whether memory around its tensors is looked at after each call.
     :ivar adaptor: a file that says what is converted for its operators.
+    :ivar simulated: environment variables with which its driver is a simulated one.
     """
 
     name: str
@@ -33,9 +36,11 @@ class Target:
     runtime: str | None = None
     guarded: bool = True
     adaptor: str | None = None
+    simulated: dict[str, str] | None = None
 
     def load(self) -> Vendor:
         """Load it; the memory around its tensors is watched from then on."""
+        os.environ.update(self.simulated or {})
         if self.runtime is not None:
             from cffi import FFI
 
@@ -67,10 +72,11 @@ def of_library(path: str, runtime: str | None = None) -> Target:
     return Target(library.stem, str(library), "dl_vendor_v1" not in exported, runtime)
 
 
-def of_vendor(name: str) -> tuple[Target, Path | None]:
+def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     """The library of an installed vendor, and its list of known failures where it has one.
 
-    :raises TargetError: there is no such vendor, or no dl-core to find it.
+    :param simulate: over a simulated driver.
+    :raises TargetError: there is no such vendor, no simulator for it, or no dl-core to find it.
     """
     try:
         from dl_core.manager import PluginManager
@@ -90,7 +96,18 @@ def of_vendor(name: str) -> tuple[Target, Path | None]:
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
     adaptor = None if descriptor.adaptor is None else str(descriptor.adaptor)
     target = Target(name, str(descriptor.library), descriptor.legacy, adaptor=adaptor)
+    if simulate:
+        target = replace(target, simulated=_simulated(name, descriptor.simulated))
     return target, known_failures if known_failures.is_file() else None
+
+
+def _simulated(name: str, simulated: Callable[[], Mapping[str, str]] | None) -> dict[str, str]:
+    if simulated is None:
+        raise TargetError(f"--simulate: vendor {name} has no simulated driver")
+    try:
+        return dict(simulated())
+    except RuntimeError as error:
+        raise TargetError(f"--simulate: vendor {name}: {error}") from error
 
 
 def profile(name: str) -> dict[str, tuple[str, ...]]:

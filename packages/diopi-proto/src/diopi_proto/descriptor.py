@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,3 +32,7 @@ class VendorDescriptor:
     """Tells quickly whether a driver and a device seem to be there, and touches neither; where it
     says no, the library is not loaded. None: it is loaded, and its own ``present`` slot decides
     before its devices are counted."""
+    simulated: Callable[[], Mapping[str, str]] | None = None
+    """Environment variables with which the library runs over a simulated driver, for tests without
+    a device. Raises RuntimeError, with what to install, where there is none. None: there is no
+    simulator for it."""

@@ -55,7 +55,11 @@ void run(CUcontext context, const std::shared_ptr<Image>& image, const Config& c
   lock.unlock();
   print(launch.output());
   Journal::get().add(std::string(image->kernel().routine->name), findings, launch.instructions);
-  if (outcome != Outcome::kDone) context->failed = result_of(outcome);
+  if (outcome != Outcome::kDone) {
+    context->failed = result_of(outcome);
+  } else if (Settings::get().strict && !findings.empty()) {
+    context->failed = CUDA_ERROR_LAUNCH_FAILED;
+  }
 }
 
 CUresult pack(const Code& kernel, void** params, void** extra, std::vector<uint8_t>& packed) {

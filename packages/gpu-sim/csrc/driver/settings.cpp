@@ -44,6 +44,7 @@ Settings read() {
   made.memory = number("DL_GPU_SIM_MEMORY", made.memory);
   made.seed = number("DL_GPU_SIM_SEED", made.seed);
   made.budget = number("DL_GPU_SIM_STEPS", 0);
+  made.strict = number("DL_GPU_SIM_STRICT", 0) != 0;
   two_numbers(text("DL_GPU_SIM_CAPABILITY"), made.major, made.minor);
   int release = made.version / 1000, update = made.version % 1000 / 10;
   two_numbers(text("DL_GPU_SIM_CUDA"), release, update);

@@ -14,6 +14,7 @@ struct Settings {
   int version = 13050;  // of CUDA, as drivers write it
   uint64_t seed = 1;
   uint64_t budget = 0;
+  bool strict = false;  // whatever is found fails the context
   std::string report;
   std::map<std::string, uint64_t> failures;  // which call of a name fails
 

@@ -9,7 +9,7 @@ import pluggy
 from diopi_proto.descriptor import VendorDescriptor
 
 from ._version import __version__
-from .presence import present
+from .presence import present, simulated
 
 hookimpl = pluggy.HookimplMarker("dl")
 
@@ -28,5 +28,10 @@ def dl_vendor() -> VendorDescriptor:
             "--no-build-isolation .` in its folder, with nvcc in PATH"
         )
     return VendorDescriptor(
-        name="cuda", library=_LIBRARY, version=__version__, priority=100, present=present
+        name="cuda",
+        library=_LIBRARY,
+        version=__version__,
+        priority=100,
+        present=present,
+        simulated=simulated,
     )

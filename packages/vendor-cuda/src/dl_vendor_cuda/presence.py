@@ -18,3 +18,19 @@ def present(environ: Mapping[str, str] = os.environ) -> bool:
     """A card seems to be there, or a driver is named that needs none. The library's own `present`
     says more, and why not."""
     return bool(environ.get(DRIVER)) or any(map(os.path.exists, DEVICE_FILES))
+
+
+def simulated() -> dict[str, str]:
+    """What makes dl-gpu-sim the driver: it runs the library's PTX, and all that it finds wrong with
+    a kernel fails the kernel.
+
+    :raises RuntimeError: it is not installed.
+    """
+    try:
+        from dl_gpu_sim.paths import library
+    except ImportError:
+        raise RuntimeError(
+            "dl-gpu-sim is not installed: `pip install dl-gpu-sim`; it takes a library with PTX, "
+            "which is what a plain build makes"
+        ) from None
+    return {DRIVER: str(library()), "DL_GPU_SIM_STRICT": "1"}
