@@ -77,6 +77,7 @@ FAILURES = {
     "long": (described(name="'x' * 10**6"), "up to 64 lower case letters"),
     "version": (described(version="None"), "version=None, which must be a string"),
     "callable": (described(present="3"), "present=3, which cannot be called"),
+    "simulator": (described(simulated="3"), "simulated=3, which cannot be called"),
     "present-leaves": (
         described(name="'p1'", present="lambda: raises(SystemExit(0))"),
         "its presence check failed with SystemExit: 0",

@@ -1,11 +1,15 @@
 """Kernels as nvcc made them, on a simulator of drivers, where dl-gpu-sim is installed.
 
-Numbers are the conformance suite's matter; this is the way from a call to a kernel and back.
+The way from a call to a kernel and back, and a share of the conformance suite.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +82,25 @@ def test_a_model_learns_as_on_the_cpu(simulator: str) -> None:
     os._exit(0)
     """
     assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda") == "0\n"
+
+
+def seed() -> str:
+    """Another one for each commit, so that in time all cases run."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "0"
+    return done.stdout.strip()
+
+
+def test_a_share_of_the_cases_passes(simulator: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    chosen = ("--sample", f"400/{seed()}", "-k", "not runtime", "--seconds", "300")
+    options = ("--vendor", "cuda", "--simulate", *chosen, "--json", str(report))
+    command = [sys.executable, "-m", "dl_conformance", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, " ".join(command) + done.stdout + done.stderr
+    found = json.loads(report.read_text())
+    assert found["vendor"]["simulated"]["DL_CUDA_DRIVER"] == simulator
+    assert found["counts"]["passed"] > 40

@@ -23,6 +23,7 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "accelerator": ((bool,), "True or False"),
     "legacy": ((bool,), "True or False"),
 }
+_FUNCTIONS = ("present", "simulated")
 
 
 def checked(answer: object) -> VendorDescriptor:
@@ -46,15 +47,17 @@ def checked(answer: object) -> VendorDescriptor:
     adaptor = answer.adaptor
     if adaptor is not None:
         fields["adaptor"] = _adaptor(adaptor, legacy=fields["legacy"])
-    present = answer.present
-    if present is not None and not callable(present):
-        raise PluginError(f"dl_vendor returned present={_shown(present)}, which cannot be called")
+    for field in _FUNCTIONS:
+        function = fields[field] = getattr(answer, field)
+        if function is not None and not callable(function):
+            shown = f"{field}={_shown(function)}"
+            raise PluginError(f"dl_vendor returned {shown}, which cannot be called")
     fields["library"] = Path(fields["library"])
     fields["version"] = printable(fields["version"], _LONGEST)
     reason = why_untrusted(fields["library"])
     if reason is not None:
         raise UntrustedError(f"its library {fields['library']} is not loaded: {reason}")
-    return VendorDescriptor(**fields, present=present)
+    return VendorDescriptor(**fields)
 
 
 def _adaptor(path: object, *, legacy: bool) -> Path:
