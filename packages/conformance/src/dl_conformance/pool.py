@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import IO
 
 from .checks.check import is_check
@@ -28,6 +29,10 @@ SAID = 2000
 """Characters kept of what a worker left behind."""
 STRAY: dict[str, object] = {"stray": True}
 """For an answer that a worker of ours does not give: the library wrote to where answers go."""
+
+LOST = "device lost"
+"""In an answer: whether the device worked when the worker started, and not after this case."""
+AFTERWARDS = "the device works no more in this process: the next case gets another one"
 
 
 class WorkerError(Exception):
@@ -156,11 +161,15 @@ class Seat:
         """
         worker = self.worker = self.worker or self._started()
         answer = worker.run(name, self.seconds)
+        lost = answer is not None and answer.pop(LOST, False)
         outcome = None if answer is None else _outcome(answer, name)
-        if outcome is not None:
+        if outcome is not None and not lost:
             return outcome
         self.worker = None
         how = worker.end()
+        if outcome is not None:
+            worker.said.close()
+            return replace(outcome, detail=f"{outcome.detail}\n{AFTERWARDS}".lstrip())
         if answer is not None:
             how = "the library writes to where its worker answers"
         elif how == "hang":

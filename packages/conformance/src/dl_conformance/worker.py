@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from cffi import FFI
 
 from diopi_proto import Vendor
@@ -26,6 +27,7 @@ from .case import Case
 from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
 from .execute import Outcome, run
+from .pool import LOST
 from .target import Target
 
 PR_SET_PDEATHSIG = 1
@@ -48,6 +50,14 @@ def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outco
         outcome = Outcome(name, operator, dtype, "failed", "error of the suite", said)
     converted = conversions(vendor)
     return replace(outcome, seconds=time.monotonic() - start, conversions=converted)
+
+
+def works(vendor: Vendor) -> bool:
+    """Whether its device takes an element and gives it back: one that has failed may not."""
+    try:
+        return float(vendor.tensor(np.ones(1, np.float32)).numpy()[0]) == 1
+    except Exception:  # noqa: BLE001 - whatever it raises, it does not
+        return False
 
 
 def end_with_parent() -> None:
@@ -86,8 +96,11 @@ def main(incoming: int, outgoing: int) -> None:
         if vendor.adaptor is not None:
             about["adapted"] = vendor.adaptor.summary()
         answer(about)
+        worked = works(vendor)
         for line in asked:
-            answer(outcome_of(vendor, json.loads(line), captured).as_dict())
+            outcome = outcome_of(vendor, json.loads(line), captured)
+            lost = worked and outcome.status == "failed" and not works(vendor)
+            answer({**outcome.as_dict(), LOST: lost})
 
 
 if __name__ == "__main__":
