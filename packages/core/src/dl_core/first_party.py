@@ -24,6 +24,7 @@ class Wheel(NamedTuple):
 
 WHEELS: Mapping[str, Wheel] = {
     "dl-conformance": Wheel("which operators of a vendor's library are right", ("conformance",)),
+    "dl-gpu-sim": Wheel("GPU programs run and checked without a GPU", ("gpu-sim",)),
     "dl-optools": Wheel(
         "tools for the operators of a program",
         ("bisect", "bundle", "monitor", "one-iter", "replay", "roofline", "tool"),
