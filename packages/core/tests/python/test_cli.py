@@ -78,9 +78,9 @@ def test_doctor_tells_what_to_install(
         assert f"`pip install {cure}`" in missing
     assert "dl tool" in missing and "Problems: none" in missing
     wheels.add_vendor("dl-vendor-x", name="x")
-    for name in ("optools", "conformance"):
+    for name in ("optools", "conformance", "gpu-sim"):
         wheels.add(f"dl-{name}", "", name=name)
-    only(monkeypatch, wheels, "dl-vendor-x", "dl-optools", "dl-conformance")
+    only(monkeypatch, wheels, "dl-vendor-x", "dl-optools", "dl-conformance", "dl-gpu-sim")
     (left,) = doctor.examine().missing
     assert left.startswith("torch, which the dl device needs")
 
