@@ -8,6 +8,7 @@ and each release of ``torch-matrix`` an environment of its own.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -159,8 +160,8 @@ def environment(session: nox.Session) -> None:
     session.install(*CONSTRAINTS, TORCH, *map(str, others), *TRAIN, *FRAMEWORKS, *TEST)
     session.run("python", "-W", "error", "-c", WITHOUT_VENDOR)
     session.install(*CONSTRAINTS, *map(str, plugins), *libraries())
-    python = str(session.env_dir / "bin" / "python")
-    session.run("python", "-W", "error", "-c", WITH_VENDOR, env=visible(python))
+    seen = visible(python_of(session, "environment"))
+    session.run("python", "-W", "error", "-c", WITH_VENDOR, env=seen)
     session.run("python", "-m", "pip", "check")
     stamp.write_text(state.hexdigest())
 
@@ -239,6 +240,7 @@ def tests(session: nox.Session) -> None:
         session.error(f"failed: {', '.join(failed)}")
 
 
+@functools.cache  # each answer costs an import of torch, and the sessions ask again and again
 def has_device(python: str, vendor: str | None) -> bool:
     """Whether a vendor of the environment can be tested on this machine; None: the one that torch
     would take by itself."""
