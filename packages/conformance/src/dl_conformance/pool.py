@@ -129,6 +129,13 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def failed(name: str, cause: str, detail: str) -> Outcome:
+    """What became of a case that did not come to its end."""
+    operator, _, rest = name.partition("[")
+    dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
+    return Outcome(name, operator, dtype, "failed", cause, detail)
+
+
 def _outcome(answer: dict[str, object], name: str) -> Outcome | None:
     """None for an answer to something else."""
     try:
@@ -174,9 +181,7 @@ class Seat:
             how = "the library writes to where its worker answers"
         elif how == "hang":
             how = f"hang: longer than {self.seconds:g} s"
-        operator, _, rest = name.partition("[")
-        dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
-        return Outcome(name, operator, dtype, "failed", how, worker.last_words())
+        return failed(name, how, worker.last_words())
 
     def interrupt(self) -> None:
         """From another thread: end the case that runs, by ending its worker."""

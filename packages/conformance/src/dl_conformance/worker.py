@@ -27,7 +27,7 @@ from .case import Case
 from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
 from .execute import Outcome, run
-from .pool import LOST
+from .pool import LOST, failed
 from .target import Target
 
 PR_SET_PDEATHSIG = 1
@@ -44,10 +44,7 @@ def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outco
         else:
             outcome = run(vendor, captured.get(name) or case_named(name))
     except Exception:  # noqa: BLE001 - one case, not the run, is lost
-        operator, _, rest = name.partition("[")
-        dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
-        said = traceback.format_exc(limit=-4)
-        outcome = Outcome(name, operator, dtype, "failed", "error of the suite", said)
+        outcome = failed(name, "error of the suite", traceback.format_exc(limit=-4))
     converted = conversions(vendor)
     return replace(outcome, seconds=time.monotonic() - start, conversions=converted)
 
