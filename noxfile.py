@@ -68,6 +68,8 @@ HAS_DEVICE = """
 import sys, torch
 sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
 """
+# The vendor of the host's own processor, which a GPU's benchmark does not time.
+REFERENCE = "cpu"
 # What the sessions of a vendor without a device do: "skip", or else fail.
 WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
 # Why the torchvision that is installed does not fit the torch that is; nothing where it does.
@@ -283,6 +285,21 @@ def demand_device(session: nox.Session, python: str, vendor: str) -> None:
     session.error(message)
 
 
+def demand_gpu(session: nox.Session, python: str) -> str:
+    """The vendor to time on: the one that DL_VENDORS names, or the first with a card here."""
+    if named := os.environ.get("DL_VENDORS"):
+        return named
+    cards = [name for name in vendors() if name != REFERENCE]
+    for name in cards:
+        if has_device(python, name):
+            return name
+    message = f"none of the vendors {', '.join(cards)} has a device here, so nothing was timed"
+    if os.environ.get(WITHOUT_DEVICE) == "skip":
+        session.skip(message)
+    session.error(message)
+    return None
+
+
 def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
     """Run pytest for each suite, in processes that start as a user's would; return what failed.
 
@@ -429,6 +446,8 @@ def add_benchmark(script: Path) -> None:
     def benchmark(session: nox.Session) -> None:
         python = python_of(session, "environment")
         env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
+        if script.stem == "gpu":
+            env["DL_VENDORS"] = demand_gpu(session, python)
         command = (python, str(script.relative_to(ROOT)), *session.posargs)
         session.run(*command, env=env, external=True)
 
@@ -503,6 +522,24 @@ def add_conformance(vendor: str) -> None:
     CONFORMANCE.append(name)
 
 
+def add_proof(vendor: str) -> None:
+    """Make proof-VENDOR: all that a device of the vendor can prove, by one command."""
+
+    def proof(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        demand_device(session, python, vendor)
+        sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
+        if vendor != REFERENCE:
+            sessions.append("bench-gpu")
+        # Each of them goes on after another has failed.
+        command = (sys.executable, "-m", "nox", "--sessions", *sessions)
+        session.run(*command, env={"DL_VENDORS": vendor}, external=True)
+
+    name = f"proof-{vendor}"
+    proof.__doc__ = f"Prove vendor {vendor} on its device: suite, torch's tests, models, speed."
+    nox.session(name=name, venv_backend="none", requires=["environment"], default=False)(proof)
+
+
 DEVICE_TESTS: list[str] = []
 MODELS: list[str] = []
 CONFORMANCE: list[str] = []
@@ -510,6 +547,7 @@ for found_vendor in vendors():
     add_conformance(found_vendor)
     add_device_tests(found_vendor)
     add_models(found_vendor)
+    add_proof(found_vendor)
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import time
 from pathlib import Path
@@ -102,7 +101,7 @@ def show(row: dict[str, Any]) -> None:
 
 
 def geometric_mean(ratios: list[float]) -> float | None:
-    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
+    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
