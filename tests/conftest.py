@@ -15,7 +15,7 @@ import pytest
 DEFAULT_SHARE = 0.02
 
 MARKERS = (
-    "sampled: one of many alike, of which a share runs (DL_TEST_SAMPLE)",
+    "sampled(least=0): one of many alike, of which a share runs (DL_TEST_SAMPLE), never below least",
     "full: runs only with DL_TEST_SAMPLE=1",
     "vendor(name): runs where that vendor serves dl:0",
     "devices(count): runs where there are so many dl devices",
@@ -34,10 +34,12 @@ class Sample:
     def takes(self, item: pytest.Item) -> bool:
         if item.get_closest_marker("full") and self.share < 1:
             return False
-        if item.get_closest_marker("sampled") is None:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is None:
             return True
+        share = max(self.share, *sampled.args, 0.0)
         digest = hashlib.sha256(f"{self.seed} {item.nodeid}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") < self.share * 2**64
+        return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 def pytest_configure(config: pytest.Config) -> None:

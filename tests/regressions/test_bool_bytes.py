@@ -118,6 +118,7 @@ def same(left: Any, right: Any) -> bool:
 OPERATORS = [op for op in op_db if op.name.split(".")[-1] not in UNINITIALISED]
 
 
+@pytest.mark.sampled(0.2)
 @pytest.mark.parametrize("op", [pytest.param(op, id=full_name(op)) for op in OPERATORS])
 def test_operators_do_not_tell_the_bytes_apart(op: Any) -> None:
     def call(arguments: Arguments) -> Any:
