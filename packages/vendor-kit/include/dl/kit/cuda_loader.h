@@ -169,9 +169,7 @@ DL_KIT_LOADED int cudaLaunchKernel(const void* stub, ::dl::kit::cuda::Dim3 grid,
 }
 
 // What dl-kernels calls by name.
-DL_KIT_LOADED int cudaGetLastError() {
-  return ::dl::kit::cuda::Errors::here().take();
-}
+DL_KIT_LOADED int cudaGetLastError() { return ::dl::kit::cuda::Errors::here().take(); }
 DL_KIT_LOADED const char* cudaGetErrorString(int code) {
   return ::dl::kit::cuda::Errors::here().describe(code);
 }
