@@ -75,7 +75,16 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     found = {}
     for variable, (name, sources) in FAKES.items():
         folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
-        command = [*COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+        command = [
+            *COMPILER,
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+        ]
         files = sorted(map(str, sources.glob("*.cpp")))
         target = folder / name
         subprocess.run(

@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-from simulated import GIVEN, build  # noqa: E402 - from the folder named above
+from simulated import GIVEN, build
 
 FAMILIES = ("activation_piecewise", "arithmetic", "complex", "copy", "fill", "reduction", "softmax")
 """What a build for these tests has; tools/simulated.py has all of them tested."""

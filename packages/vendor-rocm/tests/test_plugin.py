@@ -57,13 +57,14 @@ def test_device_files_are_those_of_the_library() -> None:
 
 
 def test_a_wheel_for_cards_says_how_to_get_one_for_simulated_cards(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(presence, "SIMULATOR", Path("/nowhere/libamdhip64.so"))
+    driver = tmp_path / "libamdhip64.so"
+    monkeypatch.setattr(presence, "SIMULATOR", driver)
     with pytest.raises(RuntimeError, match="DL_ROCM_ARCH=emulated pip wheel"):
         presence.simulated()
-    monkeypatch.setattr(presence, "SIMULATOR", Path("/dev/null"))
-    assert presence.simulated() == {presence.DRIVER: "/dev/null"}
+    driver.write_bytes(b"")
+    assert presence.simulated() == {presence.DRIVER: str(driver)}
 
 
 def test_importing_the_plugin_imports_neither_torch_nor_arrays() -> None:

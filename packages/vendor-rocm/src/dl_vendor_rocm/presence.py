@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 DRIVER = "DL_ROCM_DRIVER"
-"""The variable that names another library than ``libamdhip64.so.7``, which the library reads, too."""
+"""The variable that names another library than ROCm's own, which the library reads, too."""
 DEVICE_FILES = ("/dev/kfd", "/dev/dxg")
 """Of the driver in the kernel: amdgpu's, and that of Windows' subsystem for Linux.
 ``csrc/runtime/driver.cpp`` has the same."""
