@@ -21,7 +21,6 @@ struct Image {
   unsigned threads;     // of a block
   unsigned count;       // of arguments
   const size_t* sizes;  // in bytes
-  void (*kernel)();     // of a type that `run` knows
   void (*run)(const Image*, const Run*);
 };
 

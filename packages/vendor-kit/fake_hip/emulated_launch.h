@@ -11,7 +11,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <typeinfo>
 #include <utility>
 
 #include "dl/kit/hip_driver.h"
@@ -43,52 +42,50 @@ struct FatBinary {
 
 using Threads = void (*)(int64_t blocks, const std::function<void()>& thread);
 
-// The card works at one kernel at a time, as the emulation has one set of threads.
-inline std::mutex& one_at_a_time() {
-  static std::mutex mutex;
-  return mutex;
-}
-
-template <class... P>
+// All that there is to know of a kernel: what few lines its type makes, since there are thousands.
 struct Kernel {
-  Image image;
+  void (*function)();
+  void (*call)(void (*function)(), void* const* arguments);
+  const size_t* sizes;  // of arguments
+  unsigned count;
   Threads threads;
+};
+
+struct Reported {
+  Image image;
+  Kernel kernel;
   FatBinary binary;
 };
 
-template <class... P, size_t... I>
-void run_with(const Kernel<P...>& of, const Run& run, std::index_sequence<I...>) {
-  const auto kernel = reinterpret_cast<void (*)(P...)>(of.image.kernel);
-  const std::lock_guard<std::mutex> lock(one_at_a_time());
-  emulation::set_warp_threads(run.wave);
-  of.threads(run.blocks, [&] { kernel(*static_cast<P*>(run.arguments[I])...); });
+// The card works at one kernel at a time, as the emulation has one set of threads.
+inline void run(const Image* image, const Run* with) {
+  static std::mutex one_at_a_time;
+  // The image is the first member.
+  const Kernel& kernel = reinterpret_cast<const Reported*>(image)->kernel;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  emulation::set_warp_threads(with->wave);
+  kernel.threads(with->blocks, [&] { kernel.call(kernel.function, with->arguments); });
 }
 
 // Reported when it first runs, as constructors report what hipcc compiles.
-template <class... P>
-void report(Threads threads, void (*kernel)(P...)) {
-  static constexpr size_t kSizes[] = {sizeof(P)..., 0};
+inline void report(const Kernel& kernel) {
   static std::mutex mutex;
   // Never destroyed: cards may still be at work when the process ends.
-  static auto& all = *new std::map<void (*)(P...), Kernel<P...>>;
+  static auto& all = *new std::map<void (*)(), Reported>;
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto [at, fresh] = all.try_emplace(kernel);
+  const auto [at, fresh] = all.try_emplace(kernel.function);
   if (!fresh) return;
-  Kernel<P...>& made = at->second;
+  Reported& made = at->second;
+  made.kernel = kernel;
   for (size_t i = 0; i < sizeof kMagic; ++i) made.image.magic[i] = kMagic[i];
   made.image.threads = emulation::kBlockThreads;
-  made.image.count = sizeof...(P);
-  made.image.sizes = kSizes;
-  made.image.kernel = reinterpret_cast<void (*)()>(kernel);
-  // The image is the first member.
-  made.image.run = [](const Image* image, const Run* run) {
-    run_with(*reinterpret_cast<const Kernel<P...>*>(image), *run, std::index_sequence_for<P...>{});
-  };
-  made.threads = threads;
+  made.image.count = kernel.count;
+  made.image.sizes = kernel.sizes;
+  made.image.run = run;
   made.binary = {0x48495046, 1, &made.image, nullptr};
-  __hipRegisterFunction(__hipRegisterFatBinary(&made.binary), reinterpret_cast<void*>(kernel),
-                        nullptr, typeid(kernel).name(), 0, nullptr, nullptr, nullptr, nullptr,
-                        nullptr);
+  __hipRegisterFunction(__hipRegisterFatBinary(&made.binary),
+                        reinterpret_cast<void*>(kernel.function), nullptr, "an emulated kernel", 0,
+                        nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 
 inline dl::kit::hip::Stream stream_of(void* stream) {
@@ -100,13 +97,30 @@ inline void check(int status, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + hipGetErrorString(status));
 }
 
+inline void launch(void* stream, int64_t blocks, const Kernel& kernel, void** arguments) {
+  report(kernel);
+  (void)hipLaunchKernel(reinterpret_cast<void*>(kernel.function),
+                        {static_cast<unsigned>(blocks), 1, 1}, {emulation::kBlockThreads, 1, 1},
+                        arguments, 0, stream_of(stream));
+  check(hipGetLastError(), "a kernel could not be launched");
+}
+
+template <class... P, size_t... I>
+void call_with(void (*function)(), void* const* arguments, std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(P...)>(function)(*static_cast<P*>(arguments[I])...);
+}
+template <class... P>
+void call(void (*function)(), void* const* arguments) {
+  call_with<P...>(function, arguments, std::index_sequence_for<P...>{});
+}
+
 template <class... P>
 void launch(void* stream, int64_t blocks, Threads threads, void (*kernel)(P...), P... arguments) {
-  report(threads, kernel);
+  static constexpr size_t kSizes[] = {sizeof(P)..., 0};
   void* pointers[] = {&arguments..., nullptr};
-  (void)hipLaunchKernel(reinterpret_cast<void*>(kernel), {static_cast<unsigned>(blocks), 1, 1},
-                        {emulation::kBlockThreads, 1, 1}, pointers, 0, stream_of(stream));
-  check(hipGetLastError(), "a kernel could not be launched");
+  launch(stream, blocks,
+         {reinterpret_cast<void (*)()>(kernel), &call<P...>, kSizes, sizeof...(P), threads},
+         pointers);
 }
 
 }  // namespace emulated

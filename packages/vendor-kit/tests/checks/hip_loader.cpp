@@ -40,7 +40,7 @@ void run(const emulated::Image*, const emulated::Run* with) {
   waves = with->wave;
 }
 
-const emulated::Image image{{'E', 'M', 'U', 'L', 'A', 'T', 'E', 'D'}, 64, 2, kSizes, nullptr, run};
+const emulated::Image image{{'E', 'M', 'U', 'L', 'A', 'T', 'E', 'D'}, 64, 2, kSizes, run};
 const hip::FatBinary binary{hip::FatBinary::kMagic, 1, &image, nullptr};
 const hip::FatBinary broken{1, 1, &image, nullptr};
 
