@@ -89,7 +89,7 @@ def emulated() -> list[VendorLibrary]:
         ("DL_ROCM_COMPILER", "0"),
         ("DL_KERNELS_MACHINE", '"gpu_emulation.h"'),
         ("DL_EMULATION_LAUNCH", '"emulated_launch.h"'),
-        ("DL_EMULATION_THREADS", "128"),  # of a block: two waves of 64, four of 32
+        ("DL_EMULATION_THREADS", "256"),  # of a block, as on a card: four waves, or eight
     ]
     # Some families are for tests, which compile more than they run.
     optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
