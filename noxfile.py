@@ -357,6 +357,14 @@ def sanitize(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
+def simulated(session: nox.Session) -> None:
+    """Test vendors whose kernels a fake driver runs, with all families; options go to the suite."""
+    python = python_of(session, "environment")
+    for script in sorted(ROOT.glob("packages/vendor-*/tools/simulated.py")):
+        session.run(python, str(script), *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none", requires=["environment"], default=False)
 def coverage(session: nox.Session) -> None:
     """Count the lines of vendors and kernels that the conformance suite runs."""
     python = python_of(session, "environment")
@@ -625,7 +633,7 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    names = (*checks, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
+    names = (*checks, "simulated", "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip"}

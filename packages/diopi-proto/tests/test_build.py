@@ -221,6 +221,12 @@ def test_a_device_compiler_compiles_the_sources_of_its_suffix(
     assert len((tmp_path / "calls").read_text(encoding="utf-8").splitlines()) == 1
 
 
+def test_a_device_compiler_made_from_clang_takes_the_flags_that_it_knows() -> None:
+    clang = DeviceCompiler("x", ("xcc",), ".dev", host_flag="", unknown=("-fno-gnu-unique",))
+    flags = clang.compile_command()
+    assert "-fvisibility=hidden" in flags and "-fno-gnu-unique" not in flags
+
+
 def test_what_took_longest_begins_first(tmp_path: Path, device_compiler: DeviceCompiler) -> None:
     sources = [tmp_path / f"{name}.dev" for name in ("a", "b", "c")]
     for source in sources:

@@ -85,7 +85,7 @@ cardError_t cardEventElapsedTime(float* milliseconds, cardEvent_t start, cardEve
   if (!start->timing || !end->timing || start->latest == nullptr || end->latest == nullptr)
     return cardErrorInvalidHandle;
   if (!start->latest->is_finished() || !end->latest->is_finished()) return cardErrorNotReady;
-  const auto passed = end->latest->time - start->latest->time;
+  const auto passed = end->latest->time() - start->latest->time();
   *milliseconds = std::chrono::duration<float, std::milli>(passed).count();
   return cardSuccess;
 }

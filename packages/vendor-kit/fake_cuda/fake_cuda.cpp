@@ -18,9 +18,11 @@
 #include <mutex>
 #include <string>
 
+#include "../card/settings.h"
 #include "dl/kit/cuda_driver.h"
 
 using namespace dl::kit::cuda;
+using namespace card;
 
 struct dl::kit::cuda::ContextObject {
   int card;
@@ -34,40 +36,17 @@ thread_local Context current = nullptr;
 std::mutex mutex;
 std::map<Address, size_t> blocks;
 size_t used[kMostCards];
-Code lost = kSuccess;
 
-std::string setting(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-int number(const char* name, const char* otherwise) {
-  return std::atoi(setting(name, otherwise).c_str());
-}
 int cards() { return number("FAKE_CUDA_CARDS", "1"); }
 
 int capability(Device card) {
-  std::string list = setting("FAKE_CUDA_CAPABILITY", "80");
-  for (; card > 0 && list.find(',') != std::string::npos; --card)
-    list = list.substr(list.find(',') + 1);
-  return std::atoi(list.c_str());
+  return std::atoi(item_of(setting("FAKE_CUDA_CAPABILITY", "80"), card).c_str());
 }
 
 // What a call has to return before it does anything.
 Code enter(const char* function) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  const std::string log = setting("FAKE_CUDA_CALLS", "");
-  if (!log.empty()) {
-    std::FILE* file = std::fopen(log.c_str(), "a");
-    std::fprintf(file, "%s\n", function);
-    std::fclose(file);
-  }
-  if (lost != kSuccess) return lost;
-  const std::string list = "," + setting("FAKE_CUDA_FAIL", "");
-  const size_t at = list.find("," + std::string(function) + ":");
-  if (at == std::string::npos) return kSuccess;
-  const Code code = std::atoi(list.c_str() + at + std::strlen(function) + 2);
-  if (code >= 700) lost = code;
-  return code;
+  static Calls calls("FAKE_CUDA_FAIL", "FAKE_CUDA_CALLS");
+  return calls.enter(function);
 }
 
 // As enter, for functions that need a context.

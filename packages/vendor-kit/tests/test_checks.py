@@ -16,7 +16,11 @@ from dl_vendor_kit import include_dir
 HERE = Path(__file__).parent
 CHECKS = sorted(path.stem for path in (HERE / "checks").glob("*.cpp"))
 CARD = HERE.parent / "card"
-FAKE_CUDA = HERE.parent / "fake_cuda" / "fake_cuda.cpp"
+FAKES = {
+    "FAKE_CUDA": ("libcuda.so.1", HERE.parent / "fake_cuda"),
+    "FAKE_HIP": ("libamdhip64.so", HERE.parent / "fake_hip"),
+}
+"""Drivers for tests, as checks find each: its library's name and its sources."""
 COMPILER = shlex.split(os.environ.get("CXX", "g++"))
 FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
 
@@ -65,24 +69,42 @@ def run(program: Path, folder: Path, **variables: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A driver that fails on demand, as the shared library that a vendor opens."""
-    target = tmp_path_factory.mktemp("fake") / "libcuda.so.1"
-    folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
-    command = [*COMPILER, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([*command, *folders, str(FAKE_CUDA), "-o", str(target)], check=True)
-    return target
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Drivers that fail on demand, as the shared libraries that vendors open."""
+    folder = tmp_path_factory.mktemp("fakes")
+    found = {}
+    for variable, (name, sources) in FAKES.items():
+        folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
+        command = [
+            *COMPILER,
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+        ]
+        files = sorted(map(str, sources.glob("*.cpp")))
+        target = folder / name
+        subprocess.run(
+            [*command, "-pthread", *folders, *files, "-o", str(target)],
+            check=True,
+        )
+        found[variable] = str(target)
+    return found
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_check(program: Compile, fake_cuda: Path, tmp_path: Path, name: str) -> None:
-    run(program(name), tmp_path, FAKE_CUDA=str(fake_cuda))
+def test_check(program: Compile, fakes: dict[str, str], tmp_path: Path, name: str) -> None:
+    run(program(name), tmp_path, **fakes)
 
 
+@pytest.mark.parametrize("loader", ["cuda_loader", "hip_loader"])
 def test_a_launch_without_a_driver_is_an_error(
-    program: Compile, fake_cuda: Path, tmp_path: Path
+    program: Compile, fakes: dict[str, str], tmp_path: Path, loader: str
 ) -> None:
-    run(program("cuda_loader"), tmp_path, FAKE_CUDA=f"{fake_cuda}.gone")
+    run(program(loader), tmp_path, **{name: f"{path}.gone" for name, path in fakes.items()})
 
 
 def test_no_device_is_no_error(program: Compile, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ struct Machine {
   // A thread may be one shuffle ahead of others in its warp, never two.
   uint32_t words[2][kBlockThreads];
   jmp_buf scheduler;
+  int warp = 32;
   Position position{0, 0, 1};
   const std::function<void()>* body = nullptr;
   std::mt19937 random{std::getenv("DL_EMULATION_SEED") == nullptr
@@ -112,9 +113,9 @@ void run_block(Machine& m) {
       ready[drawn] = ready[--count];
       resume(m, thread);
       // A warp goes on as soon as it is complete, however far the others are.
-      const int warp = thread / kWarpThreads * kWarpThreads;
-      if (!meet(m, State::kAtShuffle, warp, warp + kWarpThreads)) continue;
-      for (int i = warp; i < warp + kWarpThreads; ++i) ready[count++] = i;
+      const int first = thread / m.warp * m.warp;
+      if (!meet(m, State::kAtShuffle, first, first + m.warp)) continue;
+      for (int i = first; i < first + m.warp; ++i) ready[count++] = i;
     }
     if (meet(m, State::kAtBarrier, 0, kBlockThreads)) continue;
     for (const Fiber& fiber : m.fibers) {
@@ -129,6 +130,9 @@ void run_block(Machine& m) {
 }  // namespace
 
 Position position() { return machine().position; }
+
+int warp_threads() { return machine().warp; }
+void set_warp_threads(int threads) { machine().warp = threads; }
 
 void barrier() { pause(State::kAtBarrier); }
 

@@ -24,8 +24,13 @@
 
 namespace emulation {
 
-inline constexpr int kBlockThreads = 64;
-inline constexpr int kWarpThreads = 32;
+#if !defined(DL_EMULATION_THREADS)
+#define DL_EMULATION_THREADS 64
+#endif
+inline constexpr int kBlockThreads = DL_EMULATION_THREADS;
+// Of a warp, for what runs from now on; 32 unless it is set.
+int warp_threads();
+void set_warp_threads(int threads);
 
 // What the running thread sees.
 struct Position {
@@ -72,7 +77,7 @@ inline constexpr int kThreads = emulation::kBlockThreads;
 inline int thread_index() { return emulation::position().thread; }
 inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
-inline int warp_threads() { return emulation::kWarpThreads; }
+inline int warp_threads() { return emulation::warp_threads(); }
 inline void barrier() { emulation::barrier(); }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline uint32_t shuffle_word(uint32_t word, int mask) {
@@ -93,6 +98,19 @@ void add_at_once(T* to, T value) {
     sum = seen + value;
   } while (!__atomic_compare_exchange(to, &seen, &sum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+// How work reaches the threads: through the queue, or as the header says that a build names.
+#if defined(DL_EMULATION_LAUNCH)
+#include DL_EMULATION_LAUNCH
+#else
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
 
 template <class... P, class... A>
 void run_blocks(Stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
@@ -121,5 +139,7 @@ inline void fetch(Stream, void* to, const void* from, size_t bytes) {
 }  // namespace gpu
 
 DL_KERNELS_END
+
+#endif  // DL_EMULATION_LAUNCH
 
 #endif  // DL_KERNELS_TESTS_GPU_EMULATION_H_

@@ -20,7 +20,7 @@ dl_status_t* properties(dl_vendor_t*, int32_t, dl_device_properties_t* propertie
   std::strcpy(properties->name, "emulated GPU");
   properties->total_memory = uint64_t(1) << 30;
   properties->multiprocessor_count = 1;
-  properties->warp_size = emulation::kWarpThreads;
+  properties->warp_size = emulation::warp_threads();
   return nullptr;
 }
 

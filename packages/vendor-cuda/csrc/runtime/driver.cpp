@@ -1,16 +1,13 @@
 #include "runtime/driver.h"
 
-#include <cstdlib>
-
+#include "dl/kit/named_driver.h"
 #include "dl/kit/presence.h"
-#include "dl/trust.hpp"
 #include "runtime/code.h"
 
 namespace dl::cuda {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr const char* kVariable = "DL_CUDA_DRIVER";
 
 // Of a driver in the kernel: of a PC or server, of Windows' subsystem, of a Jetson.
 const std::vector<std::string> kDeviceFiles = {"/dev/nvidiactl", "/dev/dxg",
@@ -21,21 +18,9 @@ const DeviceCode& code() {
   return built;
 }
 
-// What the user names in place of the system's driver; empty for nothing.
-std::string named_driver() {
-  const char* path = std::getenv(kVariable);
-  return path == nullptr ? "" : path;
-}
-
-std::string why_not_named(const std::string& path) {
-  const std::string shown = std::string(kVariable) + "='" + path.substr(0, 200) + "' ";
-  if (path[0] != '/') return shown + "is no absolute path; give one, or unset it";
-  if (!kit::any_path({path})) return shown + "is not there; name another driver, or unset it";
-  if (!Installation(kit::own_folder()).trusts(path))
-    return shown +
-           "is not loaded, because others could have put it there; use one in a folder "
-           "that only you can write to";
-  return {};
+const kit::NamedDriver& named_driver() {
+  static const kit::NamedDriver named("DL_CUDA_DRIVER");
+  return named;
 }
 
 // "12.4" of 12040.
@@ -67,19 +52,12 @@ std::string card_text(int major, int minor, const char* name) {
 }  // namespace
 
 kit::CudaDriver& the_driver() {
-  static kit::CudaDriver found([] {
-    const std::string named = named_driver();
-    if (named.empty()) return std::vector<std::string>{kLibrary};
-    const std::string reason = why_not_named(named);
-    if (!reason.empty()) throw kit::Error(DL_UNAVAILABLE, reason);
-    return std::vector<std::string>{named};
-  }());
+  static kit::CudaDriver found(named_driver().or_else({kLibrary}));
   return found;
 }
 
 std::string absence() {
-  const std::string named = named_driver();
-  if (!named.empty()) return why_not_named(named);
+  if (named_driver().is_given()) return named_driver().why_not();
   std::string reason;
   if (!kit::any_path(kDeviceFiles))
     reason =

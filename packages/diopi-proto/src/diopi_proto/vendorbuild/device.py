@@ -27,10 +27,13 @@ class DeviceCompiler:
     host_flag: str = "-Xcompiler="
     """What hands a comma-separated list of flags on to the host's compiler; empty where the
     compiler takes them itself, as those that are made from clang do."""
+    unknown: tuple[str, ...] = ()
+    """Flags of the build rules that it refuses; what they forbid, it must not do by itself."""
 
     def compile_command(self) -> list[str]:
         """All but the library's own flags, the source and the object."""
-        ours = (*rules.CXX_FLAGS, *rules.COMMON_FLAGS)
+        every = (*rules.CXX_FLAGS, *rules.COMMON_FLAGS)
+        ours = [flag for flag in every if flag not in self.unknown]
         # The optimisation is the compiler's own matter, the language it knows by itself.
         handed = [flag for flag in ours if not flag.startswith(("-O", "-std="))]
         language = [flag for flag in ours if flag.startswith("-std=")]

@@ -14,18 +14,14 @@
 #ifndef DL_KIT_CUDA_LOADER_H_
 #define DL_KIT_CUDA_LOADER_H_
 
-#include <cxxabi.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <cstdlib>
 #include <mutex>
-#include <string>
-#include <utility>
 
 #include "dl/kit/base.h"
 #include "dl/kit/cuda_driver.h"
 #include "dl/kit/embedded_code.h"
+#include "dl/kit/launch_loader.h"
 
 DL_KIT_BEGIN
 
@@ -34,10 +30,8 @@ CudaDriver& cuda_loader_driver();
 
 namespace cuda {
 
-// As CUDA's headers have it: the size of a grid, or a block.
-struct Dim3 {
-  unsigned x, y, z;
-};
+using kit::Dim3;
+using Configurations = LaunchConfigurations<Stream>;
 
 // What __cudaRegisterFatBinary is given.
 struct FatBinary {
@@ -48,63 +42,19 @@ struct FatBinary {
   void* file;
 };
 
-// What the brackets of a launch leave for the stub that follows. Arguments are evaluated between
-// the two and may launch kernels themselves.
-struct Configuration {
-  Dim3 grid, block;
-  size_t shared;
-  Stream stream;
+struct Machine {
+  static constexpr Code kNoDevice = cuda::kNoDevice;
+  static CudaDriver& driver() { return cuda_loader_driver(); }
+  static const char* way_out(Code code) { return cuda::way_out(code); }
 };
-class Configurations {
- public:
-  bool push(const Configuration& one) {
-    if (depth_ == kDeepest) return false;
-    stack_[depth_++] = one;
-    return true;
-  }
-  const Configuration* pop() { return depth_ == 0 ? nullptr : &stack_[--depth_]; }
+using Errors = LaunchErrors<Machine>;
 
- private:
-  static constexpr int kDeepest = 8;
-  Configuration stack_[kDeepest];
-  int depth_ = 0;
-};
-
-// The last failure of a thread, until somebody takes it: stubs drop what a launch returns.
-struct LastError {
-  Code code = kSuccess;
-  const char* operation = nullptr;
-  const char* kernel = nullptr;
-  std::string words;  // what cudaGetErrorString has said last
-};
-
-inline LastError& last_error() {
-  thread_local LastError error;
-  return error;
+inline Code noted(Code code, const char* operation) {
+  return Errors::here().noted(code, operation);
 }
-inline Configurations& configurations() {
-  thread_local Configurations stack;
-  return stack;
-}
-
-// The result of a driver's call, noted if it is a failure.
-inline Code noted(Code code, const char* operation, const EmbeddedKernel* kernel = nullptr) {
-  if (code == kSuccess) return code;
-  LastError& last = last_error();
-  last.code = code;
-  last.operation = operation;
-  last.kernel = kernel == nullptr ? nullptr : kernel->name;
-  return code;
-}
-
-// Runs `call(driver)`. Where there is no driver, there is no device.
 template <class Call>
 Code with_driver(const char* operation, const EmbeddedKernel* kernel, const Call& call) {
-  try {
-    return noted(call(cuda_loader_driver()), operation, kernel);
-  } catch (const Error&) {
-    return noted(kNoDevice, operation, kernel);
-  }
+  return Errors::here().with_driver(operation, kernel, call);
 }
 
 inline Code load_image(CudaDriver& driver, CodeImage& image) {
@@ -140,31 +90,11 @@ inline Code launch(EmbeddedKernel* known, Dim3 grid, Dim3 block, void** argument
                    Stream stream) {
   if (known == nullptr) return noted(kNotFound, "cudaLaunchKernel");
   const Kernel kernel = find_kernel(*known);
-  if (kernel == nullptr) return last_error().code;
+  if (kernel == nullptr) return Errors::here().last();
   return with_driver("cuLaunchKernel", known, [&](CudaDriver& driver) {
     return driver.launch(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                          static_cast<unsigned>(shared), stream, arguments, nullptr);
   });
-}
-
-// The demangled name of a kernel, as much of it as one reads.
-inline std::string shown_name(const char* mangled) {
-  constexpr size_t kMost = 160;
-  int status = 0;
-  char* const plain = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-  std::string name = plain == nullptr ? mangled : plain;
-  std::free(plain);
-  return name.size() > kMost ? name.substr(0, kMost) + "..." : name;
-}
-
-// "CUDA_ERROR_ILLEGAL_ADDRESS (700): ..., in cuLaunchKernel of <kernel>", kept for the thread.
-inline const char* describe_last(Code code) {
-  LastError& last = last_error();
-  last.words = cuda_loader_driver().describe(code);
-  if (last.operation != nullptr) last.words += std::string(", in ") + last.operation;
-  if (last.kernel != nullptr) last.words += " of " + shown_name(last.kernel);
-  last.words += way_out(code);
-  return last.words.c_str();
 }
 
 }  // namespace cuda
@@ -203,7 +133,7 @@ DL_KIT_LOADED unsigned __cudaPushCallConfiguration(::dl::kit::cuda::Dim3 grid,
                                                    ::dl::kit::cuda::Dim3 block, size_t shared,
                                                    ::dl::kit::cuda::Stream stream) {
   using namespace ::dl::kit::cuda;
-  if (configurations().push({grid, block, shared, stream})) return 0;
+  if (Configurations::here().push({grid, block, shared, stream})) return 0;
   noted(kInvalidValue, "__cudaPushCallConfiguration");
   return 1;
 }
@@ -211,7 +141,7 @@ DL_KIT_LOADED int __cudaPopCallConfiguration(::dl::kit::cuda::Dim3* grid,
                                              ::dl::kit::cuda::Dim3* block, size_t* shared,
                                              ::dl::kit::cuda::Stream* stream) {
   using namespace ::dl::kit::cuda;
-  const Configuration* one = configurations().pop();
+  const auto* one = Configurations::here().pop();
   if (one == nullptr) return noted(kInvalidValue, "__cudaPopCallConfiguration");
   *grid = one->grid;
   *block = one->block;
@@ -239,11 +169,9 @@ DL_KIT_LOADED int cudaLaunchKernel(const void* stub, ::dl::kit::cuda::Dim3 grid,
 }
 
 // What dl-kernels calls by name.
-DL_KIT_LOADED int cudaGetLastError() {
-  return std::exchange(::dl::kit::cuda::last_error().code, ::dl::kit::cuda::kSuccess);
-}
+DL_KIT_LOADED int cudaGetLastError() { return ::dl::kit::cuda::Errors::here().take(); }
 DL_KIT_LOADED const char* cudaGetErrorString(int code) {
-  return ::dl::kit::cuda::describe_last(code);
+  return ::dl::kit::cuda::Errors::here().describe(code);
 }
 DL_KIT_LOADED int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind,
                                   ::dl::kit::cuda::Stream stream) {

@@ -1,0 +1,121 @@
+// Code of kernels, and their launches. Kernels of ordinary code (emulated_image.h) run; those of
+// code objects are looked up as a card's driver does, and their launches are checked, but not run.
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "fake_hip.h"
+
+using namespace fake;
+
+namespace {
+
+// The code object for a processor in a bundle of clang's: a magic word, a count, and for each
+// entry its offset, its size, the length of its name and the name,
+// "hipv4-amdgcn-amd-amdhsa--gfx90a".
+Code find_object(const char* bundle, const std::string& processor, std::string* out) {
+  constexpr char kMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
+  constexpr size_t kMagicBytes = sizeof kMagic - 1;
+  if (std::memcmp(bundle, kMagic, kMagicBytes) != 0) return kInvalidImage;
+  uint64_t count = 0;
+  std::memcpy(&count, bundle + kMagicBytes, sizeof count);
+  const char* entry = bundle + kMagicBytes + sizeof count;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t place[3];
+    std::memcpy(place, entry, sizeof place);
+    const std::string name(entry + sizeof place, place[2]);
+    if (name.size() > processor.size() + 2 &&
+        name.compare(name.size() - processor.size() - 2, std::string::npos, "--" + processor) ==
+            0) {
+      out->assign(bundle + place[0], place[1]);
+      return kSuccess;
+    }
+    entry += sizeof place + place[2];
+  }
+  return kNoBinaryForGpu;
+}
+
+// What a launch keeps until it runs: a copy of every argument.
+class Arguments {
+ public:
+  Arguments(const emulated::Image& image, void* const* given) {
+    std::vector<size_t> places;
+    size_t bytes = 0;
+    for (unsigned i = 0; i < image.count; ++i) {
+      places.push_back(bytes);
+      bytes += (image.sizes[i] + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    copy_.resize(bytes / kAlignment);
+    for (unsigned i = 0; i < image.count; ++i) {
+      auto* place = reinterpret_cast<char*>(copy_.data()) + places[i];
+      std::memcpy(place, given[i], image.sizes[i]);
+      pointers_.push_back(place);
+    }
+  }
+  void* const* pointers() const { return pointers_.data(); }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  struct alignas(kAlignment) Unit {
+    char bytes[kAlignment];
+  };
+  std::vector<Unit> copy_;
+  std::vector<void*> pointers_;
+};
+
+}  // namespace
+
+FAKE Code hipModuleLoadData(Module* out, const void* data) {
+  ENTER(hipModuleLoadData);
+  auto module = std::make_unique<ModuleObject>(ModuleObject{current, nullptr, {}});
+  if (std::memcmp(data, emulated::kMagic, sizeof emulated::kMagic) == 0) {
+    module->emulated = static_cast<const emulated::Image*>(data);
+  } else if (const Code failed =
+                 find_object(static_cast<const char*>(data), processor(current), &module->code)) {
+    return failed;
+  }
+  *out = module.release();
+  return kSuccess;
+}
+FAKE Code hipModuleUnload(Module module) {
+  ENTER_AND_WAIT(hipModuleUnload);
+  delete module;
+  return kSuccess;
+}
+FAKE Code hipModuleGetFunction(Kernel* out, Module module, const char* name) {
+  ENTER(hipModuleGetFunction);
+  if (module->device != current) return kInvalidHandle;
+  // Each kernel of a code object has a descriptor.
+  const std::string descriptor = std::string(name) + ".kd";
+  if (module->emulated == nullptr && module->code.find(descriptor) == std::string::npos)
+    return kNotFound;
+  // Kernels are as long-lived as the process: a launch may still wait for its turn.
+  *out = new KernelObject{module->device, module->emulated};
+  return kSuccess;
+}
+
+#ifndef OLD
+FAKE Code hipModuleLaunchKernel(Kernel kernel, unsigned x, unsigned y, unsigned z,
+                                unsigned threads_x, unsigned threads_y, unsigned threads_z,
+                                unsigned, Stream handle, void** arguments, void** extra) {
+  ENTER(hipModuleLaunchKernel);
+  StreamObject* stream = find(handle);
+  if (stream == nullptr || kernel == nullptr || kernel->device != current) return kInvalidHandle;
+  constexpr uint64_t kMostThreads = 1024;
+  const uint64_t threads = uint64_t(threads_x) * threads_y * threads_z;
+  if (extra != nullptr || threads == 0 || threads > kMostThreads) return kInvalidConfiguration;
+  // HIP counts the threads of a grid in 32 bits.
+  if (uint64_t(x) * y * z == 0 || uint64_t(x) * threads_x > UINT32_MAX)
+    return kInvalidConfiguration;
+  const emulated::Image* image = kernel->emulated;
+  if (image == nullptr) return kSuccess;
+  if (y * z != 1 || threads != image->threads) return kInvalidConfiguration;
+  auto kept = std::make_shared<Arguments>(*image, arguments);
+  push(*stream, [image, kept, x, lanes = wave(current)] {
+    const emulated::Run run{x, lanes, kept->pointers()};
+    image->run(image, &run);
+  });
+  return kSuccess;
+}
+#endif

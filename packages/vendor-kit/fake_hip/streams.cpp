@@ -1,0 +1,151 @@
+// Streams and events of cards: a stream is a thread, an event a point in its queue.
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "fake_hip.h"
+
+using namespace fake;
+
+namespace fake {
+
+StreamObject* find(Stream stream) {
+  Card& card = here();
+  const std::lock_guard<std::mutex> lock(card.mutex);
+  if (stream == nullptr) return card.streams[0].get();
+  for (const auto& known : card.streams) {
+    if (known.get() == stream && !known->destroyed) return known.get();
+  }
+  return nullptr;
+}
+
+EventObject* find(Event event) {
+  Card& card = here();
+  const std::lock_guard<std::mutex> lock(card.mutex);
+  for (const auto& known : card.events) {
+    if (known.get() == event) return known.get();
+  }
+  return nullptr;
+}
+
+void push(StreamObject& stream, std::function<void()> work) {
+  Memory& memory = card_of(stream.device).memory;
+  stream.push([&memory, work = std::move(work)] {
+    memory.open();
+    work();
+    memory.close();
+  });
+}
+
+void wait_for_all() {
+  std::vector<StreamObject*> all;
+  {
+    Card& card = here();
+    const std::lock_guard<std::mutex> lock(card.mutex);
+    for (const auto& stream : card.streams) all.push_back(stream.get());
+  }
+  for (StreamObject* stream : all) stream->synchronize();
+}
+
+}  // namespace fake
+
+FAKE Code hipDeviceSynchronize() {
+  ENTER_AND_WAIT(hipDeviceSynchronize);
+  wait_for_all();
+  return kSuccess;
+}
+
+FAKE Code hipStreamCreateWithPriority(Stream* out, unsigned, int) {
+  ENTER(hipStreamCreateWithPriority);
+  auto made = std::make_unique<StreamObject>(current);
+  *out = made.get();
+  const std::lock_guard<std::mutex> lock(here().mutex);
+  here().streams.push_back(std::move(made));
+  return kSuccess;
+}
+// The thread stays, so that a handle that is used again is found out.
+FAKE Code hipStreamDestroy(Stream handle) {
+  ENTER(hipStreamDestroy);
+  StreamObject* stream = handle == nullptr ? nullptr : find(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  const std::lock_guard<std::mutex> lock(here().mutex);
+  stream->destroyed = true;
+  return kSuccess;
+}
+FAKE Code hipStreamSynchronize(Stream handle) {
+  ENTER_AND_WAIT(hipStreamSynchronize);
+  StreamObject* stream = find(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  stream->synchronize();
+  return kSuccess;
+}
+FAKE Code hipStreamQuery(Stream handle) {
+  ENTER(hipStreamQuery);
+  StreamObject* stream = find(handle);
+  if (stream == nullptr) return kInvalidHandle;
+  return stream->is_finished() ? kSuccess : kNotReady;
+}
+// The event may be another card's: that is what such waits are for.
+FAKE Code hipStreamWaitEvent(Stream handle, Event event, unsigned flags) {
+  ENTER(hipStreamWaitEvent);
+  StreamObject* stream = find(handle);
+  if (stream == nullptr || event == nullptr) return kInvalidHandle;
+  if (flags != 0) return kInvalidValue;
+  if (auto point = event->latest) stream->push([point] { point->wait(); });
+  return kSuccess;
+}
+
+FAKE Code hipEventCreateWithFlags(Event* out, unsigned flags) {
+  constexpr unsigned kDisableTiming = 2;
+  ENTER(hipEventCreateWithFlags);
+  if ((flags & ~kDisableTiming) != 0) return kInvalidValue;
+  auto made = std::make_unique<EventObject>(EventObject{current, flags == 0, nullptr});
+  *out = made.get();
+  const std::lock_guard<std::mutex> lock(here().mutex);
+  here().events.push_back(std::move(made));
+  return kSuccess;
+}
+FAKE Code hipEventDestroy(Event handle) {
+  ENTER(hipEventDestroy);
+  Card& card = here();
+  const std::lock_guard<std::mutex> lock(card.mutex);
+  for (auto at = card.events.begin(); at != card.events.end(); ++at) {
+    if (at->get() != handle) continue;
+    card.events.erase(at);
+    return kSuccess;
+  }
+  return kInvalidHandle;
+}
+FAKE Code hipEventRecord(Event handle, Stream to) {
+  ENTER(hipEventRecord);
+  StreamObject* stream = find(to);
+  EventObject* event = find(handle);
+  if (stream == nullptr || event == nullptr) return kInvalidHandle;
+  auto point = std::make_shared<card::Point>();
+  event->latest = point;
+  stream->push([point] { point->finish(); });
+  return kSuccess;
+}
+FAKE Code hipEventSynchronize(Event handle) {
+  ENTER_AND_WAIT(hipEventSynchronize);
+  EventObject* event = find(handle);
+  if (event == nullptr) return kInvalidHandle;
+  if (auto point = event->latest) point->wait();
+  return kSuccess;
+}
+FAKE Code hipEventQuery(Event handle) {
+  ENTER(hipEventQuery);
+  EventObject* event = find(handle);
+  if (event == nullptr) return kInvalidHandle;
+  return event->latest == nullptr || event->latest->is_finished() ? kSuccess : kNotReady;
+}
+FAKE Code hipEventElapsedTime(float* milliseconds, Event from, Event to) {
+  ENTER(hipEventElapsedTime);
+  EventObject *start = find(from), *end = find(to);
+  if (start == nullptr || end == nullptr || !start->timing || !end->timing) return kInvalidHandle;
+  if (start->latest == nullptr || end->latest == nullptr) return kInvalidHandle;
+  if (!start->latest->is_finished() || !end->latest->is_finished()) return kNotReady;
+  const auto passed = end->latest->time() - start->latest->time();
+  *milliseconds = std::chrono::duration<float, std::milli>(passed).count();
+  return kSuccess;
+}

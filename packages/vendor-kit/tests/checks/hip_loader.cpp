@@ -1,0 +1,157 @@
+// Host code as hipcc makes it - registrations and stubs, written by hand - over the fake driver
+// that FAKE_HIP names, which runs the kernel.
+#include "dl/kit/hip_loader.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "../../fake_hip/emulated_image.h"
+#include "check.h"
+
+DL_KIT_BEGIN
+
+HipDriver& hip_loader_driver() {
+  static HipDriver driver({std::getenv("FAKE_HIP")});
+  return driver;
+}
+
+DL_KIT_END
+
+namespace kit = dl::kit;
+namespace hip = dl::kit::hip;
+
+namespace {
+
+// Its address stands for a kernel in host code.
+const char stub = 0;
+const char kNameOfKernel[] = "_Z4reluPf";
+
+std::atomic<int> runs{0}, waves{0};
+const size_t kSizes[] = {sizeof(float*), sizeof(int)};
+
+void run(const emulated::Image*, const emulated::Run* with) {
+  float* to = *static_cast<float* const*>(with->arguments[0]);
+  to[0] = static_cast<float>(*static_cast<const int*>(with->arguments[1]));
+  runs += static_cast<int>(with->blocks);
+  waves = with->wave;
+}
+
+const emulated::Image image{{'E', 'M', 'U', 'L', 'A', 'T', 'E', 'D'}, 64, 2, kSizes, run};
+const hip::FatBinary binary{hip::FatBinary::kMagic, 1, &image, nullptr};
+const hip::FatBinary broken{1, 1, &image, nullptr};
+
+// What `<<<2, threads>>>(to, value)` and the stub behind it come to.
+int launch(float* to = nullptr, int value = 0, unsigned threads = 64) {
+  if (__hipPushCallConfiguration({2, 1, 1}, {threads, 1, 1}, 0, nullptr) != 0) return -1;
+  kit::Dim3 grid{}, block{};
+  size_t shared = 1;
+  hip::Stream stream = nullptr;
+  if (__hipPopCallConfiguration(&grid, &block, &shared, &stream) != hip::kSuccess) return -2;
+  CHECK(grid.x == 2 && block.x == threads && shared == 0);
+  void* arguments[] = {&to, &value};
+  return hipLaunchKernel(&stub, grid, block, arguments, shared, stream);
+}
+
+int calls(const char* function) {
+  std::ifstream file(std::getenv("FAKE_HIP_CALLS"));
+  int count = 0;
+  for (std::string line; std::getline(file, line);) count += line == function;
+  return count;
+}
+
+void fail(const char* what) { setenv("FAKE_HIP_FAIL", what, 1); }
+
+bool last_says(const char* text) {
+  const int code = hipGetLastError();
+  return code != hip::kSuccess && std::strstr(hipGetErrorString(code), text) != nullptr;
+}
+
+float* memory_of(int device) {
+  CHECK(kit::hip_loader_driver().device_set(device) == hip::kSuccess);
+  void* memory = nullptr;
+  CHECK(kit::hip_loader_driver().memory_allocate(&memory, 16) == hip::kSuccess);
+  return static_cast<float*>(memory);
+}
+
+}  // namespace
+
+MAIN {
+  setenv("FAKE_HIP_CALLS", (std::string(std::getenv("CHECK_FOLDER")) + "/hip_calls").c_str(), 1);
+  setenv("FAKE_HIP_CARDS", "gfx90a,gfx1030", 1);
+
+  // A kernel that no constructor has reported, and brackets without a launch.
+  CHECK(launch() == hip::kInvalidDeviceFunction && last_says("hipLaunchKernel"));
+  CHECK(hipGetLastError() == hip::kSuccess);
+  CHECK(__hipPopCallConfiguration(nullptr, nullptr, nullptr, nullptr) ==
+        hip::kInvalidConfiguration);
+  CHECK(last_says("__hipPopCallConfiguration"));
+
+  // What the constructor of a unit reports touches no driver.
+  void** const handle = __hipRegisterFatBinary(&binary);
+  __hipRegisterFunction(handle, &stub, nullptr, kNameOfKernel, 0, nullptr, nullptr, nullptr,
+                        nullptr, nullptr);
+  CHECK(calls("hipModuleLoadData") == 0);
+
+  if (!kit::any_path({std::getenv("FAKE_HIP")})) {  // there is no driver
+    CHECK(launch() == hip::kNoDevice && last_says("hipGetDevice of relu(float*)"));
+    CHECK(hipStreamSynchronize(nullptr) == hip::kNoDevice && last_says("hipStreamSynchronize"));
+    __hipUnregisterFatBinary(handle);
+    return;
+  }
+
+  // A failure is noted for the thread, told once, and tried again.
+  float* const first = memory_of(0);
+  fail("hipModuleLoadData:209");
+  CHECK(launch(first) == hip::kNoBinaryForGpu);
+  CHECK(last_says("in hipModuleLoadData of relu(float*); this library has no code for the device"));
+  fail("hipModuleGetFunction:500");
+  CHECK(launch(first) == hip::kNotFound && last_says("hipModuleGetFunction"));
+  fail("");
+  CHECK(runs == 0);
+  CHECK(launch(first, 1) == hip::kSuccess && hipGetLastError() == hip::kSuccess);
+
+  // Arguments are those of the launch, however late it runs, and are the kernel's.
+  CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && runs == 2 && waves == 64);
+  float back = 0;
+  CHECK(hipMemcpyAsync(&back, first, sizeof back, hip::kDeviceToHost, nullptr) == hip::kSuccess);
+  CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && back == 1);
+  CHECK(launch(first, 1, 32) == hip::kInvalidConfiguration && last_says("hipModuleLaunchKernel"));
+
+  // Code is loaded once for each device, whoever comes first.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([i] {
+      float* const mine = memory_of(i % 2);
+      CHECK(launch(mine, i) == hip::kSuccess);
+      float value = -1;
+      CHECK(hipMemcpyAsync(&value, mine, sizeof value, hip::kDeviceToHost, nullptr) == 0);
+      CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && value == static_cast<float>(i));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(calls("hipModuleLoadData") == 3 && calls("hipModuleGetFunction") == 3);
+  CHECK(runs == 18);
+
+  // Memory of another device, and of the host, is no memory of this one.
+  CHECK(hipMemsetAsync(first, 7, 16, nullptr) == hip::kSuccess);
+  CHECK(kit::hip_loader_driver().device_set(1) == hip::kSuccess);
+  CHECK(hipMemsetAsync(first, 7, 16, nullptr) == hip::kInvalidValue && last_says("hipMemsetAsync"));
+  CHECK(hipMemcpyAsync(&back, first, sizeof back, hip::kDeviceToHost, nullptr) != hip::kSuccess);
+  CHECK(last_says("hipMemcpyAsync"));
+
+  // Code that is none.
+  static const char other = 0;
+  __hipRegisterFunction(__hipRegisterFatBinary(&broken), &other, nullptr, "broken", 0, nullptr,
+                        nullptr, nullptr, nullptr, nullptr);
+  CHECK(hipLaunchKernel(&other, {1, 1, 1}, {64, 1, 1}, nullptr, 0, nullptr) == hip::kInvalidImage);
+
+  // At the end of the library its code is given back; then the card is lost.
+  fail("hipModuleLaunchKernel:700");
+  CHECK(launch(first) == 700 && last_says("has to be started again"));
+  __hipUnregisterFatBinary(handle);
+  CHECK(calls("hipModuleUnload") == 2);
+}

@@ -1,0 +1,10 @@
+// Around every operator of dl-kernels: the card of its context is made current.
+#ifndef DL_ROCM_RUNTIME_OPERATORS_H_
+#define DL_ROCM_RUNTIME_OPERATORS_H_
+
+#include "dl/kit/operators.h"
+#include "runtime/vendor.h"
+
+#define DL_KERNELS_OPERATOR(function, op) DL_KIT_OPERATOR_BY(::dl::rocm::Vendor, function, op)
+
+#endif  // DL_ROCM_RUNTIME_OPERATORS_H_

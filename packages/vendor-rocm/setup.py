@@ -1,0 +1,134 @@
+"""One library of kernels for AMD's cards, compiled with hipcc; all else stands in pyproject.toml.
+
+``DL_ROCM_ARCH`` says for which cards: a comma-separated list of processors, ``gfx90a,gfx1030``;
+``all`` is for a release, and ``emulated`` for a machine without cards: kernels made by g++, which
+the fake driver in the wheel runs. ``DL_ROCM_FAMILIES`` names some families of operators, for tests
+of all else.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from setuptools import setup
+
+from diopi_proto.build import VendorLibrary
+from dl_kernels.build import KernelLibrary, build_kernel_library
+from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
+from dl_vendor_kit import include_dir
+
+# One architecture: code for another one is another third of the time. README has what it costs.
+DEFAULT = "gfx90a"
+EMULATED = "emulated"
+# What an emulated build is made from stands beside the package, in the repository alone.
+PACKAGES = Path(__file__).absolute().parents[1]
+FAKE = PACKAGES / "vendor-kit" / "fake_hip"
+EMULATION = PACKAGES / "kernels" / "tests" / "emulation"
+PLACE = "dl_vendor_rocm.lib"
+
+
+def version() -> str:
+    """The version that the package declares, without importing it."""
+    namespace: dict[str, str] = {}
+    exec(Path("src/dl_vendor_rocm/_version.py").read_text(encoding="utf-8"), namespace)
+    return namespace["__version__"]
+
+
+def headers(*folders: Path) -> list[str]:
+    return [str(path) for folder in folders for path in folder.rglob("*.h")]
+
+
+def library(**options: Any) -> KernelLibrary:
+    """The vendor's library: what all builds have in common, and ``options``."""
+    families = os.environ.get("DL_ROCM_FAMILIES")
+    own: dict[str, list[Any]] = {
+        "sources": sorted(str(path) for path in Path("csrc").rglob("*.cpp")),
+        "include_dirs": ["csrc", str(include_dir())],
+        "define_macros": [
+            ("DL_ROCM_VERSION", f'"{version()}"'),
+            ("DL_KERNELS_OPERATOR_HEADER", '"runtime/operators.h"'),
+        ],
+        "extra_compile_args": ["-Wall", "-Wextra"],
+        "depends": headers(Path("csrc"), Path(include_dir())),
+    }
+    for name, more in own.items():
+        options[name] = [*more, *options.get(name, ())]
+    names = families.split(",") if families else None
+    return KernelLibrary(f"{PLACE}.libdl_vendor_rocm", families=names, **options)
+
+
+def for_cards(wanted: str) -> list[VendorLibrary]:
+    """Machine code by hipcc.
+
+    :raises SystemExit: there is no hipcc, or a variable holds what it may not.
+    """
+    try:
+        compiler = find_hipcc()
+        code = processors(wanted, compiler)
+    except HipccError as error:
+        raise SystemExit(f"dl-vendor-rocm cannot be built: {error}") from error
+    except ValueError as error:
+        raise SystemExit(f"DL_ROCM_ARCH: {error}") from error
+    macros = [
+        ("DL_ROCM_CODE", f'"{" ".join(code)}"'),
+        ("DL_ROCM_COMPILER", str(compiler.version)),
+    ]
+    return [library(define_macros=macros, device_compiler=hipcc(compiler, code))]
+
+
+def emulated() -> list[VendorLibrary]:
+    """Kernels by g++, whose threads are fibers, and the driver that runs them.
+
+    :raises SystemExit: this is not the repository.
+    """
+    if not FAKE.is_dir() or not EMULATION.is_dir():
+        raise SystemExit(f"DL_ROCM_ARCH={EMULATED} takes a checkout of the repository: no {FAKE}")
+    macros = [
+        ("DL_ROCM_CODE", f'"{EMULATED}"'),
+        ("DL_ROCM_COMPILER", "0"),
+        ("DL_KERNELS_MACHINE", '"gpu_emulation.h"'),
+        ("DL_EMULATION_LAUNCH", '"emulated_launch.h"'),
+        ("DL_EMULATION_THREADS", "256"),  # of a block, as on a card: four waves, or eight
+    ]
+    # Some families are for tests, which compile more than they run.
+    optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
+    kernels = library(
+        sources=[str(EMULATION / "fibers.cpp")],
+        include_dirs=[str(EMULATION), str(FAKE)],
+        define_macros=macros,
+        extra_compile_args=[optimisation, "-pthread"],
+        depends=headers(FAKE, EMULATION),
+    )
+    driver = VendorLibrary(
+        f"{PLACE}.libamdhip64",
+        sources=sorted(str(path) for path in FAKE.glob("*.cpp")),
+        filename="libamdhip64.so",
+        exports=("hip*", "fake_hip_*"),
+        include_dirs=[str(include_dir())],
+        extra_compile_args=["-O1", "-pthread"],
+        legacy=True,
+        depends=headers(FAKE, FAKE.parent / "card"),
+    )
+    return [kernels, driver]
+
+
+class build(build_kernel_library):  # noqa: N801 - setuptools names it so
+    """Keeps builds of the two kinds apart: each has objects of its own, and a wheel has the
+    libraries of one.
+    """
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.build_temp = f"{self.build_temp}-{EMULATED if arch == EMULATED else 'cards'}"
+
+    def run(self) -> None:
+        shutil.rmtree(Path(self.build_lib, *PLACE.split(".")), ignore_errors=True)
+        super().run()
+
+
+arch = os.environ.get("DL_ROCM_ARCH") or DEFAULT
+setup(
+    ext_modules=emulated() if arch == EMULATED else for_cards(arch),
+    cmdclass={"build_ext": build},
+)

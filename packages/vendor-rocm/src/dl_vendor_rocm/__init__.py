@@ -1,0 +1,5 @@
+"""AMD's cards as a vendor of dl: operators in a library that needs nothing but the driver."""
+
+from ._version import __version__
+
+__all__ = ["__version__"]

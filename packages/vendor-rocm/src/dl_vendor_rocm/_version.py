@@ -1,0 +1,3 @@
+"""The version of the wheel and of the library in it."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,35 @@
+"""The plugin of entry point ``rocm``: says where the wheel's library is. Loads nothing."""
+
+from __future__ import annotations
+
+import pluggy
+
+from diopi_proto.descriptor import VendorDescriptor
+
+from ._version import __version__
+from .presence import FOLDER, present, simulated
+
+hookimpl = pluggy.HookimplMarker("dl")
+
+_LIBRARY = FOLDER / "libdl_vendor_rocm.so"
+
+
+@hookimpl
+def dl_vendor() -> VendorDescriptor:
+    """The library, which a host opens only where there seems to be a card.
+
+    :raises FileNotFoundError: the wheel has no library.
+    """
+    if not _LIBRARY.is_file():
+        raise FileNotFoundError(
+            f"dl-vendor-rocm has no library {_LIBRARY}; build it: `pip install "
+            "--no-build-isolation .` in its folder, with hipcc in PATH"
+        )
+    return VendorDescriptor(
+        name="rocm",
+        library=_LIBRARY,
+        version=__version__,
+        priority=100,
+        present=present,
+        simulated=simulated,
+    )

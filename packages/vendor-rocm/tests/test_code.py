@@ -1,0 +1,93 @@
+"""Which cards a library's device code is for, and which compiler makes what."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dl_kernels.hipcc import Hipcc, HipccError, find_hipcc, processors
+
+CHECKS = """
+#include "runtime/code.h"
+
+#include <cstdio>
+
+using dl::rocm::DeviceCode;
+
+int failures = 0;
+#define CHECK(condition)                                   \\
+  do {                                                     \\
+    if (!(condition)) {                                    \\
+      ++failures;                                          \\
+      std::fprintf(stderr, "%d: %s\\n", __LINE__, #condition); \\
+    }                                                      \\
+  } while (false)
+
+int main() {
+  const DeviceCode two("gfx90a gfx1030"), emulated("emulated");
+  CHECK(two.runs_on("gfx90a") && two.runs_on("gfx1030"));
+  CHECK(!two.runs_on("gfx90") && !two.runs_on("gfx103") && !two.runs_on(""));
+  CHECK(emulated.runs_on("gfx1201") && emulated.is_emulated() && !two.is_emulated());
+  CHECK(dl::rocm::processor_of("gfx90a:sramecc+:xnack-") == "gfx90a");
+  CHECK(dl::rocm::processor_of("gfx1030") == "gfx1030");
+  CHECK(dl::rocm::major_of(50221153) == 5 && dl::rocm::version_text(50221153) == "5.2");
+  CHECK(dl::rocm::version_text(71025424) == "7.10");
+  return failures;
+}
+"""
+
+
+def test_code_and_cards(tmp_path: Path) -> None:
+    source, program = tmp_path / "checks.cpp", tmp_path / "checks"
+    source.write_text(CHECKS, encoding="utf-8")
+    sources = Path(__file__).parents[1] / "csrc"
+    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{sources}"]
+    subprocess.run([*command, str(source), "-o", str(program)], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def compiler(tmp_path: Path) -> Hipcc:
+    """A compiler that knows gfx90a and gfx1030, as far as the flags go that ask it."""
+    program = tmp_path / "hipcc"
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        '  --version) echo "HIP version: 6.3.42131-fa1d09cbd";;\n'
+        "  *gfx90a*|*gfx1030*) ;;\n"
+        '  *) echo "error: invalid target ID" >&2; exit 1;;\n'
+        "esac\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return find_hipcc({"HIPCC": str(program)})
+
+
+def test_a_compiler_is_found_and_asked_for_its_version(compiler: Hipcc, tmp_path: Path) -> None:
+    assert compiler.version == 60342131
+    assert compiler.command[:2] == ("env", "HIP_PLATFORM=amd")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "hipcc").rename(tmp_path / "bin" / "hipcc")
+    in_path = find_hipcc({"PATH": str(tmp_path / "bin")})
+    of_rocm = find_hipcc({"ROCM_PATH": str(tmp_path), "PATH": ""})
+    assert in_path.command[2:] == of_rocm.command[2:] == (str(tmp_path / "bin" / "hipcc"),)
+
+
+def test_what_no_compiler_is(tmp_path: Path) -> None:
+    with pytest.raises(HipccError, match="there is no hipcc"):
+        find_hipcc({"PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)})
+    with pytest.raises(HipccError, match="says no version"):
+        find_hipcc({"HIPCC": "true"})
+
+
+def test_processors_are_those_that_the_compiler_knows(compiler: Hipcc) -> None:
+    assert processors("gfx90a", compiler) == ("gfx90a",)
+    assert processors("gfx1030, gfx90a,gfx1030", compiler) == ("gfx1030", "gfx90a")
+    assert processors("all", compiler) == ("gfx90a", "gfx1030")
+    with pytest.raises(ValueError, match="makes no code for gfx942: error: invalid target ID"):
+        processors("gfx90a,gfx942", compiler)
+    with pytest.raises(ValueError, match="'sm_80' in 'sm_80' is no processor"):
+        processors("sm_80", compiler)

@@ -1,0 +1,181 @@
+"""Kernels that run: made by g++, on the fake driver, whose cards go on while the host does.
+
+The way from a call to a kernel and back, what cards of both kinds of waves do, and a share of the
+conformance suite. tools/simulated.py runs more of it, on all families.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import GIVEN
+from processes import on_vendor, run
+
+all_families = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="takes all families: packages/vendor-rocm/tools/simulated.py"
+)
+both_waves = pytest.mark.parametrize(("processor", "wave"), [("gfx1030", 32), ("gfx90a", 64)])
+
+
+@both_waves
+def test_results_are_right(simulated: dict[str, str], processor: str, wave: int) -> None:
+    code = """
+    x = np.random.default_rng(0).standard_normal((5, 333)).astype("float32")
+    given, out, total = vendor.tensor(x), vendor.empty((5, 333)), vendor.empty((5,))
+    vendor.op.Softmax(out, given, 1)
+    wanted = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(out.numpy(), wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
+    vendor.op.Sum(total, out, (1,))
+    np.testing.assert_allclose(total.numpy(), np.ones(5), rtol=1e-6)
+    vendor.op.Add(out, given, vendor.tensor(np.ascontiguousarray(x.T).T), 2.0)
+    np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
+    print(vendor.properties(0).warp_size)
+    """
+    said = on_vendor(code, FAKE_HIP_CARDS=processor, **simulated)
+    assert said == f"{wave}\n"
+
+
+def test_cards_with_different_waves_work_side_by_side(simulated: dict[str, str]) -> None:
+    code = """
+    x = np.random.default_rng(0).standard_normal((7, 500)).astype("float32")
+    totals = []
+    for _ in range(3):
+        for card in (0, 1):
+            total = vendor.empty((7,), device=card)
+            vendor.op.Sum(total, vendor.tensor(x, device=card), (1,))
+            totals.append(total)
+    for total in totals:
+        np.testing.assert_allclose(total.numpy(), x.sum(1), rtol=1e-4, atol=1e-4)
+    print(vendor.properties(0).warp_size, vendor.properties(1).warp_size)
+    """
+    assert on_vendor(code, FAKE_HIP_CARDS="gfx90a,gfx1100", **simulated) == "64 32\n"
+
+
+def test_launches_return_before_the_card_has_finished(simulated: dict[str, str]) -> None:
+    """Nothing waits but for an answer: one wait for the input, which is the host's, and one for
+    the result."""
+    code = f"""
+    import cffi
+    ffi = cffi.FFI()
+    ffi.cdef("unsigned long long fake_hip_waits();")
+    fake = ffi.dlopen({simulated["DL_ROCM_DRIVER"]!r})
+    x, out = vendor.tensor(np.ones((64, 1000), "float32")), vendor.empty((64, 1000))
+    before = fake.fake_hip_waits()
+    for _ in range(5):
+        vendor.op.Softmax(out, x, 1)
+    between = fake.fake_hip_waits()
+    vendor.synchronize(0)
+    print(between - before, fake.fake_hip_waits() - between)
+    """
+    assert on_vendor(code, **simulated) == "0 1\n"
+
+
+def test_the_host_cannot_read_the_cards_memory(simulated: dict[str, str]) -> None:
+    code = """
+    import cffi, os, subprocess, sys
+    tensor = vendor.tensor(np.ones(3, np.float32))
+    vendor.synchronize(0)
+    if os.fork() == 0:
+        cffi.FFI().cast("float *", tensor.storage.address)[0]
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+    """
+    assert int(on_vendor(code, **simulated)) < 0
+
+
+def test_an_emulated_library_takes_no_other_driver() -> None:
+    from dl_vendor_rocm.presence import SIMULATOR
+
+    if not SIMULATOR.is_file():
+        pytest.skip("this build is for cards")
+    assert on_vendor("print(vendor.device_count)") == "0\n"
+
+
+@all_families
+def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulated: dict[str, str]) -> None:
+    code = """
+    import torch
+    numbers = torch.arange(3.0, device="dl")
+    taken = numbers[torch.tensor([0, 7], device="dl")]
+    try:
+        torch.dl.synchronize()
+    except IndexError as error:
+        print(error)
+    print(numbers.sum().item())
+    """
+    said = run(code, DL_VENDORS="rocm", **simulated)
+    assert "index 7 is out of bounds for dimension 0 with size 3" in said
+    assert said.endswith("3.0\n")
+
+
+@all_families
+@pytest.mark.parametrize("processor", ["gfx1030", "gfx90a"])
+def test_a_model_learns_as_on_the_cpu(simulated: dict[str, str], processor: str) -> None:
+    code = """
+    import torch
+    def trained(device):
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)
+        model = torch.nn.Sequential(*layers)
+        x, classes = torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1])
+        model.to(device)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        for _ in range(2):
+            logits = model(x.to(device))
+            loss = torch.nn.functional.cross_entropy(logits, classes.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return [parameter.detach().cpu() for parameter in model.parameters()]
+    for here, there in zip(trained("cpu"), trained("dl")):
+        torch.testing.assert_close(there, here)
+    print(torch.dl.fallback_stats().totals["fallback"], flush=True)
+    # torch's autograd threads hold Python objects when the interpreter ends.
+    import os
+    os._exit(0)
+    """
+    assert run(code, DL_VENDORS="rocm", FAKE_HIP_CARDS=processor, **simulated) == "0\n"
+
+
+@all_families
+def test_two_vendors_compute_in_one_process(simulated: dict[str, str]) -> None:
+    code = """
+    import torch
+    x = torch.randn(4, 5)
+    there = x.to("dl:0").softmax(1).to("dl:1").log().to("dl:0")
+    torch.testing.assert_close(there.cpu(), x.log_softmax(1))
+    print(torch.dl.get_device_name(0), torch.dl.device_count())
+    """
+    assert run(code, DL_VENDORS="rocm,cpu", **simulated) == "Fake 0 2\n"
+
+
+def seed() -> str:
+    """Another one for each commit, so that in time all cases run."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "0"
+    return done.stdout.strip()
+
+
+def test_a_share_of_the_cases_passes(simulated: dict[str, str], tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    chosen = ("--sample", f"100/{seed()}", "-k", "not runtime", "--seconds", "300")
+    options = ("--vendor", "rocm", "--simulate", *chosen, "--json", str(report))
+    command = [sys.executable, "-m", "dl_conformance", *options]
+    env = {name: value for name, value in os.environ.items() if name != "DL_ROCM_DRIVER"}
+    env["PYTHONPATH"] = simulated["PYTHONPATH"]
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, " ".join(command) + done.stdout + done.stderr
+    found = json.loads(report.read_text())
+    assert found["vendor"]["simulated"]["DL_ROCM_DRIVER"] == simulated["DL_ROCM_DRIVER"]
+    assert found["counts"]["passed"] > 10

@@ -1,0 +1,74 @@
+"""A machine without AMD's driver: silence under torch, and reasons from `dl doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dl_vendor_rocm.presence import DEVICE_FILES, SIMULATOR
+from processes import doctor, on_vendor, run
+
+HAS_CARD = any(Path(path).exists() for path in DEVICE_FILES)
+without_card = pytest.mark.skipif(HAS_CARD, reason="this machine has an AMD card")
+
+
+@without_card
+def test_importing_torch_says_nothing_and_loads_nothing() -> None:
+    said = run(
+        """
+        import sys
+        # Where the repository's tests put vendors for tests, which have devices.
+        sys.path[:] = [path for path in sys.path if "test-plugins" not in path]
+        import torch
+        maps = open("/proc/self/maps").read()
+        assert "libdl_vendor_rocm" not in maps and "libamdhip64" not in maps, "it was loaded"
+        assert not (hasattr(torch, "dl") and torch.dl.is_available())
+        """
+    )
+    assert said == ""
+
+
+@without_card
+def test_asked_for_alone_it_has_no_device() -> None:
+    assert on_vendor("print(vendor.present, vendor.device_count)") == "False 0\n"
+
+
+@without_card
+@pytest.mark.skipif(SIMULATOR.is_file(), reason="this build is for simulated cards")
+def test_doctor_says_what_is_missing() -> None:
+    found = doctor()
+    assert (found["present"], found["device_count"], found["error"]) == (False, 0, "")
+    assert "there is no AMD card here" in found["no_device"]
+    assert "libamdhip64.so.7, .6 or .5, is not installed: install ROCm" in found["no_device"]
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ("libamdhip64.so.7", "is no absolute path; give one, or unset it"),
+        ("build/libamdhip64.so.7", "is no absolute path; give one, or unset it"),
+        ("/nowhere/libamdhip64.so.7", "is not there; name another driver, or unset it"),
+    ],
+)
+def test_a_driver_that_is_named_wrongly_is_told(named: str, reason: str) -> None:
+    found = doctor(DL_ROCM_DRIVER=named)
+    assert found["device_count"] == 0
+    assert found["no_device"] == f"DL_ROCM_DRIVER='{named}' {reason}"
+
+
+def test_a_driver_that_others_could_have_put_there_is_not_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    driver = folder / "libamdhip64.so"
+    driver.write_bytes(b"")
+    assert "others could have put it there" in doctor(DL_ROCM_DRIVER=str(driver))["no_device"]
+
+
+def test_a_file_that_is_no_library_is_told(tmp_path: Path) -> None:
+    driver = tmp_path / "libamdhip64.so"
+    driver.write_text("no library", encoding="utf-8")
+    found = doctor(DL_ROCM_DRIVER=str(driver))
+    assert found["device_count"] == 0
+    assert "no driver can be opened" in found["no_device"]
