@@ -90,8 +90,10 @@ class Build(ABC):
         return self.base / "objects" / f"{source.parent.name}_{source.stem}.o"
 
     def link(self, library: Path, instead: dict[Path, Path]) -> None:
-        objects = sorted((self.base / "objects").glob("*.o"))
-        linked = [str(instead.get(each, each)) for each in objects]
+        # Of functions that several objects have, the linker takes the first: those of the fault,
+        # then those of the families.
+        objects = sorted((self.base / "objects").glob("*.o"), key=lambda x: ("units" not in x.stem, x))
+        linked = [str(x) for x in (*instead.values(), *(y for y in objects if y not in instead))]
         fresh = library.with_suffix(f".{os.getpid()}")
         run([*self.link_command(), *linked, "-o", str(fresh)], f"{library.name} does not link")
         fresh.replace(library)

@@ -52,8 +52,9 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
+    watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()
     for source in write_units(folder / "units"):
-        jobs.append((source, folder / f"{source.stem}.o", ()))
+        jobs.append((source, folder / f"{source.stem}.o", tuple(watched)))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))
     with ThreadPoolExecutor(cpu_count()) as pool:

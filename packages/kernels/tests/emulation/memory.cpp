@@ -23,8 +23,7 @@ namespace {
 constexpr size_t kPage = 4096, kAlignment = 64;
 // Of addresses, which cost nothing: they are not used twice.
 constexpr size_t kAddresses = size_t(1) << 40;
-// As floats, these are no numbers that pass for results; as integers, far out of any range.
-constexpr int kNew = 0xff, kAround = 0xa5;
+constexpr int kAround = 0xa5;
 
 struct Memory {
   char* begin = nullptr;
@@ -134,7 +133,7 @@ void* allocate(size_t bytes) {
   if (mprotect(begin, pages, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
   char* const address = begin + (pages - used);
   std::memset(begin, kAround, pages);
-  std::memset(address, kNew, bytes);
+  std::memset(address, kNewByte, bytes);
   if (!m.open) mprotect(begin, pages, PROT_NONE);
   m.live[begin] = {begin, pages, address, bytes, nullptr};
   return address;
@@ -161,7 +160,9 @@ void wait() {
     const Work work = std::move(queue().front());
     queue().pop_front();
     watch_work(work.kernel);
+    expect_crashes();
     work.run();
+    expect_no_crashes();
     watch_end();
     check_surroundings();
   }

@@ -8,6 +8,10 @@
 
 namespace emulation {
 
+// Of new memory: as floats, these are no numbers that pass for results; as integers, they are no
+// places.
+inline constexpr char kNewByte = '\xff';
+
 // One access of a byte, packed: which work, block, thread, and behind how many barriers.
 using Access = uint64_t;
 

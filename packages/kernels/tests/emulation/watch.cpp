@@ -105,6 +105,7 @@ void note_read(Access& read, Access& other, Access now) {
   }
 }
 
+// A read, a write, or both at once.
 enum class Kind { kRead, kWrite, kUpdate };
 
 // The bytes of one access, whose shadow begins at these places.
@@ -148,7 +149,11 @@ void access_device(Watch& w, char* at, size_t size, Kind kind, Access now, const
   Shadow& shadow = found->known();
   const auto first = static_cast<size_t>(at - found->address);
   bool* const is_written = shadow.is_written.get() + first;
-  if (kind != Kind::kWrite && !std::all_of(is_written, is_written + size, [](bool x) { return x; })) {
+  // A structure that a function returns into its place is written unseen: what differs from what
+  // new memory holds is that.
+  const bool is_new = std::none_of(is_written, is_written + size, [](bool x) { return x; }) &&
+                      std::all_of(at, at + size, [](char x) { return x == kNewByte; });
+  if (kind != Kind::kWrite && is_new) {
     std::snprintf(what, sizeof what, "a read of %zu bytes that nothing has written, byte %zu of %zu",
                   size, first, found->bytes);
     report("uninitialised", what, place);

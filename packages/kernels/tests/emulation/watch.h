@@ -23,6 +23,10 @@ void watch_block(int64_t block);
 void watch_thread(int thread);
 void watch_barrier();
 
+// From here on an access that ends the process is reported, and no longer.
+void expect_crashes();
+void expect_no_crashes();
+
 }  // namespace emulation
 
 #endif  // DL_KERNELS_TESTS_WATCH_H_
