@@ -18,7 +18,9 @@ import numpy as np
 from tools.gpu_faults.table import Expected
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 300
+SECONDS = 120
+STEPS = 20_000_000
+"""Instructions of a launch, beyond which a kernel that has gone wrong is ended."""
 _SAID = re.compile(
     r"^emulated GPU: (?P<kind>[\w-]+): (?P<message>.*)\n"
     r"(?:  at (?P<library>.*)\+(?P<offset>0x[0-9a-f]+)\n)?"
@@ -63,7 +65,11 @@ def run(library: Path, half: str, cases: Sequence[str], headers: Sequence[Path])
         if half == "simulator":
             from dl_gpu_sim.paths import library as driver
 
-            environment.update(DL_CUDA_DRIVER=str(driver()), DL_GPU_SIM_REPORT=str(report))
+            environment.update(
+                DL_CUDA_DRIVER=str(driver()),
+                DL_GPU_SIM_REPORT=str(report),
+                DL_GPU_SIM_STEPS=str(STEPS),
+            )
         command = [sys.executable, "-m", "tools.gpu_faults.child", str(library), *cases]
         try:
             done = subprocess.run(

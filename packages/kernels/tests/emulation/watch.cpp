@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -209,13 +210,21 @@ void report(const char* kind, const char* what, const void* place) {
   Watch& w = watch();
   if (place != nullptr && !w.said.insert({place, kind}).second) return;
   ++w.findings;
-  std::fprintf(stderr, "emulated GPU: %s: %s\n", kind, what);
+  char text[4096], where[1024] = "";
   Dl_info info{};
-  if (place != nullptr && dladdr(place, &info) != 0)
-    std::fprintf(stderr, "  at %s+%#tx\n", info.dli_fname,
-                 static_cast<const char*>(place) - static_cast<const char*>(info.dli_fbase) - 1);
-  std::fprintf(stderr, "  block %lld thread %d of %s\n", static_cast<long long>(w.block), w.thread,
-               w.kernel == nullptr ? "work that is no kernel" : w.kernel);
+  if (place != nullptr && dladdr(place, &info) != 0) {
+    std::snprintf(where, sizeof where, "  at %s+%#tx\n", info.dli_fname,
+                  static_cast<const char*>(place) - static_cast<const char*>(info.dli_fbase) - 1);
+  }
+  std::snprintf(text, sizeof text, "emulated GPU: %s: %s\n%s  block %lld thread %d of %s\n", kind,
+                what, where, static_cast<long long>(w.block), w.thread,
+                w.kernel == nullptr ? "work that is no kernel" : w.kernel);
+  std::fputs(text, stderr);
+  const char* const path = std::getenv("DL_EMULATION_FINDINGS");
+  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "a");
+  if (file == nullptr) return;
+  std::fputs(text, file);
+  std::fclose(file);
 }
 
 uint64_t findings() { return watch().findings; }
