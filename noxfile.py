@@ -361,7 +361,7 @@ def kernels_gpu(session: nox.Session) -> None:
 
 @nox.session(name="gpu-faults", venv_backend="none", requires=["environment"], default=False)
 def gpu_faults(session: nox.Session) -> None:
-    """Put faults into our own kernels: dl-gpu-sim and the emulated GPU have to find each of them."""
+    """Put faults into our own kernels: dl-gpu-sim and the emulated GPU have to find each."""
     toolchain_bin = Path(python_of(session, "toolchain")).absolute().parent
     env = {"PATH": os.pathsep.join([str(toolchain_bin), os.environ["PATH"]])}
     if nvcc := find_nvcc(toolchain_bin):

@@ -1,5 +1,4 @@
-"""``python -m tools.gpu_faults``: every fault is found and named, and kernels as they are are clean.
-"""
+"""Every fault is found and named, and kernels as they are are clean: see the package."""
 
 from __future__ import annotations
 
@@ -12,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dl_vendor_cpu.plugin import dl_vendor
-
 from tools.gpu_faults import judge
 from tools.gpu_faults.builds import HEADERS, ROOT, Build, BuildError, Emulated, Simulated
 from tools.gpu_faults.table import HALVES, Mutation, TableError, read
@@ -43,7 +41,9 @@ def clean(build: Build, mutations: Sequence[Mutation], right: judge.Outcome) -> 
     outcome = judge.run(build.plain(), build.name, cases, [HEADERS])
     failures = [f"as they are: {each}" for each in outcome.findings]
     for case in cases:
-        said = outcome.errors.get(case) or judge.difference(outcome.results[case], right.results[case])
+        said = outcome.errors.get(case) or judge.difference(
+            outcome.results[case], right.results[case]
+        )
         if said:
             failures.append(f"as they are, {case}: {said}")
     return failures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import shlex
 import subprocess
@@ -92,7 +93,9 @@ class Build(ABC):
     def link(self, library: Path, instead: dict[Path, Path]) -> None:
         # Of functions that several objects have, the linker takes the first: those of the fault,
         # then those of the families.
-        objects = sorted((self.base / "objects").glob("*.o"), key=lambda x: ("units" not in x.stem, x))
+        objects = sorted(
+            (self.base / "objects").glob("*.o"), key=lambda x: ("units" not in x.stem, x)
+        )
         linked = [str(x) for x in (*instead.values(), *(y for y in objects if y not in instead))]
         fresh = library.with_suffix(f".{os.getpid()}")
         run([*self.link_command(), *linked, "-o", str(fresh)], f"{library.name} does not link")
@@ -120,7 +123,11 @@ class Simulated(Build):
         self.device = [*compiler.compile_command(), "-lineinfo"]
 
     def command(self, source: Path) -> list[str]:
-        macros = ['-DDL_CUDA_VERSION="0"', '-DDL_CUDA_CODE="compute_80"', "-DDL_CUDA_COMPILER=13000"]
+        macros = [
+            '-DDL_CUDA_VERSION="0"',
+            '-DDL_CUDA_CODE="compute_80"',
+            "-DDL_CUDA_COMPILER=13000",
+        ]
         macros.append('-DDL_KERNELS_OPERATOR_HEADER="runtime/operators.h"')
         if source.suffix == self.suffix:
             return [*self.device, *macros]
@@ -141,12 +148,16 @@ class Emulated(Build):
     suffix = ".cpp"
     emulation = PACKAGES / "kernels" / "tests" / "emulation"
 
-    def command(self, source: Path) -> list[str]:
-        from emulated import CHECKED, FLAGS, shape_flags
+    def __init__(self, folder: Path, families: Iterable[str]) -> None:
+        super().__init__(folder, families)
+        # A module of those tests, whose flags these are.
+        tests = importlib.import_module("emulated")
+        self.flags = [*tests.FLAGS, *tests.shape_flags()]
+        self.watching: list[str] = tests.CHECKED
 
-        ours = source.parent == self.emulation
-        own = ["-O1"] if ours else CHECKED
-        return [*host_compiler(), *FLAGS, *shape_flags(), *own]
+    def command(self, source: Path) -> list[str]:
+        own = ["-O1"] if source.parent == self.emulation else self.watching
+        return [*host_compiler(), *self.flags, *own]
 
     def sources(self) -> Sequence[Path]:
         return sorted(self.emulation.glob("*.cpp"))

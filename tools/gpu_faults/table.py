@@ -46,7 +46,9 @@ class Mutation:
         path = Path("dl_kernels") / self.file
         source = headers / path
         if not source.is_file():
-            raise TableError(f"{self.name}: there is no {self.file}; the mutation wants a new place")
+            raise TableError(
+                f"{self.name}: there is no {self.file}; the mutation wants a new place"
+            )
         text = source.read_text(encoding="utf-8")
         pattern = r"\s+".join(re.escape(word) for word in self.find.split())
         found = list(re.finditer(pattern, text))
@@ -87,4 +89,4 @@ def _mutation(entry: dict[str, Any]) -> Mutation:
     keys = ("file", "find", "put", "family", "case")
     if missing := [key for key in keys if key not in entry]:
         raise TableError(f"{name}: {missing[0]} is missing")
-    return Mutation(name, *(entry[key] for key in keys), expected=expected)
+    return Mutation(name=name, expected=expected, **{key: str(entry[key]) for key in keys})

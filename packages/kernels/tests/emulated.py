@@ -43,7 +43,17 @@ def missing_compiler() -> str | None:
 
 def compile_object(source: Path, to: Path, *flags: str) -> None:
     """Compile a file; `flags` come first, so that their folders are searched first."""
-    command = [*COMPILER, *flags, *FLAGS, *shape_flags(), *FOLDERS, "-c", str(source), "-o", str(to)]
+    command = [
+        *COMPILER,
+        *flags,
+        *FLAGS,
+        *shape_flags(),
+        *FOLDERS,
+        "-c",
+        str(source),
+        "-o",
+        str(to),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{source.name} does not compile for the emulated GPU:\n{done.stderr}")

@@ -2,8 +2,8 @@
 
     python waits.py [PARTS/SEED]
 
-Prints JSON: for each operator the calls of the driver in which it waited, nothing for most. Run with
-``DL_CUDA_DRIVER``. A call that waits is none that a graph can capture.
+Prints JSON: for each operator the calls of the driver in which it waited, nothing for most. Run
+with ``DL_CUDA_DRIVER``. A call that waits is none that a graph can capture.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
+from diopi_proto import Vendor, load_vendor
+from diopi_proto.errors import DiopiError
+from diopi_proto.schema import load
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of, in_sample
 from dl_conformance.execute import Run
 from dl_gpu_sim import waits
-from diopi_proto import Vendor, load_vendor
-from diopi_proto.errors import DiopiError
-from diopi_proto.schema import load
 from dl_vendor_cuda.plugin import dl_vendor
 
 MOST_CASES = 6
@@ -49,7 +49,11 @@ def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
     after = waits()
     vendor.synchronize()
     del kept
-    return {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
+    return {
+        name: after[name] - before.get(name, 0)
+        for name in after
+        if after[name] != before.get(name, 0)
+    }
 
 
 def main(parts: int, seed: int) -> None:

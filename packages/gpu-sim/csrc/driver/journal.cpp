@@ -83,14 +83,13 @@ void Journal::write() {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t synchronisations = 0;
   for (const auto& [name, count] : waits_) synchronisations += count;
-  std::string made = "{\"calls\": " + object_of(calls_) +
-                     ",\n \"launches\": " + object_of(launches_) +
-                     ",\n \"synchronisations\": " + std::to_string(synchronisations) +
-                     ",\n \"waits\": " + object_of(waits_) +
-                     ",\n \"polls\": " + std::to_string(polls_) +
-                     ",\n \"instructions\": " + std::to_string(instructions_) +
-                     ",\n \"same_value_writes\": " + std::to_string(findings_.same_value_writes) +
-                     ",\n \"messages\": [";
+  std::string made =
+      "{\"calls\": " + object_of(calls_) + ",\n \"launches\": " + object_of(launches_) +
+      ",\n \"synchronisations\": " + std::to_string(synchronisations) +
+      ",\n \"waits\": " + object_of(waits_) + ",\n \"polls\": " + std::to_string(polls_) +
+      ",\n \"instructions\": " + std::to_string(instructions_) +
+      ",\n \"same_value_writes\": " + std::to_string(findings_.same_value_writes) +
+      ",\n \"messages\": [";
   for (size_t i = 0; i < messages_.size(); ++i) made += (i != 0 ? ", " : "") + quoted(messages_[i]);
   made += "],\n \"findings\": [";
   for (size_t i = 0; i < findings_.all().size(); ++i)

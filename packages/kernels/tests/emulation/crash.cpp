@@ -37,7 +37,7 @@ void handle(int, siginfo_t* info, void* context) {
 }  // namespace
 
 void expect_crashes() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, &before);

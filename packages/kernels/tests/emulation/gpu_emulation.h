@@ -1,8 +1,8 @@
 // A GPU made of ordinary code, to run the kernels' GPU path where there is none: blocks run one
 // after another in random order, the threads of a block as fibers in random order, and only what a
-// barrier or a shuffle promises is kept. Launches are queued until somebody waits, when the stack of
-// their caller is gone; device memory can be touched by queued work alone. Units that are compiled
-// with -fsanitize=thread are watched besides: watch.h.
+// barrier or a shuffle promises is kept. Launches are queued until somebody waits, when the stack
+// of their caller is gone; device memory can be touched by queued work alone. Units that are
+// compiled with -fsanitize=thread are watched besides: watch.h.
 #ifndef DL_KERNELS_TESTS_GPU_EMULATION_H_
 #define DL_KERNELS_TESTS_GPU_EMULATION_H_
 

@@ -120,8 +120,8 @@ void check_surroundings() {
 void* allocate(size_t bytes) {
   Memory& m = memory();
   if (m.begin == nullptr) {
-    void* const made = mmap(nullptr, kAddresses, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const made =
+        mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) throw std::bad_alloc();
     m.begin = static_cast<char*>(made);
   }
@@ -184,8 +184,8 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
   if (source == nullptr) return note_written(to, bytes);
   const size_t first = static_cast<size_t>(static_cast<char*>(to) - target->address);
   const size_t other = static_cast<size_t>(static_cast<const char*>(from) - source->address);
-  std::memmove(target->known().is_written.get() + first,
-               source->known().is_written.get() + other, bytes);
+  std::memmove(target->known().is_written.get() + first, source->known().is_written.get() + other,
+               bytes);
 }
 
 void fill_bytes(void* to, int value, size_t bytes) {

@@ -120,8 +120,8 @@ void access_bytes(Watch& w, char* at, size_t size, Kind kind, Access now, Access
       note_read(read[i], other[i], now);
     }
     if (kind == Kind::kRead) continue;
-    writes_race |= conflict(w, write[i], now) || conflict(w, read[i], now) ||
-                   conflict(w, other[i], now);
+    writes_race |=
+        conflict(w, write[i], now) || conflict(w, read[i], now) || conflict(w, other[i], now);
     write[i] = now;
   }
   if (reads_race) {
@@ -155,8 +155,9 @@ void access_device(Watch& w, char* at, size_t size, Kind kind, Access now, const
   const bool is_new = std::none_of(is_written, is_written + size, [](bool x) { return x; }) &&
                       std::all_of(at, at + size, [](char x) { return x == kNewByte; });
   if (kind != Kind::kWrite && is_new) {
-    std::snprintf(what, sizeof what, "a read of %zu bytes that nothing has written, byte %zu of %zu",
-                  size, first, found->bytes);
+    std::snprintf(what, sizeof what,
+                  "a read of %zu bytes that nothing has written, byte %zu of %zu", size, first,
+                  found->bytes);
     report("uninitialised", what, place);
   }
   if (kind != Kind::kRead) std::memset(is_written, 1, size);
@@ -276,10 +277,10 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 
-#define ACCESSES(SIZE)                                                                           \
-  void __tsan_read##SIZE(void* at) { note(at, SIZE, Kind::kRead, false, CALLER); }               \
-  void __tsan_write##SIZE(void* at) { note(at, SIZE, Kind::kWrite, false, CALLER); }             \
-  void __tsan_volatile_read##SIZE(void* at) { note(at, SIZE, Kind::kRead, true, CALLER); }       \
+#define ACCESSES(SIZE)                                                                     \
+  void __tsan_read##SIZE(void* at) { note(at, SIZE, Kind::kRead, false, CALLER); }         \
+  void __tsan_write##SIZE(void* at) { note(at, SIZE, Kind::kWrite, false, CALLER); }       \
+  void __tsan_volatile_read##SIZE(void* at) { note(at, SIZE, Kind::kRead, true, CALLER); } \
   void __tsan_volatile_write##SIZE(void* at) { note(at, SIZE, Kind::kWrite, true, CALLER); }
 ACCESSES(1)
 ACCESSES(2)
@@ -304,33 +305,33 @@ void __tsan_atomic_signal_fence(int) {}
     note(at, BITS / 8, Kind::kUpdate, true, CALLER);                                             \
     return __atomic_##NAME(at, value, __ATOMIC_SEQ_CST);                                         \
   }
-#define EXCHANGE(BITS, NAME)                                                                       \
-  int __tsan_atomic##BITS##_##NAME(volatile uint##BITS##_t* at, uint##BITS##_t* expected,          \
-                                   uint##BITS##_t wanted, int, int) {                              \
-    note(at, BITS / 8, Kind::kUpdate, true, CALLER);                                               \
-    return __atomic_compare_exchange_n(at, expected, wanted, false, __ATOMIC_SEQ_CST,              \
-                                       __ATOMIC_SEQ_CST);                                          \
+#define EXCHANGE(BITS, NAME)                                                              \
+  int __tsan_atomic##BITS##_##NAME(volatile uint##BITS##_t* at, uint##BITS##_t* expected, \
+                                   uint##BITS##_t wanted, int, int) {                     \
+    note(at, BITS / 8, Kind::kUpdate, true, CALLER);                                      \
+    return __atomic_compare_exchange_n(at, expected, wanted, false, __ATOMIC_SEQ_CST,     \
+                                       __ATOMIC_SEQ_CST);                                 \
   }
-#define ATOMICS(BITS)                                                                      \
-  uint##BITS##_t __tsan_atomic##BITS##_load(const volatile uint##BITS##_t* at, int) {      \
-    note(at, BITS / 8, Kind::kRead, true, CALLER);                                         \
-    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                        \
-  void __tsan_atomic##BITS##_store(volatile uint##BITS##_t* at, uint##BITS##_t value, int) { \
-    note(at, BITS / 8, Kind::kWrite, true, CALLER);                                        \
-    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                        \
-  uint##BITS##_t __tsan_atomic##BITS##_exchange(volatile uint##BITS##_t* at,               \
-                                                uint##BITS##_t value, int) {               \
-    note(at, BITS / 8, Kind::kUpdate, true, CALLER);                                       \
-    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                               \
-  }                                                                                        \
-  UPDATE(BITS, fetch_add)                                                                  \
-  UPDATE(BITS, fetch_sub)                                                                  \
-  UPDATE(BITS, fetch_and)                                                                  \
-  UPDATE(BITS, fetch_or)                                                                   \
-  UPDATE(BITS, fetch_xor)                                                                  \
-  EXCHANGE(BITS, compare_exchange_strong)                                                  \
+#define ATOMICS(BITS)                                                                              \
+  uint##BITS##_t __tsan_atomic##BITS##_load(const volatile uint##BITS##_t* at, int) {              \
+    note(at, BITS / 8, Kind::kRead, true, CALLER);                                                 \
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                \
+  void __tsan_atomic##BITS##_store(volatile uint##BITS##_t* at, uint##BITS##_t value, int) {       \
+    note(at, BITS / 8, Kind::kWrite, true, CALLER);                                                \
+    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                \
+  uint##BITS##_t __tsan_atomic##BITS##_exchange(volatile uint##BITS##_t* at, uint##BITS##_t value, \
+                                                int) {                                             \
+    note(at, BITS / 8, Kind::kUpdate, true, CALLER);                                               \
+    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                                \
+  UPDATE(BITS, fetch_add)                                                                          \
+  UPDATE(BITS, fetch_sub)                                                                          \
+  UPDATE(BITS, fetch_and)                                                                          \
+  UPDATE(BITS, fetch_or)                                                                           \
+  UPDATE(BITS, fetch_xor)                                                                          \
+  EXCHANGE(BITS, compare_exchange_strong)                                                          \
   EXCHANGE(BITS, compare_exchange_weak)
 ATOMICS(8)
 ATOMICS(16)

@@ -1,7 +1,8 @@
 // What kernels do to memory, as far as their accesses are reported: those of units that are
-// compiled with -fsanitize=thread, whose calls watch.cpp answers in place of the sanitizer's library.
-// Findings are said once for each place in the code, on stderr and in the file that the variable
-// DL_EMULATION_FINDINGS names: out of bounds, uninitialised, misaligned, race, divergent barrier.
+// compiled with -fsanitize=thread, whose calls watch.cpp answers in place of the sanitizer's
+// library. Findings are said once for each place in the code, on stderr and in the file that the
+// variable DL_EMULATION_FINDINGS names: out of bounds, uninitialised, misaligned, race, divergent
+// barrier.
 #ifndef DL_KERNELS_TESTS_WATCH_H_
 #define DL_KERNELS_TESTS_WATCH_H_
 
