@@ -16,8 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "packages"
 HEADERS = PACKAGES / "kernels" / "include"
+KERNEL_TESTS = PACKAGES / "kernels" / "tests"
 # The sources that are judged are those of this checkout, whatever wheels are installed.
-sys.path[:0] = [str(PACKAGES / name / "src") for name in ("kernels",)]
+sys.path[:0] = [str(PACKAGES / "kernels" / "src"), str(KERNEL_TESTS)]
 
 from dl_kernels import write_units  # noqa: E402
 from dl_kernels.nvcc import architectures, find_nvcc, nvcc  # noqa: E402
@@ -146,7 +147,7 @@ class Emulated(Build):
 
     name = "emulation"
     suffix = ".cpp"
-    emulation = PACKAGES / "kernels" / "tests" / "emulation"
+    emulation = KERNEL_TESTS / "emulation"
 
     def __init__(self, folder: Path, families: Iterable[str]) -> None:
         super().__init__(folder, families)
@@ -161,9 +162,6 @@ class Emulated(Build):
 
     def sources(self) -> Sequence[Path]:
         return sorted(self.emulation.glob("*.cpp"))
-
-
-sys.path.insert(0, str(Emulated.emulation.parent))
 
 
 def host_compiler() -> list[str]:

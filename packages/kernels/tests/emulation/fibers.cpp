@@ -43,8 +43,9 @@ struct Machine {
                           : static_cast<unsigned>(std::atoi(std::getenv("DL_EMULATION_SEED")))};
 };
 
+// On the heap: variables of the program are taken for those of blocks.
 Machine& machine() {
-  static Machine instance;
+  static Machine& instance = *new Machine;
   return instance;
 }
 

@@ -34,7 +34,7 @@ struct Memory {
 };
 
 Memory& memory() {
-  static Memory instance;
+  static Memory& instance = *new Memory;
   return instance;
 }
 
@@ -44,7 +44,7 @@ struct Work {
 };
 
 std::deque<Work>& queue() {
-  static std::deque<Work> instance;
+  static auto& instance = *new std::deque<Work>;
   return instance;
 }
 

@@ -70,9 +70,23 @@ struct Watch {
 };
 
 Watch& watch() {
-  static Watch instance;
+  static Watch& instance = *new Watch;
   return instance;
 }
+
+// A kernel runs, and nobody looks at an access yet. Functions of the standard library that are used
+// here may be copies that are watched themselves.
+bool active = false;
+
+// While it lives, accesses are not looked at.
+class Pause {
+ public:
+  Pause() : before_(std::exchange(active, false)) {}
+  ~Pause() { active = before_; }
+
+ private:
+  bool before_;
+};
 
 bool conflict(const Watch& w, Access before, Access now) {
   if (before == 0 || work_of(before) != work_of(now) || (is_atomic(before) && is_atomic(now)))
@@ -188,8 +202,9 @@ void access_shared(Watch& w, char* at, size_t size, Kind kind, Access now, const
 }
 
 void note(const volatile void* address, size_t size, Kind kind, bool atomic, const void* place) {
+  if (!active) return;
+  const Pause pause;
   Watch& w = watch();
-  if (w.kernel == nullptr) return;
   finish_write(w);
   char* const at = static_cast<char*>(const_cast<void*>(address));
   const bool shared = at >= __bss_start && at < _end;
@@ -205,9 +220,18 @@ void note(const volatile void* address, size_t size, Kind kind, bool atomic, con
   (shared ? access_shared : access_device)(w, at, size, kind, now, place);
 }
 
+void note_fence() {
+  if (!active) return;
+  const Pause pause;
+  Watch& w = watch();
+  w.fenced = true;
+  w.visible.insert(w.met.begin(), w.met.end());
+}
+
 }  // namespace
 
 void report(const char* kind, const char* what, const void* place) {
+  const Pause pause;
   Watch& w = watch();
   if (place != nullptr && !w.said.insert({place, kind}).second) return;
   ++w.findings;
@@ -235,14 +259,17 @@ void watch_work(const char* kernel) {
   w.kernel = kernel;
   w.work = w.work % 0xffff + 1;
   w.shown.clear();
+  active = kernel != nullptr;
 }
 
 void watch_end() {
+  active = false;
   finish_write(watch());
   watch().kernel = nullptr;
 }
 
 void watch_block(int64_t block) {
+  const Pause pause;
   Watch& w = watch();
   finish_write(w);
   w.block = block;
@@ -254,11 +281,13 @@ void watch_block(int64_t block) {
 }
 
 void watch_thread(int thread) {
+  const Pause pause;
   finish_write(watch());
   watch().thread = thread;
 }
 
 void watch_barrier() {
+  const Pause pause;
   finish_write(watch());
   ++watch().barriers;
 }
@@ -292,9 +321,7 @@ void __tsan_read_range(void* at, size_t size) { note(at, size, Kind::kRead, fals
 void __tsan_write_range(void* at, size_t size) { note(at, size, Kind::kWrite, false, CALLER); }
 
 void __tsan_atomic_thread_fence(int) {
-  emulation::Watch& w = emulation::watch();
-  w.fenced = true;
-  w.visible.insert(w.met.begin(), w.met.end());
+  emulation::note_fence();
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int) {}
