@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
 #include <string>
 
 #include "state.h"
@@ -40,7 +41,7 @@ DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** functi
   if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   // The library itself: another one of this name may be loaded too.
   Dl_info self{};
-  dladdr(reinterpret_cast<void*>(&cuInit), &self);
+  dladdr(reinterpret_cast<void*>(&cuGetErrorName), &self);
   void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   *function = nullptr;
   for (const char* suffix : {"_v3", "_v2", ""}) {
