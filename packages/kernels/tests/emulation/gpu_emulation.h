@@ -72,8 +72,8 @@ DL_KERNELS_BEGIN
 
 inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
 
-inline void store_relaxed(bool* to, bool value) { *to = value; }
-inline bool load_relaxed(const bool* from) { return *from; }
+inline void store_relaxed(bool* to, bool value) { *static_cast<volatile bool*>(to) = value; }
+inline bool load_relaxed(const bool* from) { return *static_cast<const volatile bool*>(from); }
 
 namespace gpu {
 
