@@ -384,6 +384,42 @@ def kernels_gpu(session: nox.Session) -> None:
     session.run("python", "tools/kernels_gpu.py", *session.posargs, env={"PATH": path})
 
 
+@nox.session(name="gpu-faults", venv_backend="none", requires=["environment"], default=False)
+def gpu_faults(session: nox.Session) -> None:
+    """Put faults into our own kernels: dl-gpu-sim and the emulated GPU have to find each."""
+    toolchain_bin = Path(python_of(session, "toolchain")).absolute().parent
+    env = {"PATH": os.pathsep.join([str(toolchain_bin), os.environ["PATH"]])}
+    if nvcc := find_nvcc(toolchain_bin):
+        env["NVCC"] = nvcc
+    # Without nvcc there is no PTX to simulate.
+    half = () if nvcc else ("--half", "emulation")
+    command = (python_of(session, "environment"), "-m", "tools.gpu_faults", *half)
+    session.run(*command, *session.posargs, env=env, external=True)
+
+
+@nox.session(name="emulated-gpu", venv_backend="none", requires=["environment"], default=False)
+def emulated_gpu(session: nox.Session) -> None:
+    """Run the kernels' tests on emulated GPUs of all shapes, with every access watched."""
+    python = python_of(session, "environment")
+    for shape in ("64/32", "64/64", "256/32", "256/64"):
+        env = {"DL_EMULATION_SHAPE": shape, "DL_EMULATION_WATCHED": "1", **visible(python)}
+        files = ("tests/kernels", "packages/kernels/tests/test_gpu_path.py")
+        for file in files:
+            session.log(f"{file} on blocks/warps of {shape} threads")
+            session.run(python, "-m", "pytest", file, *session.posargs, env=env, external=True)
+
+
+# What finds faults without a card, at full length.
+FAULTS = ("gpu-faults", "emulated-gpu")
+
+
+def find_nvcc(folder: Path) -> str | None:
+    """The nvcc of NVIDIA's wheels beside an interpreter, else the one that builds would find."""
+    of_wheels = sorted(folder.parent.glob("lib/python*/site-packages/nvidia/cu*/bin/nvcc"))
+    named = os.environ.get("NVCC") or shutil.which("nvcc")
+    return named or (str(of_wheels[-1]) if of_wheels else None)
+
+
 def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:
     """The folders of Python sources that match, and variables that make them importable."""
     found = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
@@ -633,7 +669,8 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    names = (*checks, "simulated", "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
+    without_a_card = ("simulated", *FAULTS)
+    names = (*checks, *without_a_card, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip"}

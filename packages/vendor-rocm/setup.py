@@ -89,12 +89,12 @@ def emulated() -> list[VendorLibrary]:
         ("DL_ROCM_COMPILER", "0"),
         ("DL_KERNELS_MACHINE", '"gpu_emulation.h"'),
         ("DL_EMULATION_LAUNCH", '"emulated_launch.h"'),
-        ("DL_EMULATION_THREADS", "256"),  # of a block, as on a card: four waves, or eight
+        ("DL_EMULATION_BLOCK_THREADS", "256"),  # of a block, as on a card: four waves, or eight
     ]
     # Some families are for tests, which compile more than they run.
     optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
     kernels = library(
-        sources=[str(EMULATION / "fibers.cpp")],
+        sources=[str(EMULATION / "fibers.cpp"), str(EMULATION / "unwatched" / "unwatched.cpp")],
         include_dirs=[str(EMULATION), str(FAKE)],
         define_macros=macros,
         extra_compile_args=[optimisation, "-pthread"],

@@ -38,7 +38,7 @@ R cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, H, int, size_t);
 R cuLaunchKernel(H, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, H, void**, void**);
 R cuStreamBeginCapture_v2(H, int); R cuStreamEndCapture(H, H*); R cuGraphInstantiateWithFlags(H*, H, unsigned long long);
 R cuGraphLaunch(H, H); R cuGetProcAddress_v2(const char*, void**, int, unsigned long long, int*);
-R cuGetErrorName(R, const char**); R cuPointerGetAttribute(void*, int, P);
+R cuGetErrorName(R, const char**); R cuPointerGetAttribute(void*, int, P); R cuEventQuery(H); R cuGetExportTable(const void**, const void*);
 """)
 cu = ffi.dlopen("libcuda.so.1")
 def new(kind, call, *args):
@@ -268,6 +268,63 @@ assert host[0] == 9
 """,
         tmp_path,
     )
+
+
+def test_waits_of_the_host_are_counted(tmp_path: Path) -> None:
+    report = run(
+        """
+from dl_gpu_sim import waits
+start()
+p = new("P", cu.cuMemAlloc_v2, 64)
+pinned = ffi.cast("float*", new("void*", cu.cuMemHostAlloc, 64, 0))
+module, k = load(TWICE)
+stream, event = new("H", cu.cuStreamCreateWithPriority, 1, 0), new("H", cu.cuEventCreate, 2)
+ok(cu.cuMemcpyHtoDAsync_v2(p, pinned, 64, stream))
+ok(launch(k, 1, 4, p, stream=stream))
+ok(cu.cuMemcpyDtoHAsync_v2(pinned, p, 64, stream))
+ok(cu.cuEventRecord(event, stream))
+assert waits() == {}, waits()
+# Not pinned: the copy has to be done when it returns.
+ok(cu.cuMemcpyDtoHAsync_v2(ffi.new("float[]", 16), p, 64, stream))
+assert waits() == {"cuMemcpyDtoHAsync": 1}
+for call, argument in ((cu.cuStreamSynchronize, stream), (cu.cuEventSynchronize, event)):
+    ok(call(argument))
+ok(cu.cuCtxSynchronize())
+ok(cu.cuMemFree_v2(p))
+@ffi.callback("void(void*)")
+def pause(_):
+    while go == []: pass
+go = []
+ok(cu.cuLaunchHostFunc(stream, pause, ffi.NULL))
+ok(cu.cuEventRecord(event, stream))
+assert [cu.cuStreamQuery(stream), cu.cuEventQuery(event)] == [600, 600]
+go.append(1)
+ok(cu.cuStreamSynchronize(stream))
+assert [cu.cuStreamQuery(stream), cu.cuEventQuery(event)] == [0, 0]
+""",
+        tmp_path,
+    )
+    assert report.waits == {
+        "cuCtxSynchronize": 1,
+        "cuEventSynchronize": 1,
+        "cuMemFree": 1,
+        "cuMemcpyDtoHAsync": 1,
+        "cuStreamSynchronize": 2,
+    }
+    assert report.synchronisations == sum(report.waits.values()) and report.polls == 2
+
+
+def test_what_the_runtime_library_asks_for_is_refused_in_words(tmp_path: Path) -> None:
+    report = run(
+        """
+table = ffi.new("const void**")
+for _ in range(2):
+    assert cu.cuGetExportTable(table, ffi.new("char[16]")) == 500 and table[0] == ffi.NULL
+""",
+        tmp_path,
+    )
+    (message,) = report.messages
+    assert "cudart" in message and "not served" in message
 
 
 def test_libraries_and_attributes(tmp_path: Path) -> None:

@@ -18,7 +18,22 @@ EMULATED_GPU = ['-DDL_KERNELS_MACHINE="gpu_emulation.h"', f"-I{EMULATION}"]
 
 COMPILER = shlex.split(environ.get("CXX", "g++"))
 FLAGS = ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", *EMULATED_GPU]
+CHECKED = ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-g1", "-Wno-tsan"]
+"""Flags with which the accesses of a unit are watched: ``emulation/watch.h``."""
 FOLDERS = [f"-I{include_dir()}", f"-I{contract_dir()}"]
+
+
+SHAPE = environ.get("DL_EMULATION_SHAPE", "64/32")
+"""Threads of a block, and of a warp."""
+
+
+def shape_flags(shape: str = SHAPE) -> list[str]:
+    """What gives the machine a shape, in every unit.
+
+    :raises ValueError: it is not two numbers with a stroke between them.
+    """
+    block, warp = map(int, shape.split("/"))
+    return [f"-DDL_EMULATION_BLOCK_THREADS={block}", f"-DDL_EMULATION_WARP_THREADS={warp}"]
 
 
 def missing_compiler() -> str | None:
@@ -28,7 +43,17 @@ def missing_compiler() -> str | None:
 
 def compile_object(source: Path, to: Path, *flags: str) -> None:
     """Compile a file; `flags` come first, so that their folders are searched first."""
-    command = [*COMPILER, *flags, *FLAGS, *FOLDERS, "-c", str(source), "-o", str(to)]
+    command = [
+        *COMPILER,
+        *flags,
+        *FLAGS,
+        *shape_flags(),
+        *FOLDERS,
+        "-c",
+        str(source),
+        "-o",
+        str(to),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{source.name} does not compile for the emulated GPU:\n{done.stderr}")
@@ -37,8 +62,9 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
+    watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()
     for source in write_units(folder / "units"):
-        jobs.append((source, folder / f"{source.stem}.o", ()))
+        jobs.append((source, folder / f"{source.stem}.o", tuple(watched)))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))
     with ThreadPoolExecutor(cpu_count()) as pool:

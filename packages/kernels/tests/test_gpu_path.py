@@ -5,6 +5,7 @@ tests/kernels judges the operators there.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dl_kernels import include_dir
-from emulated import COMPILER, EMULATION, compile_object, missing_compiler
+from emulated import CHECKED, COMPILER, EMULATION, compile_object, missing_compiler
 
 WHY_NOT = missing_compiler()
 needs_compiler = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
@@ -42,23 +43,31 @@ def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def build_collectives(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The objects of the emulation, but for the vendor: no header of the kernels changes them."""
+    folder = tmp_path_factory.mktemp("machine")
+    sources = [path for path in sorted(EMULATION.glob("*.cpp")) if path.stem != "vendor"]
+    for source in sources:
+        compile_object(source, folder / f"{source.stem}.o", "-O1")
+    return [folder / f"{source.stem}.o" for source in sources]
+
+
+def build_collectives(folder: Path, machine: list[Path], *flags: str) -> Path:
     """A program that compares every collective of a block with a loop."""
-    flags = (f"-I{folder / 'mutated'}",)
-    objects = []
-    for source in (EMULATION / "check" / "collectives.cpp", *sorted(EMULATION.glob("*.cpp"))):
-        if source.stem == "vendor":
-            continue
-        objects.append(folder / f"{source.stem}.o")
-        compile_object(source, objects[-1], *flags)
+    own = folder / "collectives.o"
+    flags = (f"-I{folder / 'mutated'}", *flags)
+    compile_object(EMULATION / "check" / "collectives.cpp", own, *flags)
     program = folder / "collectives"
-    subprocess.run([*COMPILER, "-o", str(program), *map(str, objects)], check=True)
+    subprocess.run(
+        [*COMPILER, "-o", str(program), str(own), *map(str, machine), "-ldl"], check=True
+    )
     return program
 
 
 @needs_compiler
-def test_collectives_agree_with_loops(tmp_path: Path) -> None:
-    program = build_collectives(tmp_path)
+def test_collectives_agree_with_loops(machine: list[Path], tmp_path: Path) -> None:
+    program = build_collectives(tmp_path, machine)
     for seed in range(5):
         done = subprocess.run(
             [str(program)],
@@ -72,13 +81,15 @@ def test_collectives_agree_with_loops(tmp_path: Path) -> None:
 
 @needs_compiler
 @pytest.mark.parametrize(("header", "at"), CASES)
-def test_a_missing_barrier_is_noticed(header: str, at: int, tmp_path: Path) -> None:
+def test_a_missing_barrier_is_noticed(
+    header: str, at: int, machine: list[Path], tmp_path: Path
+) -> None:
     text = (HEADERS / header).read_text(encoding="utf-8")
     position = barriers(header)[at]
     mutated = tmp_path / "mutated" / "dl_kernels" / header
     mutated.parent.mkdir(parents=True)
     mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
-    program = build_collectives(tmp_path)
+    program = build_collectives(tmp_path, machine)
     codes = [
         subprocess.run(
             [str(program)],
@@ -89,3 +100,58 @@ def test_a_missing_barrier_is_noticed(header: str, at: int, tmp_path: Path) -> N
         for seed in range(5)
     ]
     assert any(code != 0 for code in codes), f"barrier {at} of {header} is not needed"
+
+
+FOUND = {
+    "clean": "",
+    "same_value": "",
+    "atomic_sum": "",
+    "handed_over": "",
+    "read_behind": "out-of-bounds",
+    "read_before": "out-of-bounds",
+    "write_behind": "out-of-bounds",
+    "write_before": "out-of-bounds",
+    "read_far": "out-of-bounds",
+    "not_written": "uninitialised",
+    "shared_not_written": "uninitialised",
+    "shared_of_another": "uninitialised",
+    "not_aligned": "misaligned",
+    "no_barrier": "race",
+    "writes_what_is_read": "race",
+    "two_values": "race",
+    "between_blocks": "race",
+    "atomic_and_plain": "race",
+    "no_fence": "race",
+    "ends_before": "divergent-barrier",
+    "two_barriers": "divergent-barrier",
+    "half_shuffles": "divergent-barrier",
+}
+"""What each kernel of watched.cpp does wrong."""
+
+
+@pytest.fixture(scope="module")
+def watched(machine: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("watched")
+    compile_object(EMULATION / "check" / "watched.cpp", folder / "watched.o", *CHECKED)
+    program = folder / "watched"
+    objects = map(str, (folder / "watched.o", *machine))
+    subprocess.run([*COMPILER, "-o", str(program), *objects, "-ldl"], check=True)
+    return program
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.parametrize("kernel", FOUND)
+def test_what_a_kernel_does_wrong_is_named(watched: Path, kernel: str, seed: str) -> None:
+    done = subprocess.run(
+        [str(watched), kernel],
+        env={**os.environ, "DL_EMULATION_SEED": seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kinds = set(re.findall(r"^emulated GPU: ([\w-]+): ", done.stderr, re.MULTILINE))
+    # What is read too early may be what is not written yet.
+    allowed = {FOUND[kernel], "uninitialised"} if FOUND[kernel] == "race" else {FOUND[kernel]}
+    assert kinds <= allowed and (FOUND[kernel] or "none") in (kinds or {"none"}), done.stderr
+    assert done.returncode == 0 or FOUND[kernel] in ("out-of-bounds", "divergent-barrier")

@@ -1,6 +1,4 @@
-// Initialisation, devices, contexts, errors, and finding the calls themselves.
-
-#include <dlfcn.h>
+// Initialisation, devices and contexts.
 
 #include <cstdio>
 #include <cstring>
@@ -88,21 +86,6 @@ int attribute(CUdevice_attribute which) {
     // What is not there, or has no number here.
     default:
       return 0;
-  }
-}
-
-CUresult described(CUresult error, const char** text, bool name) {
-  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  switch (static_cast<int>(error)) {
-#define X(symbol, number, said)    \
-  case number:                     \
-    *text = name ? #symbol : said; \
-    return CUDA_SUCCESS;
-#include "errors.inc"
-#undef X
-    default:
-      *text = nullptr;
-      return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -318,31 +301,4 @@ DL_EXPORT CUresult CUDAAPI cuCtxSetLimit(CUlimit, size_t) {
 DL_EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext, unsigned int) {
   DL_ENTER("cuCtxEnablePeerAccess");
   return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-}
-
-DL_EXPORT CUresult CUDAAPI cuGetErrorName(CUresult error, const char** text) {
-  return described(error, text, true);
-}
-
-DL_EXPORT CUresult CUDAAPI cuGetErrorString(CUresult error, const char** text) {
-  return described(error, text, false);
-}
-
-DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
-                                               CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // The library itself: another one of this name may be loaded too.
-  Dl_info self{};
-  dladdr(reinterpret_cast<void*>(&cuInit), &self);
-  void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  *function = nullptr;
-  for (const char* suffix : {"_v3", "_v2", ""}) {
-    if (*function != nullptr || library == nullptr) break;
-    *function = dlsym(library, (std::string(symbol) + suffix).c_str());
-  }
-  if (library != nullptr) dlclose(library);
-  if (status != nullptr)
-    *status =
-        *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

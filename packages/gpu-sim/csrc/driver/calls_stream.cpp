@@ -59,7 +59,9 @@ DL_EXPORT CUresult CUDAAPI cuStreamQuery(CUstream handle) {
   CUstream stream = stream_of(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return stream->idle() ? stream->context->failed.load() : CUDA_ERROR_NOT_READY;
+  if (stream->idle()) return stream->context->failed.load();
+  Journal::get().poll();
+  return CUDA_ERROR_NOT_READY;
 }
 
 DL_EXPORT CUresult CUDAAPI cuStreamGetPriority(CUstream handle, int* priority) {
@@ -180,7 +182,9 @@ DL_EXPORT CUresult CUDAAPI cuEventQuery(CUevent event) {
   if (!is_event(event)) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard<std::mutex> lock(event->mutex);
   if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
-  return !event->mark || event->mark->done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  if (!event->mark || event->mark->done()) return CUDA_SUCCESS;
+  Journal::get().poll();
+  return CUDA_ERROR_NOT_READY;
 }
 
 DL_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event) {
@@ -192,6 +196,7 @@ DL_EXPORT CUresult CUDAAPI cuEventSynchronize(CUevent event) {
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
     mark = event->mark;
   }
+  note_wait();
   if (mark) mark->wait();
   return current_context()->failed;
 }

@@ -8,14 +8,6 @@
 namespace sim {
 namespace {
 
-/** Synchronisations: where the host waits for a device. */
-bool waits(std::string_view name) {
-  for (const char* each : {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize",
-                           "cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD", "cuMemcpy", "cuMemFree"})
-    if (name == each) return true;
-  return false;
-}
-
 std::string object_of(const std::map<std::string, uint64_t>& counts) {
   std::string made = "{";
   for (const auto& [name, count] : counts)
@@ -39,6 +31,21 @@ CUresult Journal::call(const char* name) {
   if (found == failures.end() || found->second != count) return CUDA_SUCCESS;
   return std::string_view(name).find("Alloc") != std::string_view::npos ? CUDA_ERROR_OUT_OF_MEMORY
                                                                         : CUDA_ERROR_UNKNOWN;
+}
+
+void Journal::wait(const char* name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++waits_[name];
+}
+
+void Journal::poll() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++polls_;
+}
+
+std::string Journal::waits() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return object_of(waits_);
 }
 
 void Journal::add(const std::string& kernel, const Findings& findings, uint64_t instructions) {
@@ -75,14 +82,14 @@ void Journal::write() {
   if (path.empty()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t synchronisations = 0;
-  for (const auto& [name, count] : calls_)
-    if (waits(name)) synchronisations += count;
-  std::string made = "{\"calls\": " + object_of(calls_) +
-                     ",\n \"launches\": " + object_of(launches_) +
-                     ",\n \"synchronisations\": " + std::to_string(synchronisations) +
-                     ",\n \"instructions\": " + std::to_string(instructions_) +
-                     ",\n \"same_value_writes\": " + std::to_string(findings_.same_value_writes) +
-                     ",\n \"messages\": [";
+  for (const auto& [name, count] : waits_) synchronisations += count;
+  std::string made =
+      "{\"calls\": " + object_of(calls_) + ",\n \"launches\": " + object_of(launches_) +
+      ",\n \"synchronisations\": " + std::to_string(synchronisations) +
+      ",\n \"waits\": " + object_of(waits_) + ",\n \"polls\": " + std::to_string(polls_) +
+      ",\n \"instructions\": " + std::to_string(instructions_) +
+      ",\n \"same_value_writes\": " + std::to_string(findings_.same_value_writes) +
+      ",\n \"messages\": [";
   for (size_t i = 0; i < messages_.size(); ++i) made += (i != 0 ? ", " : "") + quoted(messages_[i]);
   made += "],\n \"findings\": [";
   for (size_t i = 0; i < findings_.all().size(); ++i)

@@ -1,6 +1,7 @@
 #include "state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sim {
 
@@ -79,6 +80,17 @@ void order_with_others(CUstream stream) {
   for (const auto& mark : marks) stream->add([mark] { mark->wait(); });
 }
 
+/** The call that a thread is in, and whether it has waited. */
+struct Call {
+  const char* name = "";
+  bool waited = false;
+};
+
+Call& call_of_thread() {
+  thread_local Call call;
+  return call;
+}
+
 }  // namespace
 
 CUresult enqueue(CUstream stream, Work work) {
@@ -92,17 +104,24 @@ CUresult enqueue(CUstream stream, Work work) {
   return CUDA_SUCCESS;
 }
 
+void note_wait() {
+  Call& call = call_of_thread();
+  if (!std::exchange(call.waited, true)) Journal::get().wait(call.name);
+}
+
 CUresult wait_for(CUstream stream) {
   if (stream->capture) {
     stream->capture->invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
+  note_wait();
   order_with_others(stream);
   stream->mark()->wait();
   return stream->context->failed;
 }
 
 CUresult wait_for_all(CUcontext context) {
+  note_wait();
   std::vector<std::shared_ptr<Mark>> marks;
   {
     const std::lock_guard<std::mutex> lock(context->mutex);
@@ -116,6 +135,7 @@ CUresult wait_for_all(CUcontext context) {
 }
 
 Entry::Entry(const char* name, bool needs_context) : result(Journal::get().call(name)) {
+  call_of_thread() = {name, false};
   if (result != CUDA_SUCCESS) return;
   if (!Driver::get().initialised) {
     result = CUDA_ERROR_NOT_INITIALIZED;

@@ -124,6 +124,8 @@ CUstream stream_of(CUstream handle);
 /** Add work to a stream, or to the graph that it captures. */
 CUresult enqueue(CUstream stream, Work work);
 
+/** The host waits, in the call that its thread is in. */
+void note_wait();
 /** Everything of a context is done. */
 CUresult wait_for_all(CUcontext context);
 /** Everything of a stream is done. */

@@ -8,9 +8,11 @@ namespace sim {
 void add_integer(Opcodes& table);
 void add_products(Opcodes& table);
 void add_bits(Opcodes& table);
+void add_bit_fields(Opcodes& table);
 void add_floats(Opcodes& table);
 void add_functions(Opcodes& table);
 void add_comparisons(Opcodes& table);
+void add_selections(Opcodes& table);
 void add_conversions(Opcodes& table);
 void add_moves(Opcodes& table);
 void add_memory(Opcodes& table);

@@ -150,6 +150,11 @@ DL_API int dl_gpu_sim_take(dl_gpu_sim_module* module, unsigned long long address
   return 1;
 }
 
+DL_API const char* dl_gpu_sim_waits() {
+  text_of_thread() = Journal::get().waits();
+  return text_of_thread().c_str();
+}
+
 DL_API int dl_gpu_sim_drop(dl_gpu_sim_module* module, unsigned long long address) {
   return module->memory.free(address);
 }

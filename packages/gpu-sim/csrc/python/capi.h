@@ -24,6 +24,9 @@ int dl_gpu_sim_drop(dl_gpu_sim_module* module, unsigned long long address);
 /** The address of a variable of the module, 0 if there is none. */
 unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const char* name);
 
+/** How often the host of this process has waited for a device: JSON, a number for each call. */
+const char* dl_gpu_sim_waits(void);
+
 /**
  * Run a kernel to its end. `sizes` are grid and block, three each; `params` are its parameters as
  * they lie in its memory. Returns JSON: outcome, output, instructions, findings.

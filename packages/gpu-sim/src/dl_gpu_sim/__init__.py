@@ -16,7 +16,31 @@ if TYPE_CHECKING:
     from .module import Kernel, LaunchError, Module, PtxError, Result
     from .report import Finding
 
-__all__ = ["Finding", "Kernel", "LaunchError", "Module", "PtxError", "Result", "__version__"]
+__all__ = [
+    "Finding",
+    "Kernel",
+    "LaunchError",
+    "Module",
+    "PtxError",
+    "Result",
+    "__version__",
+    "waits",
+]
+
+
+def waits() -> dict[str, int]:
+    """How often the host has waited for a simulated device in this process, by the driver's call.
+
+    A call counts when its thread stopped until work was done, whatever it is called: a copy to
+    memory that is not pinned waits, and so does setting memory free.
+    """
+    import json
+
+    from ._native import load
+
+    ffi, library = load()
+    found = json.loads(ffi.string(library.dl_gpu_sim_waits()))
+    return {str(name): int(count) for name, count in found.items()}
 
 
 def __getattr__(name: str) -> object:

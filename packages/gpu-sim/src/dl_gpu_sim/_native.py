@@ -19,6 +19,7 @@ unsigned long long dl_gpu_sim_put(dl_gpu_sim_module* module, const void* data, s
 int dl_gpu_sim_take(dl_gpu_sim_module* module, unsigned long long address, void* data, size_t size);
 int dl_gpu_sim_drop(dl_gpu_sim_module* module, unsigned long long address);
 unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const char* name);
+const char* dl_gpu_sim_waits(void);
 const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
     const unsigned int* sizes, unsigned int dynamic_shared, int cooperative,
     unsigned long long seed, unsigned long long budget, const void* params, size_t size);

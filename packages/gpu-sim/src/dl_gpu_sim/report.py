@@ -58,7 +58,11 @@ class Report:
     messages: list[str] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
     launches: dict[str, int] = field(default_factory=dict)
+    waits: dict[str, int] = field(default_factory=dict)
+    """How often the host waited, by the driver's call; ``synchronisations`` is all of these."""
     synchronisations: int = 0
+    polls: int = 0
+    """Questions whether something has ended, where it had not."""
     instructions: int = 0
     same_value_writes: int = 0
 
@@ -70,10 +74,10 @@ class Report:
             record = json.loads(path.read_text(encoding="utf-8"))
             report.findings += [Finding.read(each) for each in record["findings"]]
             report.messages += record["messages"]
-            for name in ("calls", "launches"):
+            for name in ("calls", "launches", "waits"):
                 counts = getattr(report, name)
                 for key, count in record[name].items():
                     counts[key] = counts.get(key, 0) + count
-            for name in ("synchronisations", "instructions", "same_value_writes"):
+            for name in ("synchronisations", "polls", "instructions", "same_value_writes"):
                 setattr(report, name, getattr(report, name) + record[name])
         return report

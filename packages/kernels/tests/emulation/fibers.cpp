@@ -1,15 +1,19 @@
-// The threads of a block as fibers. A fiber runs until it must wait; the next one is drawn by lot.
+// The blocks of a grid and the threads of a block, as fibers. A fiber runs until it must wait; the
+// next one is drawn by lot.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include <ucontext.h>
 
 #include "gpu_emulation.h"
+#include "watch.h"
 
 namespace emulation {
 namespace {
@@ -23,6 +27,7 @@ struct Fiber {
   bool started;
   jmp_buf at;
   uint32_t shuffles;
+  const void* place;  // in the code, where it waits
   std::unique_ptr<char[]> stack;
 };
 
@@ -31,7 +36,7 @@ struct Machine {
   // A thread may be one shuffle ahead of others in its warp, never two.
   uint32_t words[2][kBlockThreads];
   jmp_buf scheduler;
-  int warp = 32;
+  int warp = DL_EMULATION_WARP_THREADS;
   Position position{0, 0, 1};
   const std::function<void()>* body = nullptr;
   std::mt19937 random{std::getenv("DL_EMULATION_SEED") == nullptr
@@ -39,21 +44,23 @@ struct Machine {
                           : static_cast<unsigned>(std::atoi(std::getenv("DL_EMULATION_SEED")))};
 };
 
+// On the heap: variables of the program are taken for those of blocks.
 Machine& machine() {
-  static Machine instance;
+  static Machine& instance = *new Machine;
   return instance;
 }
 
-void pause(State state) {
+void pause(State state, const void* place) {
   Machine& m = machine();
   Fiber& fiber = m.fibers[m.position.thread];
   fiber.state = state;
+  fiber.place = place;
   if (_setjmp(fiber.at) == 0) _longjmp(m.scheduler, 1);
 }
 
 void enter() {
   (*machine().body)();
-  pause(State::kDone);
+  pause(State::kDone, nullptr);
 }
 
 void start(Fiber& fiber) {
@@ -71,10 +78,17 @@ void start(Fiber& fiber) {
 
 void resume(Machine& m, int thread) {
   m.position.thread = thread;
+  watch_thread(thread);
   Fiber& fiber = m.fibers[thread];
   if (_setjmp(m.scheduler) != 0) return;
   if (fiber.started) _longjmp(fiber.at, 1);
   start(fiber);
+}
+
+// Nothing can go on from here.
+[[noreturn]] void stop(const char* what, const void* place) {
+  report("divergent-barrier", what, place);
+  std::abort();
 }
 
 // Lets the threads [begin, end) go on if all that still run wait for each other.
@@ -85,9 +99,16 @@ bool meet(Machine& m, State state, int begin, int end) {
     done += m.fibers[i].state == State::kDone ? 1 : 0;
   }
   if (waiting == 0 || waiting + done != end - begin) return false;
+  const void* place = nullptr;
+  for (int i = begin; i < end; ++i) {
+    if (m.fibers[i].state != state) continue;
+    if (place == nullptr) place = m.fibers[i].place;
+    if (m.fibers[i].place != place) stop("threads wait at different places for each other", place);
+  }
   if (done != 0) {
-    std::fprintf(stderr, "emulated GPU: %d threads ended while %d wait for them\n", done, waiting);
-    std::abort();
+    char what[80];
+    std::snprintf(what, sizeof what, "%d threads ended while %d wait for them", done, waiting);
+    stop(what, place);
   }
   for (int i = begin; i < end; ++i) m.fibers[i].state = State::kReady;
   return true;
@@ -117,14 +138,29 @@ void run_block(Machine& m) {
       if (!meet(m, State::kAtShuffle, first, first + m.warp)) continue;
       for (int i = first; i < first + m.warp; ++i) ready[count++] = i;
     }
-    if (meet(m, State::kAtBarrier, 0, kBlockThreads)) continue;
+    if (meet(m, State::kAtBarrier, 0, kBlockThreads)) {
+      watch_barrier();
+      continue;
+    }
     for (const Fiber& fiber : m.fibers) {
-      if (fiber.state == State::kDone) continue;
-      std::fprintf(stderr, "emulated GPU: threads wait at different places for each other\n");
-      std::abort();
+      if (fiber.state != State::kDone)
+        stop("threads wait at different places for each other", fiber.place);
     }
     return;
   }
+}
+
+// The blocks of a grid, in an order that the seed decides.
+std::vector<int64_t> shuffled(Machine& m, int64_t blocks) {
+  std::vector<int64_t> order(static_cast<size_t>(blocks));
+  std::iota(order.begin(), order.end(), int64_t(0));
+  std::shuffle(order.begin(), order.end(), m.random);
+  return order;
+}
+
+void begin_block(Machine& m, int64_t block) {
+  m.position.block = block;
+  watch_block(block);
 }
 
 }  // namespace
@@ -134,14 +170,14 @@ Position position() { return machine().position; }
 int warp_threads() { return machine().warp; }
 void set_warp_threads(int threads) { machine().warp = threads; }
 
-void barrier() { pause(State::kAtBarrier); }
+void barrier() { pause(State::kAtBarrier, __builtin_return_address(0)); }
 
 uint32_t shuffle_word(uint32_t word, int mask) {
   Machine& m = machine();
   const int me = m.position.thread;
   uint32_t* words = m.words[m.fibers[me].shuffles++ % 2];
   words[me] = word;
-  pause(State::kAtShuffle);
+  pause(State::kAtShuffle, __builtin_return_address(0));
   return words[me ^ mask];
 }
 
@@ -149,8 +185,8 @@ void run_fibers(int64_t blocks, const std::function<void()>& thread) {
   Machine& m = machine();
   m.body = &thread;
   m.position.blocks = blocks;
-  for (int64_t block = 0; block < blocks; ++block) {
-    m.position.block = block;
+  for (const int64_t block : shuffled(m, blocks)) {
+    begin_block(m, block);
     run_block(m);
   }
 }
@@ -159,10 +195,11 @@ void run_in_turn(int64_t blocks, const std::function<void()>& thread) {
   Machine& m = machine();
   m.position.blocks = blocks;
   const int first = static_cast<int>(m.random() % kBlockThreads);
-  for (int64_t block = 0; block < blocks; ++block) {
-    m.position.block = block;
+  for (const int64_t block : shuffled(m, blocks)) {
+    begin_block(m, block);
     for (int i = 0; i < kBlockThreads; ++i) {
       m.position.thread = (first + i) % kBlockThreads;
+      watch_thread(m.position.thread);
       thread();
     }
   }

@@ -1,7 +1,8 @@
 // A GPU made of ordinary code, to run the kernels' GPU path where there is none: blocks run one
-// after another, the threads of a block as fibers in random order, and only what a barrier or a
-// shuffle promises is kept. Launches are queued until somebody waits, when the stack of their
-// caller is gone; device memory can be touched by queued work alone.
+// after another in random order, the threads of a block as fibers in random order, and only what a
+// barrier or a shuffle promises is kept. Launches are queued until somebody waits, when the stack
+// of their caller is gone; device memory can be touched by queued work alone. Units that are
+// compiled with -fsanitize=thread are watched besides: watch.h.
 #ifndef DL_KERNELS_TESTS_GPU_EMULATION_H_
 #define DL_KERNELS_TESTS_GPU_EMULATION_H_
 
@@ -24,11 +25,15 @@
 
 namespace emulation {
 
-#if !defined(DL_EMULATION_THREADS)
-#define DL_EMULATION_THREADS 64
+// The machine's shape, the same in all units of a program.
+#ifndef DL_EMULATION_BLOCK_THREADS
+#define DL_EMULATION_BLOCK_THREADS 64
 #endif
-inline constexpr int kBlockThreads = DL_EMULATION_THREADS;
-// Of a warp, for what runs from now on; 32 unless it is set.
+#ifndef DL_EMULATION_WARP_THREADS
+#define DL_EMULATION_WARP_THREADS 32
+#endif
+inline constexpr int kBlockThreads = DL_EMULATION_BLOCK_THREADS;
+// Of a warp, for what runs from now on; DL_EMULATION_WARP_THREADS unless it is set.
 int warp_threads();
 void set_warp_threads(int threads);
 
@@ -39,11 +44,12 @@ struct Position {
 };
 Position position();
 
+// Where they return to is who they are: threads that meet have to come from the same place.
 void barrier();
 uint32_t shuffle_word(uint32_t word, int mask);
 
-// To the end of the queue.
-void enqueue(std::function<void()> work);
+// To the end of the queue. `kernel`: its name, if it is one.
+void enqueue(std::function<void()> work, const char* kernel = nullptr);
 // Runs the queue.
 void wait();
 
@@ -53,6 +59,9 @@ void run_in_turn(int64_t blocks, const std::function<void()>& thread);
 
 void* allocate(size_t bytes);
 void release(void* memory);
+// As memmove and memset, for work on device memory: what is written is known to be.
+void copy_bytes(void* to, const void* from, size_t bytes);
+void fill_bytes(void* to, int value, size_t bytes);
 // Waits, and copies with the device memory open.
 void copy_now(void* to, const void* from, size_t bytes);
 // The same for a kernel's answer to its operator, and how often that was.
@@ -65,8 +74,8 @@ DL_KERNELS_BEGIN
 
 inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
 
-inline void store_relaxed(bool* to, bool value) { *to = value; }
-inline bool load_relaxed(const bool* from) { return *from; }
+inline void store_relaxed(bool* to, bool value) { *static_cast<volatile bool*>(to) = value; }
+inline bool load_relaxed(const bool* from) { return *static_cast<const volatile bool*>(from); }
 
 namespace gpu {
 
@@ -78,9 +87,9 @@ inline int thread_index() { return emulation::position().thread; }
 inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::warp_threads(); }
-inline void barrier() { emulation::barrier(); }
+__attribute__((always_inline)) inline void barrier() { emulation::barrier(); }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline uint32_t shuffle_word(uint32_t word, int mask) {
+__attribute__((always_inline)) inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
 }
 
@@ -115,21 +124,23 @@ namespace gpu {
 template <class... P, class... A>
 void run_blocks(Stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
   emulation::enqueue(
-      [=] { emulation::run_fibers(blocks, [&] { kernel(static_cast<P>(arguments)...); }); });
+      [=] { emulation::run_fibers(blocks, [&] { kernel(static_cast<P>(arguments)...); }); },
+      __PRETTY_FUNCTION__);
 }
 
 template <class... P, class... A>
 void run_threads(Stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
   emulation::enqueue(
-      [=] { emulation::run_in_turn(blocks, [&] { kernel(static_cast<P>(arguments)...); }); });
+      [=] { emulation::run_in_turn(blocks, [&] { kernel(static_cast<P>(arguments)...); }); },
+      __PRETTY_FUNCTION__);
 }
 
 inline void copy(Stream, void* to, const void* from, size_t bytes) {
-  emulation::enqueue([=] { std::memmove(to, from, bytes); });
+  emulation::enqueue([=] { emulation::copy_bytes(to, from, bytes); });
 }
 
 inline void clear(Stream, void* to, size_t bytes) {
-  emulation::enqueue([=] { std::memset(to, 0, bytes); });
+  emulation::enqueue([=] { emulation::fill_bytes(to, 0, bytes); });
 }
 
 inline void fetch(Stream, void* to, const void* from, size_t bytes) {

@@ -6,6 +6,7 @@
 #include "dl/vendor.h"
 #include "dl_kernels/operators.h"
 #include "gpu_emulation.h"
+#include "watch.h"
 
 namespace {
 
@@ -63,7 +64,7 @@ dl_status_t* copy(dl_vendor_t*, int32_t, void* to, const void* from, uint64_t by
 
 dl_status_t* set(dl_vendor_t*, int32_t, void* memory, int32_t value, uint64_t bytes,
                  void*) noexcept {
-  emulation::enqueue([=] { std::memset(memory, value, bytes); });
+  emulation::enqueue([=] { emulation::fill_bytes(memory, value, bytes); });
   return nullptr;
 }
 
@@ -149,6 +150,9 @@ const dl_vendor_table_t kTable = {
 
 // How often operators have waited for an answer of the device.
 extern "C" DL_EXPORT uint64_t emulated_gpu_fetches() { return emulation::fetches(); }
+
+// How often something was found to be wrong with a kernel.
+extern "C" DL_EXPORT uint64_t emulated_gpu_findings() { return emulation::findings(); }
 
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {
   static dl_vendor_t vendor{&kTable};

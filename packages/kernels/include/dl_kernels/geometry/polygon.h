@@ -25,6 +25,15 @@ struct Polygon {
   Point corners[kMost];
   int count = 0;
 
+  Polygon() = default;
+  // The corners that there are: the others are memory that nothing was written to.
+  DL_FN Polygon(const Polygon& other) { *this = other; }
+  DL_FN Polygon& operator=(const Polygon& other) {
+    count = other.count;
+    for (int i = 0; i < count; ++i) corners[i] = other.corners[i];
+    return *this;
+  }
+
   DL_FN void add(Point corner) {
     if (count < kMost) corners[count++] = corner;
   }

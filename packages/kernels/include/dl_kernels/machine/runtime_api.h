@@ -23,9 +23,9 @@ DL_KERNELS_BEGIN
 
 inline constexpr int64_t kScratchElements = int64_t(1) << 24;
 
-// A byte is written and read whole.
-DL_FN void store_relaxed(bool* to, bool value) { *to = value; }
-DL_FN bool load_relaxed(const bool* from) { return *from; }
+// A byte is written and read whole; volatile, or threads that do both at once would race.
+DL_FN void store_relaxed(bool* to, bool value) { *static_cast<volatile bool*>(to) = value; }
+DL_FN bool load_relaxed(const bool* from) { return *static_cast<const volatile bool*>(from); }
 
 namespace gpu {
 

@@ -1,0 +1,70 @@
+// Errors in words, and finding the calls themselves.
+
+#include <dlfcn.h>
+
+#include <mutex>
+#include <string>
+
+#include "state.h"
+
+using namespace sim;
+
+namespace {
+
+CUresult described(CUresult error, const char** text, bool name) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (static_cast<int>(error)) {
+#define X(symbol, number, said)    \
+  case number:                     \
+    *text = name ? #symbol : said; \
+    return CUDA_SUCCESS;
+#include "errors.inc"
+#undef X
+    default:
+      *text = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+}  // namespace
+
+DL_EXPORT CUresult CUDAAPI cuGetErrorName(CUresult error, const char** text) {
+  return described(error, text, true);
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetErrorString(CUresult error, const char** text) {
+  return described(error, text, false);
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t,
+                                               CUdriverProcAddressQueryResult* status) {
+  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // The library itself: another one of this name may be loaded too.
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&cuGetErrorName), &self);
+  void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  *function = nullptr;
+  for (const char* suffix : {"_v3", "_v2", ""}) {
+    if (*function != nullptr || library == nullptr) break;
+    *function = dlsym(library, (std::string(symbol) + suffix).c_str());
+  }
+  if (library != nullptr) dlclose(library);
+  if (status != nullptr)
+    *status =
+        *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
+  if (const CUresult failed = Journal::get().call("cuGetExportTable")) return failed;
+  if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    Journal::get().say(
+        "the program asks the driver for functions without a name, as NVIDIA's runtime library "
+        "(cudart) does in every program that is linked with it: such programs are not served; "
+        "those that call the driver are, as dl-vendor-cuda, Triton and NVRTC's users do");
+  });
+  return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,73 @@
+"""Which operators wait: a call of each on the simulated driver, which counts when the host stops.
+
+    python waits.py [PARTS/SEED]
+
+Prints JSON: for each operator the calls of the driver in which it waited, nothing for most. Run
+with ``DL_CUDA_DRIVER``. A call that waits is none that a graph can capture.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+
+from diopi_proto import Vendor, load_vendor
+from diopi_proto.errors import DiopiError
+from diopi_proto.schema import load
+from dl_conformance.case import Case
+from dl_conformance.catalog import cases_of, in_sample
+from dl_conformance.execute import Run
+from dl_gpu_sim import waits
+from dl_vendor_cuda.plugin import dl_vendor
+
+MOST_CASES = 6
+"""Of an operator: what it does depends on its arguments."""
+
+
+def some_cases(operator: str) -> Iterator[Case]:
+    """Cases that are far from each other in the list of all, the first one among them."""
+    cases = [case for case in cases_of(operator) if case.refusal is None]
+    step = max(1, len(cases) // MOST_CASES)
+    yield from islice(cases[::step], MOST_CASES)
+
+
+def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
+    """How often a call waited, by the driver's call; None: it was declined."""
+    work = Run(vendor, case)
+    work.make_inputs()
+    work.place(work.want())
+    if work.make_workspaces() or work.prepare():
+        raise AssertionError(f"{case.name}: its arguments cannot be made")
+    work.make_kept()
+    before = waits()
+    try:
+        kept = vendor.op[case.operator](**work.passed, synchronize=False)
+    except DiopiError:
+        return None
+    after = waits()
+    vendor.synchronize()
+    del kept
+    return {
+        name: after[name] - before.get(name, 0)
+        for name in after
+        if after[name] != before.get(name, 0)
+    }
+
+
+def main(parts: int, seed: int) -> None:
+    found: dict[str, list[str]] = {}
+    with load_vendor(dl_vendor().library) as vendor:
+        for operator, bound in vendor.operators.items():
+            if operator not in load() or not bound or not in_sample(operator, parts, seed):
+                continue
+            results = [waited(vendor, case) for case in some_cases(operator)]
+            if any(each is not None for each in results):
+                found[operator] = sorted({name for each in results if each for name in each})
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1].split("/") if len(sys.argv) > 1 else ("1", "0")
+    main(*map(int, wanted))

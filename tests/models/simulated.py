@@ -1,0 +1,80 @@
+"""Trains a model on dl in a process of its own, and writes down what came out and who waited.
+
+    python -m models.simulated NAME FILE
+
+The process says by its environment which vendor that is: DL_VENDORS, and the driver for cuda.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from .one_step import Step
+from .small_steps import SMALL_STEPS
+from .steps import STEPS
+
+TRAINED: dict[str, Callable[[], Step]] = {
+    "mlp": SMALL_STEPS["mlp"],
+    "cnn": lambda: STEPS["cnn"](4, 4),
+    "encoder": lambda: STEPS["encoder"](1, 16),
+    "decoder": lambda: STEPS["decoder"](1, 16),
+}
+"""Batches so small that an interpreter of kernels trains on them in a minute."""
+
+ROUNDS = 3
+
+
+def train(step: Step, device: torch.device, count: Callable[[], int]) -> dict[str, Any]:
+    """Some steps on one batch.
+
+    :param count: how often the host has waited so far.
+    :returns: ``losses``, and ``waits``, those within each step.
+    """
+    model = copy.deepcopy(step.model).to(device).train()
+    batch = {name: value.to(device) for name, value in step.batch.items()}
+    parameters = list(model.parameters())
+    optimizer = step.make_optimizer(parameters)
+    losses, waits = [], []
+    for _ in range(ROUNDS):
+        before = count()
+        optimizer.zero_grad()
+        loss, _ = step.forward(model, batch)
+        loss.backward()
+        if step.clip is not None:
+            nn.utils.clip_grad_norm_(parameters, step.clip)
+        optimizer.step()
+        waits.append(count() - before)
+        losses.append(loss.detach())
+    return {"losses": torch.stack(losses).cpu(), "waits": waits}
+
+
+def counter() -> Callable[[], int]:
+    """How often the host has waited, where the driver is one that counts."""
+    if os.environ["DL_VENDORS"] != "cuda":
+        return lambda: 0
+    from dl_gpu_sim import waits
+
+    return lambda: sum(waits().values())
+
+
+def main(name: str, file: str) -> None:
+    torch.set_num_threads(1)
+    step, device = TRAINED[name](), torch.device("dl")
+    results = step.run(device)
+    trained = train(step, device, counter())
+    totals = dict(torch.dl.fallback_stats().totals)
+    torch.save({"results": results, **trained, "totals": totals}, file)
+    sys.stdout.flush()
+    # torch's autograd threads hold Python objects when the interpreter ends.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,69 @@
+"""Models trained through dl-vendor-cuda's host code, on the driver that dl-gpu-sim simulates.
+
+A step is as exact as the CPU's, runs as natively as on dl's CPU, and the host waits for nothing
+within it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from .one_step import CPU
+from .rule import Rule, check
+from .simulated import TRAINED, train
+
+# The vendor that serves this process has no part in it: one run is enough.
+pytestmark = pytest.mark.vendor("cpu")
+TESTS = Path(__file__).parents[1]
+
+
+def simulator() -> str:
+    if importlib.util.find_spec("dl_vendor_cuda") is None:
+        pytest.skip("dl-vendor-cuda is not installed")
+    if importlib.util.find_spec("dl_gpu_sim") is None:
+        pytest.skip("dl-gpu-sim is not installed")
+    from dl_gpu_sim.paths import library
+
+    return str(library())
+
+
+def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
+    """What ``simulated.py`` wrote down."""
+    file = folder / f"{name}-{variables['DL_VENDORS']}.pt"
+    command = [sys.executable, "-m", "models.simulated", name, str(file)]
+    done = subprocess.run(
+        command,
+        cwd=TESTS,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = torch.load(file)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", [x if x == "mlp" else pytest.param(x, marks=pytest.mark.full) for x in TRAINED]
+)
+def test_a_model_trains_as_on_the_cpu(name: str, tmp_path: Path) -> None:
+    driver = simulator()
+    step = TRAINED[name]()
+    here = on_vendor(name, tmp_path, DL_VENDORS="cpu")
+    there = on_vendor(name, tmp_path, DL_VENDORS="cuda", DL_CUDA_DRIVER=driver)
+    check(Rule(step, step.reference(), step.cpu_variants()), there["results"])
+    losses = train(step, CPU, lambda: 0)["losses"]
+    torch.testing.assert_close(there["losses"], losses, rtol=1e-3, atol=1e-5)
+    assert losses[0] != losses[-1], "nothing was learnt"
+    assert there["totals"] == here["totals"]
+    # The first step may ask for memory; none may stop for the device.
+    assert there["waits"] == [0] * len(losses)

@@ -1,0 +1,113 @@
+"""Every fault is found and named, and kernels as they are are clean: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dl_vendor_cpu.plugin import dl_vendor
+from tools.gpu_faults import judge
+from tools.gpu_faults.builds import HEADERS, ROOT, Build, BuildError, Emulated, Simulated
+from tools.gpu_faults.table import HALVES, Mutation, TableError, read
+
+BUILD = ROOT / "build" / "gpu-faults"
+
+
+def chosen(options: argparse.Namespace) -> list[Mutation]:
+    """The mutations that are asked for.
+
+    :raises TableError: one has no such name.
+    """
+    mutations = read()
+    if options.names:
+        by_name = {each.name: each for each in mutations}
+        if unknown := [name for name in options.names if name not in by_name]:
+            raise TableError(f"there is no mutation {unknown[0]}; --list names them")
+        mutations = [by_name[name] for name in options.names]
+    mutations = [each for each in mutations if any(half in each.expected for half in options.half)]
+    if options.sample:
+        mutations = random.Random(options.seed).sample(mutations, options.sample)
+    return mutations
+
+
+def clean(build: Build, mutations: Sequence[Mutation], right: judge.Outcome) -> list[str]:
+    """What is wrong with kernels as they are, in the cases of these mutations."""
+    cases = sorted({each.case for each in mutations})
+    outcome = judge.run(build.plain(), build.name, cases, [HEADERS])
+    failures = [f"as they are: {each}" for each in outcome.findings]
+    for case in cases:
+        said = outcome.errors.get(case) or judge.difference(
+            outcome.results[case], right.results[case]
+        )
+        if said:
+            failures.append(f"as they are, {case}: {said}")
+    return failures
+
+
+def try_one(build: Build, one: Mutation, right: judge.Outcome) -> str | None:
+    """Why a fault was missed; None: it was found."""
+    with TemporaryDirectory() as folder:
+        overlay = Path(folder)
+        one.apply(HEADERS, overlay)
+        library = build.mutated(one.name, one.family, overlay)
+        outcome = judge.run(library, build.name, [one.case], [overlay, HEADERS])
+    return judge.verdict(outcome, one.case, right.results[one.case], one.expected[build.name])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.gpu_faults", description=__doc__)
+    parser.add_argument("names", nargs="*", help="of mutations; all by default")
+    parser.add_argument("--half", action="append", choices=HALVES, help="only this one")
+    parser.add_argument("--sample", type=int, help="some of them, drawn by lot")
+    parser.add_argument("--seed", default="0", help="of the sample")
+    parser.add_argument("--list", action="store_true", help="print the names, and end")
+    options = parser.parse_args(arguments)
+    options.half = options.half or list(HALVES)
+    try:
+        mutations = chosen(options)
+        if options.list:
+            print("\n".join(each.name for each in mutations))
+            return 0
+        # Before anything is compiled: the texts of all are there.
+        with TemporaryDirectory() as folder:
+            for each in mutations:
+                each.apply(HEADERS, Path(folder))
+    except TableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    cases = sorted({each.case for each in mutations})
+    right = judge.run(dl_vendor().library, "cpu", cases, [])
+    if right.errors:
+        print(f"the CPU vendor cannot say what is right: {right.errors}\n{right.said}")
+        return 2
+    missed = 0
+    for make in (Simulated, Emulated):
+        if make.name not in options.half:
+            continue
+        of_half = [each for each in mutations if make.name in each.expected]
+        build = make(BUILD, {each.family for each in read()})
+        for failure in clean(build, of_half, right):
+            print(f"{make.name}: {failure}", flush=True)
+            missed += 1
+        for each in of_half:
+            begin = time.monotonic()
+            try:
+                said = try_one(build, each, right)
+            except BuildError as error:
+                said = str(error)
+            missed += said is not None
+            word = "found" if said is None else f"MISSED: {said}"
+            wanted = each.expected[make.name].finding
+            seconds = time.monotonic() - begin
+            print(f"{make.name}: {each.name}: {wanted}: {word} ({seconds:.1f} s)", flush=True)
+    print(f"{len(mutations)} faults, {missed} missed or found where there is none")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

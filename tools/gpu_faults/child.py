@@ -1,0 +1,31 @@
+"""Runs calls on one library in a process of its own, which a fault may end.
+
+    python -m tools.gpu_faults.child LIBRARY CASE...
+
+A line of JSON for each case: its results, or the error it ended with.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from diopi_proto import load_vendor
+from tools.gpu_faults.cases import CASES, Make
+
+
+def main(library: str, names: list[str]) -> None:
+    with load_vendor(library) as vendor:
+        for name in names:
+            said: dict[str, object] = {"case": name}
+            try:
+                results = [tensor.numpy() for tensor in CASES[name](Make(vendor))]
+                vendor.synchronize()
+                said["results"] = [[str(x.dtype), x.shape, x.tobytes().hex()] for x in results]
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+                said["error"] = f"{type(error).__name__}: {error}"
+            print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
