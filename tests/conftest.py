@@ -15,7 +15,7 @@ import pytest
 DEFAULT_SHARE = 0.02
 
 MARKERS = (
-    "sampled(least=0): one of many alike, of which a share runs (DL_TEST_SAMPLE), never below least",
+    "sampled(least): one of many alike, of which a share runs (DL_TEST_SAMPLE), or the least",
     "full: runs only with DL_TEST_SAMPLE=1",
     "vendor(name): runs where that vendor serves dl:0",
     "devices(count): runs where there are so many dl devices",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count, environ
 from pathlib import Path
@@ -59,11 +60,14 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
         raise RuntimeError(f"{source.name} does not compile for the emulated GPU:\n{done.stderr}")
 
 
-def build_vendor(folder: Path) -> Path:
-    """Build the vendor library in a folder and return its path."""
+def build_vendor(folder: Path, only: Iterable[str] | None = None) -> Path:
+    """Build the vendor library in a folder and return its path.
+
+    :param only: families of operators, ``copy`` and ``complex`` among them; None: all.
+    """
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
     watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()
-    for source in write_units(folder / "units"):
+    for source in write_units(folder / "units", only=only):
         jobs.append((source, folder / f"{source.stem}.o", tuple(watched)))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from conftest import GIVEN
+from dl_conformance.commit_seed import commit_seed
 from processes import on_vendor, run
 
+SEED = commit_seed(Path(__file__).parent)
 all_families = pytest.mark.skipif(
     not os.environ.get(GIVEN), reason="takes all families: packages/vendor-rocm/tools/simulated.py"
 )
@@ -155,19 +157,16 @@ def test_two_vendors_compute_in_one_process(simulated: dict[str, str]) -> None:
     assert run(code, DL_VENDORS="rocm,cpu", **simulated) == "Fake 0 2\n"
 
 
-def seed() -> str:
-    """Another one for each commit, so that in time all cases run."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return "0"
-    return done.stdout.strip()
-
-
 def test_a_share_of_the_cases_passes(simulated: dict[str, str], tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    chosen = ("--sample", f"100/{seed()}", "-k", "not runtime", "--seconds", "300")
+    chosen = (
+        "--sample",
+        f"100/{SEED}",
+        "-k",
+        "not runtime",
+        "--seconds",
+        "300",
+    )
     options = ("--vendor", "rocm", "--simulate", *chosen, "--json", str(report))
     command = [sys.executable, "-m", "dl_conformance", *options]
     env = {name: value for name, value in os.environ.items() if name != "DL_ROCM_DRIVER"}

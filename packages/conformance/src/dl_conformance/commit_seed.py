@@ -1,0 +1,19 @@
+"""A seed for samples that is another one for each commit, so that in time all cases run."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def commit_seed(folder: Path) -> str:
+    """Return the short name of the commit that is checked out in a folder's git repository.
+
+    The same tree has the same samples. Where there is no repository, or no git, it is ``"0"``.
+    """
+    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "0"
+    return done.stdout.strip()
