@@ -255,7 +255,7 @@ class BoundRun:
         with self._session._lock:
             self._session.synchronize()
             for place, port in enumerate(self._entry["outputs"]):
-                found[port["name"]] = self._array(self._outputs[place])
+                found[port["name"]] = self._array(self._outputs + place)
         return found
 
     def _array(self, tensor: CData) -> Array:
