@@ -56,16 +56,16 @@ def in_call(number: int, **arguments: Any) -> Change:
     return change
 
 
-def in_value(name: str, **fields: Any) -> Change:
+def in_value(of: str, **fields: Any) -> Change:
     def change(document: Document) -> None:
-        value(document, name).update(fields)
+        value(document, of).update(fields)
 
     return change
 
 
-def in_storage(name: str, **fields: Any) -> Change:
+def in_storage(of: str, **fields: Any) -> Change:
     def change(document: Document) -> None:
-        storage(document, name).update(fields)
+        storage(document, of).update(fields)
 
     return change
 
