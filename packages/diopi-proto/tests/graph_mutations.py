@@ -102,8 +102,12 @@ def run(graph: ContractGraph, vendor: Vendor) -> None:
                 inputs[port["name"]] = np.ones(shape, value["dtype"].replace("bfloat16", "uint16"))
             if len(inputs) != len(entry["inputs"]):
                 continue
-            bound = {s for p in entry["inputs"] for s in entry["values"][p["value"]]["shape"]
-                     if isinstance(s, str)}
+            bound = {
+                s
+                for p in entry["inputs"]
+                for s in entry["values"][p["value"]]["shape"]
+                if isinstance(s, str)
+            }
             session.run(name, inputs, {k: v for k, v in sizes.items() if k not in bound})
 
 

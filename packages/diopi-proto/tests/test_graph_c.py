@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_models import BIAS, FIRST, SECOND, mlp
 
 import diopi_proto
+from graph_models import BIAS, FIRST, SECOND, mlp
 
 Compile = Callable[..., Path]
 HERE = Path(__file__).parent
@@ -22,12 +22,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C program, linked to the wheel's library."""
     built = tmp_path_factory.mktemp("program") / "run_graph"
     library = diopi_proto.host_library()
-    subprocess.run(
-        ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{diopi_proto.include_dir()}"]
-        + [str(HERE / "fixtures" / "run_graph.c"), str(library), "-ldl", "-o", str(built)]
-        + [f"-Wl,-rpath,{library.parent}"],
-        check=True,
-    )
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{diopi_proto.include_dir()}"]
+    linked = [str(library), "-ldl", f"-Wl,-rpath,{library.parent}"]
+    source = str(HERE / "fixtures" / "run_graph.c")
+    subprocess.run(["gcc", *flags, source, *linked, "-o", str(built)], check=True)
     return built
 
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_models import FIRST, MODELS, decoder, mlp
 
 import diopi_proto
 from diopi_proto import GraphError
 from diopi_proto.graph import GraphBuilder, load, read, show
 from diopi_proto.graph.__main__ import main
+from graph_models import FIRST, MODELS, decoder, mlp
 
 Compile = Callable[..., Path]
-MUTATIONS = int(os.environ.get("DL_GRAPH_MUTATIONS", "300"))
+# `nox -s fuzz` tries 10,000.
+MUTATIONS = 300
 
 
 def split(content: bytes) -> tuple[dict[str, Any], bytes]:
@@ -97,20 +98,28 @@ FORGED: dict[str, tuple[bytes, str]] = {
     "a list": (join(b"[]", b""), "its header is no object"),
     "no graph": (join(b"{}", b""), "no .dlg file"),
     "a tensor before the file": (
-        forged(lambda h: h["bias"].update(data_offsets=[-64, 0])), "outside of the file"),
+        forged(lambda h: h["bias"].update(data_offsets=[-64, 0])),
+        "outside of the file",
+    ),
     "a tensor behind the file": (
-        forged(lambda h: h["bias"].update(data_offsets=[1 << 62, (1 << 62) + 64])), "outside of"),
+        forged(lambda h: h["bias"].update(data_offsets=[1 << 62, (1 << 62) + 64])),
+        "outside of",
+    ),
     "a tensor that ends before it begins": (
-        forged(lambda h: h["bias"].update(data_offsets=[64, 0])), "outside of the file"),
+        forged(lambda h: h["bias"].update(data_offsets=[64, 0])),
+        "outside of the file",
+    ),
     "tensors that overlap": (
         forged(lambda h: h["second"].update(data_offsets=h["first"]["data_offsets"][:1] * 2)),
-        "not as long as its shape"),
-    "two names for one tensor": (
-        forged(lambda h: h.update(other=h["bias"])), "overlap"),
+        "not as long as its shape",
+    ),
+    "two names for one tensor": (forged(lambda h: h.update(other=h["bias"])), "overlap"),
     "a hole": (forged(lambda h: h.pop("bias")), "between the tensors"),
     "a shape of other bytes": (forged(lambda h: h["bias"].update(shape=[17])), "not as long"),
     "a shape that overflows": (
-        forged(lambda h: h["bias"].update(shape=[1 << 62, 1 << 62])), "more than 2\\^63 bytes"),
+        forged(lambda h: h["bias"].update(shape=[1 << 62, 1 << 62])),
+        "more than 2\\^63 bytes",
+    ),
     "a negative size": (forged(lambda h: h["bias"].update(shape=[-16])), "a size that is none"),
     "an unknown dtype": (forged(lambda h: h["bias"].update(dtype="F8_E4M3")), "'F8_E4M3' is none"),
     "a key twice": (join(b'{"a":1,"a":2}', b""), "stands there twice"),
@@ -120,7 +129,8 @@ FORGED: dict[str, tuple[bytes, str]] = {
     "white space": (with_document(TEXT.replace(",", ", ", 1)), "not canonical"),
     "keys in another order": (
         with_document(json.dumps(dict(reversed(json.loads(TEXT).items())), separators=(",", ":"))),
-        "not canonical"),
+        "not canonical",
+    ),
     "half a document": (with_document(TEXT[: len(TEXT) // 2]), "not JSON"),
 }
 

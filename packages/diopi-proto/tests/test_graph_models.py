@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_models import MODELS, check_mlp, decoder, dropout, mlp, mutation, random
 
 from diopi_proto import ClosedError, GraphError, OperatorNotBoundError, Vendor, load_vendor
 from diopi_proto.graph import GraphBuilder, Session, load
+from graph_models import MODELS, check_mlp, decoder, dropout, mlp, mutation, random
 
 Compile = Callable[..., Path]
 OPERATORS = '-DFIXTURE_OPERATORS="graph_operators.inc"'
@@ -156,7 +156,7 @@ def test_an_operator_that_fails_is_named_with_its_reason(runner: Vendor) -> None
     entry.output("out", out)
     with (
         Session(graph.build("model.dlg"), runner) as session,
-        pytest.raises(GraphError, match="model.dlg: entry forward, call 0 .*only over the last"),
+        pytest.raises(GraphError, match=r"model\.dlg: entry forward, call 0 .*only over the last"),
     ):
         session.run("forward", {"x": random(2, 3)})
 

@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from graph_models import MODELS
 
 from diopi_proto.graph import ContractGraph, GraphBuilder, Value
+from graph_models import MODELS
 
 ALIGNMENT = 64
 
@@ -28,7 +28,9 @@ def random_graph(seed: int, temporaries: int, *, in_place: bool) -> ContractGrap
         if in_place and source.shape == out.shape:
             entry.call("Relu", out, source)
         else:
-            entry.call("Mm", out, source.narrow(1, 0, 1), entry.input(_name(rng), [1, columns], "float32"))
+            entry.call(
+                "Mm", out, source.narrow(1, 0, 1), entry.input(_name(rng), [1, columns], "float32")
+            )
         made.append(out)
     for value in rng.sample(made, min(3, len(made))):
         result = entry.empty([1, 1])

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graph_models import MODELS
 
 from diopi_proto import ArgumentError, GraphError, load_vendor
 from diopi_proto.graph import ContractGraph, GraphBuilder, Session, pack, read
+from graph_models import MODELS
 
 Compile = Callable[..., Path]
 Document = dict[str, Any]
@@ -147,7 +147,11 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "calls in the wrong order": ("mlp", read_before_written, "call 0 .*reads value hidden"),
     "an output that nobody wrote": ("mlp", return_what_nobody_wrote, "output y reads value y"),
     "an output that is a temporary": ("mlp", return_a_temporary, "output y is a temporary"),
-    "a constant that is missing": ("mlp", in_storage("first", name="lost"), "constant 'lost' is not"),
+    "a constant that is missing": (
+        "mlp",
+        in_storage("first", name="lost"),
+        "constant 'lost' is not",
+    ),
     "a constant of nobody": ("mlp", forget_a_constant, "tensors that are no constants"),
     "a constant that is written": ("mlp", write_a_constant, "second, which is a constant"),
     "a result over its operand": ("mlp", write_over_an_operand, "shares memory with input"),
@@ -168,11 +172,13 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "a value that is not there": ("mlp", in_call(0, out=99), "out: value 99 is not there"),
     "an argument that is missing": ("mlp", in_call(0, out=None), "out: null, but the operator"),
     "an argument too many": ("mlp", in_call(0, beta=1), "fields that this version does not know"),
-    "a scalar without a dtype": ("mlp", in_call(1, alpha={"value": 1}), "alpha: \"dtype\" is"),
+    "a scalar without a dtype": ("mlp", in_call(1, alpha={"value": 1}), 'alpha: "dtype" is'),
     "a number that is none": ("dropout", in_call(0, p="0.25"), "'0.25' is no number"),
     "a generator that is not there": ("dropout", in_call(0, generator="g"), "'g' is not declared"),
     "a symbol that ends before it begins": (
-        "mlp", in_entry(symbols=[{"name": "batch", "min": 3, "max": 2}]), "0 <= min <= max"
+        "mlp",
+        in_entry(symbols=[{"name": "batch", "min": 3, "max": 2}]),
+        "0 <= min <= max",
     ),
     "a guard that is none": ("mlp", in_entry(guards=[["batch", 8]]), "guard 0: no guard"),
     "an input of nobody": ("mlp", in_entry(inputs=[]), "is an input that nobody passes"),

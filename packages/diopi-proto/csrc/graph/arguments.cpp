@@ -114,7 +114,8 @@ class Reader {
     const auto& known = graph_.generators;
     const auto found = std::find(known.begin(), known.end(), word(json));
     if (found == known.end())
-      throw Failure("generator " + shown(json.string) + " is not declared; add it to \"generators\"");
+      throw Failure("generator " + shown(json.string) +
+                    " is not declared; add it to \"generators\"");
     return found - known.begin();
   }
 
@@ -135,8 +136,8 @@ class Reader {
 
   void allow(const std::string& given) const {
     const std::string all = "|" + std::string(parameter_.values) + "|";
-    if (all == "||" || (given.find('|') == std::string::npos &&
-                        all.find("|" + given + "|") != std::string::npos))
+    if (all == "||" ||
+        (given.find('|') == std::string::npos && all.find("|" + given + "|") != std::string::npos))
       return;
     throw Failure(shown(given) + ", but the operator takes one of " + parameter_.values);
   }
@@ -219,7 +220,8 @@ double read_hex(const std::string& text) {
   if (power.size() < 2 || power.size() > 5 || (power[0] != '+' && power[0] != '-') ||
       !std::all_of(power.begin() + 1, power.end(), [](char c) { return c >= '0' && c <= '9'; }))
     throw bad();
-  return sign * std::ldexp(static_cast<double>(mantissa), std::stoi(power) - 4 * std::max(digits, 0));
+  return sign *
+         std::ldexp(static_cast<double>(mantissa), std::stoi(power) - 4 * std::max(digits, 0));
 }
 
 Call read_call(const Json& json, const Graph& graph, const Entry& entry) {

@@ -69,8 +69,9 @@ Concrete concrete(const Entry& entry, const Sizes& sizes) {
     for (size_t i = 0; i < sizes.size(); ++i) {
       const Symbol& symbol = entry.symbols[i];
       if (sizes[i] < symbol.min || sizes[i] > symbol.max)
-        throw Failure(symbol.name + " = " + std::to_string(sizes[i]) + ", but the graph was made for " +
-                      std::to_string(symbol.min) + " to " + std::to_string(symbol.max));
+        throw Failure(symbol.name + " = " + std::to_string(sizes[i]) +
+                      ", but the graph was made for " + std::to_string(symbol.min) + " to " +
+                      std::to_string(symbol.max));
     }
     for (const Guard& guard : entry.guards)
       if (!guard.holds(sizes))

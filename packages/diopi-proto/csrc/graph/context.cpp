@@ -68,8 +68,7 @@ diopiError_t generator_get_state(diopiContextHandle_t ctx, diopiConstGeneratorHa
   });
 }
 
-diopiError_t generator_set_state(diopiGeneratorHandle_t generator,
-                                 diopiConstTensorHandle_t state) {
+diopiError_t generator_set_state(diopiGeneratorHandle_t generator, diopiConstTensorHandle_t state) {
   auto* to = reinterpret_cast<dl_generator_prefix_t*>(generator);
   const auto* from = reinterpret_cast<const dl_tensor_prefix_t*>(state);
   uint64_t words[kStateWords];
@@ -99,8 +98,10 @@ std::string words_of(dl_device_error_t& error) {
   error.text[sizeof error.text - 1] = '\0';
   std::string said = error.text;
   const std::pair<const char*, std::string> fields[] = {
-      {"{value}", std::to_string(error.value)}, {"{position}", std::to_string(error.position)},
-      {"{low}", std::to_string(error.low)},     {"{high}", std::to_string(error.high)},
+      {"{value}", std::to_string(error.value)},
+      {"{position}", std::to_string(error.position)},
+      {"{low}", std::to_string(error.low)},
+      {"{high}", std::to_string(error.high)},
       {"{number}", std::to_string(error.number)}};
   for (const auto& [name, value] : fields) {
     const size_t at = said.find(name);
@@ -189,8 +190,8 @@ Handle& Context::require(std::vector<int64_t> shape, std::vector<int64_t> stride
   } else if (bytes > 0) {
     throw Failure("diopiRequireTensor was called with a device that is none");
   }
-  Handle& made = required_.emplace_back(handle_ops(), dtype, std::move(shape), std::move(strides), 0,
-                                        bytes, place, device_.target().device);
+  Handle& made = required_.emplace_back(handle_ops(), dtype, std::move(shape), std::move(strides),
+                                        0, bytes, place, device_.target().device);
   made.move_to(memory);
   return made;
 }

@@ -39,7 +39,9 @@ Device::Device(const dl_contract_target_t& target) : target_(target) {
     if (operators[i].name != nullptr) operators_.emplace(operators[i].name, operators[i]);
 }
 
-void Device::make_current_slow() const { check(set_(target_.checked, target_.device), "device_set"); }
+void Device::make_current_slow() const {
+  check(set_(target_.checked, target_.device), "device_set");
+}
 
 void* Device::allocate(uint64_t bytes) const {
   make_current();
@@ -84,8 +86,7 @@ void Device::synchronize() const {
 }
 
 std::string Device::last_error() const {
-  const char* said =
-      table_->last_error == nullptr ? nullptr : table_->last_error(target_.checked);
+  const char* said = table_->last_error == nullptr ? nullptr : table_->last_error(target_.checked);
   return said == nullptr ? "no reason given" : said;
 }
 

@@ -87,8 +87,8 @@ void check_dtypes(const Entry& entry, const Call& call) {
     const View& view = entry.values[value];
     const int32_t wanted = demanded(entry, call, parameter);
     if (wanted >= 0 && view.dtype != wanted)
-      throw Failure(std::string(parameter.name) + " is " + dtype_text(view.dtype) +
-                    " (value " + view.name + "), but has to be " + dtype_text(wanted));
+      throw Failure(std::string(parameter.name) + " is " + dtype_text(view.dtype) + " (value " +
+                    view.name + "), but has to be " + dtype_text(wanted));
     if ((parameter.dtypes >> view.dtype & 1) == 0)
       throw Failure(std::string(parameter.name) + " is " + dtype_text(view.dtype) + " (value " +
                     view.name + "), which the operator does not take");

@@ -27,8 +27,8 @@ class Parser {
   }
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' ||
-                                  text_[at_] == '\t'))
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
       ++at_;
   }
 
@@ -114,7 +114,8 @@ class Parser {
     const std::string_view digits(begin, static_cast<size_t>(next - begin));
     const std::string_view plain = digits[0] == '-' ? digits.substr(1) : digits;
     if ((plain.size() > 1 && plain[0] == '0') || digits == "-0") fail("a number with zeros before");
-    if (next != end && (*next == '.' || *next == 'e' || *next == 'E')) fail("a number with a point");
+    if (next != end && (*next == '.' || *next == 'e' || *next == 'E'))
+      fail("a number with a point");
     at_ += digits.size();
     return number;
   }

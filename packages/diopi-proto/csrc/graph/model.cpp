@@ -15,10 +15,10 @@ constexpr size_t kMostEntries = 256;
 constexpr size_t kMostSymbols = 64;
 constexpr size_t kMostDimensions = 64;
 constexpr const char* kKinds[] = {"input", "constant", "state", "temp", "output"};
-constexpr const char* kDtypes[] = {
-    "int8",    "uint8",   "int16", "uint16",   "int32",    "uint32",    "int64",     "uint64",
-    "float16", "float32", "float64", "bool",   "bfloat16", "tfloat32",  "complex32", "complex64",
-    "complex128"};
+constexpr const char* kDtypes[] = {"int8",      "uint8",     "int16",    "uint16",   "int32",
+                                   "uint32",    "int64",     "uint64",   "float16",  "float32",
+                                   "float64",   "bool",      "bfloat16", "tfloat32", "complex32",
+                                   "complex64", "complex128"};
 
 void limit(size_t count, size_t most, const char* what) {
   if (count > most)
@@ -74,15 +74,16 @@ class EntryReader {
       if (symbol.min < 0 || symbol.max < symbol.min)
         throw Failure("the range of " + symbol.name + " is none: 0 <= min <= max");
       for (const Symbol& other : out_.symbols)
-        if (other.name == symbol.name) throw Failure("symbol " + symbol.name + " stands there twice");
+        if (other.name == symbol.name)
+          throw Failure("symbol " + symbol.name + " stands there twice");
       out_.symbols.push_back(std::move(symbol));
     });
   }
 
   template <typename Shared>
   static size_t find(const std::vector<Shared>& all, const std::string& name, const char* what) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Shared& each) { return each.name == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Shared& each) { return each.name == name; });
     if (found == all.end())
       throw Failure(std::string(what) + " " + shown(name) + " is not in the file");
     return static_cast<size_t>(found - all.begin());
@@ -193,9 +194,8 @@ class EntryReader {
   }
 
   static const std::vector<Json>& integers(const std::vector<Json>& list, size_t count) {
-    const bool numbers = std::all_of(list.begin(), list.end(), [](const Json& each) {
-      return each.is(Json::Kind::kInteger);
-    });
+    const bool numbers = std::all_of(
+        list.begin(), list.end(), [](const Json& each) { return each.is(Json::Kind::kInteger); });
     if (list.size() != count || !numbers)
       throw Failure("it needs " + std::to_string(count) + " numbers");
     return list;
@@ -258,8 +258,9 @@ void check_fingerprints(const Json& contract, const Graph& graph) {
     if (found == contract.object.end() || !found->second.is(Json::Kind::kString))
       throw Failure("\"contract\" has no fingerprint of " + name);
     if (found->second.string != mine)
-      throw Failure(name + " was " + shown(found->second.string) + " where the graph was made and is " +
-                    mine + " here: its signature has changed. Make the graph again, or install the "
+      throw Failure(name + " was " + shown(found->second.string) +
+                    " where the graph was made and is " + mine +
+                    " here: its signature has changed. Make the graph again, or install the "
                     "dl-diopi-proto that it was made with.");
   }
   if (used.size() != contract.object.size())
@@ -280,7 +281,8 @@ Graph read_graph(const SafeTensors& file) {
   graph.text = found->second;
   const Json json = parse_json(graph.text, kMostValues);
   if (canonical_json(json) != graph.text)
-    throw Failure("its JSON is not canonical (keys sorted, no white space): it was changed by hand");
+    throw Failure(
+        "its JSON is not canonical (keys sorted, no white space): it was changed by hand");
   Fields fields(json);
   const int64_t version = fields.integer("dlg");
   if (version != kVersion)
@@ -301,8 +303,8 @@ Graph read_graph(const SafeTensors& file) {
   if (entries.object.empty()) throw Failure("it has no entry");
   for (const auto& [name, entry] : entries.object) {
     check_name(name);
-    graph.entries.push_back(
-        within("entry " + name, [&, &n = name, &e = entry] { return EntryReader(graph, n).read(e); }));
+    graph.entries.push_back(within(
+        "entry " + name, [&, &n = name, &e = entry] { return EntryReader(graph, n).read(e); }));
   }
   check_fingerprints(contract, graph);
   return graph;

@@ -21,9 +21,8 @@ Program::Program(const Device& device, const Entry& entry, Concrete sized, Plan 
   for (size_t i = 0; i < entry.values.size(); ++i) {
     const View& view = entry.values[i];
     const ConcreteView& concrete = sized_.views[i];
-    Handle& made = handles_.emplace_back(handle_ops(), view.dtype, concrete.shape,
-                                         concrete.strides, concrete.offset,
-                                         sized_.bytes[view.storage], diopi_device,
+    Handle& made = handles_.emplace_back(handle_ops(), view.dtype, concrete.shape, concrete.strides,
+                                         concrete.offset, sized_.bytes[view.storage], diopi_device,
                                          device.target().device);
     viewing_[view.storage].push_back(&made);
   }
@@ -186,10 +185,10 @@ void Program::run(Context& context) {
 
 void Program::fail(size_t number, diopiError_t code, Context& context) const {
   const std::string host = context.take_failure();
-  throw Failure(call_text(entry_, number) + ": " + device_.last_error() +
-                    (host.empty() ? "" : "; " + host) + " (code " + std::to_string(code) + ")",
-                code == diopiNoImplement || code == diopiDtypeNotSupported ? DL_NOT_SUPPORTED
-                                                                           : DL_ERROR);
+  throw Failure(
+      call_text(entry_, number) + ": " + device_.last_error() + (host.empty() ? "" : "; " + host) +
+          " (code " + std::to_string(code) + ")",
+      code == diopiNoImplement || code == diopiDtypeNotSupported ? DL_NOT_SUPPORTED : DL_ERROR);
 }
 
 void Program::poison() {

@@ -68,10 +68,10 @@ class Program {
   const Entry& entry_;
   Concrete sized_;
   Plan plan_;
-  std::deque<Handle> handles_;                // by value
+  std::deque<Handle> handles_;                 // by value
   std::vector<std::vector<Handle*>> viewing_;  // by storage
-  std::vector<bool> written_;                 // by storage
-  std::vector<DeviceMemory> outputs_;         // by storage
+  std::vector<bool> written_;                  // by storage
+  std::vector<DeviceMemory> outputs_;          // by storage
   char* arena_ = nullptr;
   std::vector<Bound> calls_;
   // What the calls point to; a deque leaves its elements where they are.

@@ -60,8 +60,8 @@ void add(Runs& runs, const Runs& more) {
 
 bool covers(const Runs& runs, const Runs& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& each) {
-    const auto after = std::upper_bound(runs.begin(), runs.end(),
-                                        std::make_pair(each.first, INT64_MAX));
+    const auto after =
+        std::upper_bound(runs.begin(), runs.end(), std::make_pair(each.first, INT64_MAX));
     return after != runs.begin() && std::prev(after)->second >= each.second;
   });
 }

@@ -20,11 +20,11 @@ struct Name {
 };
 
 constexpr Name kDtypes[] = {
-    {"BOOL", diopi_dtype_bool},    {"U8", diopi_dtype_uint8},     {"I8", diopi_dtype_int8},
-    {"U16", diopi_dtype_uint16},   {"I16", diopi_dtype_int16},    {"U32", diopi_dtype_uint32},
-    {"I32", diopi_dtype_int32},    {"U64", diopi_dtype_uint64},   {"I64", diopi_dtype_int64},
-    {"F16", diopi_dtype_float16},  {"BF16", diopi_dtype_bfloat16}, {"F32", diopi_dtype_float32},
-    {"F64", diopi_dtype_float64},  {"C64", diopi_dtype_complex64},
+    {"BOOL", diopi_dtype_bool},   {"U8", diopi_dtype_uint8},      {"I8", diopi_dtype_int8},
+    {"U16", diopi_dtype_uint16},  {"I16", diopi_dtype_int16},     {"U32", diopi_dtype_uint32},
+    {"I32", diopi_dtype_int32},   {"U64", diopi_dtype_uint64},    {"I64", diopi_dtype_int64},
+    {"F16", diopi_dtype_float16}, {"BF16", diopi_dtype_bfloat16}, {"F32", diopi_dtype_float32},
+    {"F64", diopi_dtype_float64}, {"C64", diopi_dtype_complex64},
 };
 
 uint64_t little_endian(const unsigned char* bytes) {

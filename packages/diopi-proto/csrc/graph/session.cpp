@@ -30,8 +30,8 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
   for (const Constant& constant : graph.constants) {
     const FileTensor& tensor = constant.tensor;
     // The graph keeps the file in memory: what can be used there is.
-    const bool in_place = device_.can(DL_CAP_ANY_HOST_POINTER) &&
-                          aligned(tensor.data, dl_dtype_bytes(tensor.dtype));
+    const bool in_place =
+        device_.can(DL_CAP_ANY_HOST_POINTER) && aligned(tensor.data, dl_dtype_bytes(tensor.dtype));
     constants_.emplace_back(device_, in_place ? 0 : tensor.bytes);
     if (!in_place)
       device_.copy(constants_.back().data(), tensor.data, tensor.bytes, DL_COPY_HOST_TO_DEVICE);
@@ -114,9 +114,9 @@ Sizes Session::sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,
 void Session::forget_oldest(std::map<Sizes, std::unique_ptr<Program>>& programs) {
   if (programs.size() < kMostPrograms) return;
   context_.synchronize();  // work on its outputs may still run
-  programs.erase(std::min_element(programs.begin(), programs.end(), [](const auto& a, const auto& b) {
-    return a.second->used < b.second->used;
-  }));
+  programs.erase(std::min_element(
+      programs.begin(), programs.end(),
+      [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
 }
 
 Program& Session::program(size_t number, const Sizes& sizes) {
@@ -132,8 +132,8 @@ Program& Session::program(size_t number, const Sizes& sizes) {
   Plan plan = stored == entry.plans.end() ? make_plan(lifetimes) : plan_of(*stored);
   check_plan(entry, sized, lifetimes, plan);
   forget_oldest(programs);
-  auto made = std::make_unique<Program>(device_, entry, std::move(sized), std::move(plan),
-                                        generators_);
+  auto made =
+      std::make_unique<Program>(device_, entry, std::move(sized), std::move(plan), generators_);
   place_shared(entry, *made);
   return *(programs[sizes] = std::move(made));
 }

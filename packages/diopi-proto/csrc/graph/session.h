@@ -50,7 +50,7 @@ class Session {
   std::vector<DeviceMemory> states_;
   std::vector<int64_t> state_sizes_;
   DeviceMemory arena_;
-  std::vector<Slots> slots_;                                        // by entry
+  std::vector<Slots> slots_;                                         // by entry
   std::vector<std::map<Sizes, std::unique_ptr<Program>>> programs_;  // by entry
   uint64_t runs_ = 0;
 };

@@ -131,7 +131,8 @@ void verify(const Graph& graph) {
     within("entry " + entry.name, [&] {
       for (const Port& port : entry.outputs)
         if (entry.storages[entry.values[port.value].storage].kind == StorageKind::kTemp)
-          throw Failure("output " + port.name + " is a temporary, whose memory is used again; give "
+          throw Failure("output " + port.name +
+                        " is a temporary, whose memory is used again; give "
                         "it a storage of kind \"output\"");
       for (const Guard& guard : entry.guards) {
         guard.left.range(entry.symbols);
@@ -143,9 +144,8 @@ void verify(const Graph& graph) {
     for (size_t i = 0; i < entry.plans.size(); ++i) {
       const Concrete sized = concrete(entry, entry.plans[i].sizes);
       verify_sizes(entry, sized);
-      within("entry " + entry.name + ", plan " + std::to_string(i), [&] {
-        check_plan(entry, sized, Lifetimes(entry, sized), plan_of(entry.plans[i]));
-      });
+      within("entry " + entry.name + ", plan " + std::to_string(i),
+             [&] { check_plan(entry, sized, Lifetimes(entry, sized), plan_of(entry.plans[i])); });
     }
   }
 }

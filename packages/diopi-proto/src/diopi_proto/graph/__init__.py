@@ -1,7 +1,7 @@
-"""Contract graphs: contract operators with symbolic sizes, views, state and generators in one file.
+"""Contract graphs: contract operators with symbolic sizes, views, state and generators in a file.
 
-A graph is built with :class:`GraphBuilder` or loaded from a ``.dlg`` file, and runs on any vendor in
-a :class:`Session`, without torch. The verifier, the planner and the executor are C++
+A graph is built with :class:`GraphBuilder` or loaded from a ``.dlg`` file, and runs on any vendor
+in a :class:`Session`, without torch. The verifier, the planner and the executor are C++
 (``dl/contract_graph.h``): what Python and what C loads goes through the same checks.
 """
 

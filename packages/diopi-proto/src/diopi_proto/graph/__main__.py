@@ -24,7 +24,11 @@ def main(argv: list[str] | None = None) -> int:
         command.add_argument("file", type=Path, help="a .dlg file")
         if name != "verify":
             command.add_argument(
-                "--size", action="append", default=[], type=_size, metavar="NAME=N",
+                "--size",
+                action="append",
+                default=[],
+                type=_size,
+                metavar="NAME=N",
                 help="the size of a symbol; may be repeated",
             )
         if name == "run":
@@ -36,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _run(arguments)
     except (DiopiError, OSError, ValueError) as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 1
     return 0
 
@@ -56,7 +60,7 @@ def _size(text: str) -> tuple[str, int]:
 def _run(arguments: argparse.Namespace) -> None:
     graph = load(arguments.file)
     if arguments.command == "show":
-        print(show(graph, **dict(arguments.size)), end="")
+        sys.stdout.write(show(graph, **dict(arguments.size)))
     elif arguments.command == "run":
         entry = arguments.entry or graph.entries[0]
         if arguments.entry is None and len(graph.entries) > 1:
@@ -66,9 +70,9 @@ def _run(arguments: argparse.Namespace) -> None:
         with load_vendor(arguments.library) as vendor, Session(graph, vendor) as session:
             outputs = session.run(entry, inputs, dict(arguments.size))
         if arguments.output is not None:
-            np.savez(arguments.output, **outputs)
+            np.savez(arguments.output, allow_pickle=False, **outputs)
         for name, array in outputs.items():
-            print(f"{name} {array.dtype}{list(array.shape)}\n{array}")
+            sys.stdout.write(f"{name} {array.dtype}{list(array.shape)}\n{array}\n")
 
 
 if __name__ == "__main__":

@@ -73,14 +73,15 @@ def _index(value: Value) -> int:
 
 
 def _scalar(value: Any) -> Json:
+    number: Any = value
     if isinstance(value, Scalar):
         dtype, number = value.resolved().name, value.value
     elif isinstance(value, bool | np.bool_):
         dtype, number = "bool", int(value)
     elif isinstance(value, float | np.floating):
-        dtype, number = "float64", value
+        dtype = "float64"
     else:
-        dtype, number = "int64", value
+        dtype = "int64"
     whole = "float" not in dtype
     if not whole and isinstance(number, Expression):
         raise TypeError("a size cannot be a floating-point scalar")

@@ -158,9 +158,7 @@ class EntryBuilder:
             self._shared[key] = len(self._storages)
             self._storages.append({"kind": shared.kind, "name": shared.name})
         strides = _contiguous(shared.shape)
-        return Value(
-            self, self._shared[key], shared.dtype, shared.shape, strides, 0, shared.name
-        )
+        return Value(self, self._shared[key], shared.dtype, shared.shape, strides, 0, shared.name)
 
     def output(self, name: str, value: Value) -> None:
         """Return a value. It may share memory with an input, a state or another output."""

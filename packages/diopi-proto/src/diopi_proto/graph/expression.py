@@ -7,7 +7,7 @@ signs ``+ - * // % max min``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Union
+from typing import Any
 
 Json = Any
 """An integer, a name, or a list of a sign and two expressions."""
@@ -62,7 +62,7 @@ class Expression:
         return text(self.json)
 
 
-Size = Union[int, Expression]
+Size = int | Expression
 """A size: a number, or one that depends on symbols."""
 
 

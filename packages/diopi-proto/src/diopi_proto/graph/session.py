@@ -135,9 +135,7 @@ class Session:
         """
         tensor = ffi.new("dl_contract_tensor_t*")
         with self._lock:
-            raise_status(
-                native().dl_contract_session_state(self._open(), name.encode(), tensor)
-            )
+            raise_status(native().dl_contract_session_state(self._open(), name.encode(), tensor))
             return self._read(tensor)
 
     def seed(self, name: str, seed: int, offset: int = 0) -> None:
@@ -172,9 +170,7 @@ class Session:
     def _generator(self, name: str) -> CData:
         out = ffi.new("dl_generator_prefix_t**")
         with self._lock:
-            raise_status(
-                native().dl_contract_session_generator(self._open(), name.encode(), out)
-            )
+            raise_status(native().dl_contract_session_generator(self._open(), name.encode(), out))
         return out[0]
 
     def _read(self, tensor: CData) -> Array:
