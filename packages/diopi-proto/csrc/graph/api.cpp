@@ -13,6 +13,7 @@
 #include "graph/verify.h"
 
 namespace dl::graph {
+namespace {
 
 struct Free {
   void operator()(unsigned char* memory) const { std::free(memory); }
@@ -20,23 +21,32 @@ struct Free {
 // Of a file, aligned as the memory of a device, which it may have to stand for.
 using Content = std::unique_ptr<unsigned char[], Free>;
 
-}  // namespace dl::graph
-
-struct dl_contract_graph {
-  dl::graph::Content content;
-  std::string name;
-  dl::graph::Graph graph;
+struct OpenGraph : dl_contract_graph_t {
+  OpenGraph(Content bytes, uint64_t count, std::string path)
+      : content(std::move(bytes)),
+        where(std::move(path)),
+        graph(read_graph(read_safetensors(content.get(), count))) {
+    name = where.c_str();
+    text = graph.text.c_str();
+  }
+  Content content;
+  std::string where;
+  Graph graph;
 };
 
-struct dl_contract_session {
-  dl_contract_session(const dl_contract_graph& of, const dl_contract_target_t& target)
-      : name(of.name), session(of.graph, target) {}
-  std::string name;
-  dl::graph::Session session;
+const Graph& graph_of(const dl_contract_graph_t* opened) {
+  return static_cast<const OpenGraph*>(opened)->graph;
+}
+
+struct OpenSession : dl_contract_session_t {
+  OpenSession(const dl_contract_graph_t* of, const dl_contract_target_t& target)
+      : dl_contract_session_t{of}, session(graph_of(of), target) {}
+  Session session;
 };
 
-namespace dl::graph {
-namespace {
+Session& session_of(dl_contract_session_t* opened) {
+  return static_cast<OpenSession*>(opened)->session;
+}
 
 template <typename Body>
 dl_status_t* answered(const std::string& name, Body&& body) noexcept {
@@ -59,10 +69,7 @@ struct Closer {
 dl_status_t* opened(Content content, uint64_t count, const std::string& name,
                     dl_contract_graph_t** graph) {
   return answered(name, [&] {
-    auto made = std::make_unique<dl_contract_graph>();
-    made->content = std::move(content);
-    made->name = name;
-    made->graph = read_graph(read_safetensors(made->content.get(), count));
+    auto made = std::make_unique<OpenGraph>(std::move(content), count, name);
     verify(made->graph);
     *graph = made.release();
   });
@@ -87,6 +94,7 @@ const Entry& entry_at(const Graph& graph, int64_t entry) {
 
 using dl::graph::answered;
 using dl::graph::Failure;
+using dl::graph::session_of;
 
 extern "C" {
 
@@ -116,14 +124,12 @@ DL_EXPORT dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count,
   return status != nullptr ? status : dl::graph::opened(std::move(content), count, name, graph);
 }
 
-DL_EXPORT void dl_contract_graph_close(dl_contract_graph_t* graph) { delete graph; }
-
-DL_EXPORT const char* dl_contract_graph_text(const dl_contract_graph_t* graph) {
-  return graph->graph.text.c_str();
+DL_EXPORT void dl_contract_graph_close(dl_contract_graph_t* graph) {
+  delete static_cast<dl::graph::OpenGraph*>(graph);
 }
 
 DL_EXPORT int64_t dl_contract_graph_entry(const dl_contract_graph_t* graph, const char* name) {
-  const auto& entries = graph->graph.entries;
+  const auto& entries = dl::graph::graph_of(graph).entries;
   for (size_t i = 0; i < entries.size(); ++i)
     if (entries[i].name == name) return static_cast<int64_t>(i);
   return -1;
@@ -134,7 +140,7 @@ DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, 
                                               int64_t* offsets, uint64_t offset_count,
                                               dl_contract_plan_t* plan) {
   return answered(graph->name, [&] {
-    const dl::graph::Entry& entry = dl::graph::entry_at(graph->graph, number);
+    const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
     if (offset_count != entry.storages.size())
       throw Failure("the entry has " + std::to_string(entry.storages.size()) + " storages");
     const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
@@ -176,10 +182,12 @@ DL_EXPORT const dl_host_t* dl_contract_host(void) {
 DL_EXPORT dl_status_t* dl_contract_session_open(const dl_contract_graph_t* graph,
                                                 const dl_contract_target_t* target,
                                                 dl_contract_session_t** session) {
-  return answered(graph->name, [&] { *session = new dl_contract_session(*graph, *target); });
+  return answered(graph->name, [&] { *session = new dl::graph::OpenSession(graph, *target); });
 }
 
-DL_EXPORT void dl_contract_session_close(dl_contract_session_t* session) { delete session; }
+DL_EXPORT void dl_contract_session_close(dl_contract_session_t* session) {
+  delete static_cast<dl::graph::OpenSession*>(session);
+}
 
 DL_EXPORT dl_status_t* dl_contract_session_run(dl_contract_session_t* session, int64_t entry,
                                                const dl_contract_tensor_t* inputs,
@@ -187,38 +195,38 @@ DL_EXPORT dl_status_t* dl_contract_session_run(dl_contract_session_t* session, i
                                                const dl_contract_size_t* sizes, uint64_t size_count,
                                                dl_contract_tensor_t* outputs,
                                                uint64_t output_count) {
-  return answered(session->name, [&] {
-    dl::graph::entry_at(session->session.graph(), entry);
-    session->session.run(static_cast<size_t>(entry), inputs, input_count, sizes, size_count,
-                         outputs, output_count);
+  return answered(session->graph->name, [&] {
+    dl::graph::entry_at(session_of(session).graph(), entry);
+    session_of(session).run(static_cast<size_t>(entry), inputs, input_count, sizes, size_count,
+                            outputs, output_count);
   });
 }
 
 DL_EXPORT dl_status_t* dl_contract_session_synchronize(dl_contract_session_t* session) {
-  return answered(session->name, [&] { session->session.synchronize(); });
+  return answered(session->graph->name, [&] { session_of(session).synchronize(); });
 }
 
 DL_EXPORT dl_status_t* dl_contract_session_read(dl_contract_session_t* session,
                                                 const dl_contract_tensor_t* tensor, void* memory,
                                                 uint64_t bytes) {
-  return answered(session->name, [&] { session->session.read(*tensor, memory, bytes); });
+  return answered(session->graph->name, [&] { session_of(session).read(*tensor, memory, bytes); });
 }
 
 DL_EXPORT dl_status_t* dl_contract_session_state(dl_contract_session_t* session, const char* name,
                                                  dl_contract_tensor_t* state) {
-  return answered(session->name, [&] { *state = session->session.state(name); });
+  return answered(session->graph->name, [&] { *state = session_of(session).state(name); });
 }
 
 DL_EXPORT dl_status_t* dl_contract_session_reset(dl_contract_session_t* session) {
-  return answered(session->name, [&] {
-    session->session.synchronize();
-    session->session.reset();
+  return answered(session->graph->name, [&] {
+    session_of(session).synchronize();
+    session_of(session).reset();
   });
 }
 
 DL_EXPORT dl_status_t* dl_contract_session_generator(dl_contract_session_t* session,
                                                      const char* name,
                                                      dl_generator_prefix_t** generator) {
-  return answered(session->name, [&] { *generator = session->session.generator(name); });
+  return answered(session->graph->name, [&] { *generator = session_of(session).generator(name); });
 }
 }

@@ -14,8 +14,16 @@
 
 DL_EXTERN_C_BEGIN
 
-typedef struct dl_contract_graph dl_contract_graph_t;
-typedef struct dl_contract_session dl_contract_session_t;
+/* Made by dl_contract_graph_open. */
+typedef struct dl_contract_graph {
+  const char* name; /* the path */
+  const char* text; /* canonical JSON */
+} dl_contract_graph_t;
+
+/* Made by dl_contract_session_open. */
+typedef struct dl_contract_session {
+  const dl_contract_graph_t* graph;
+} dl_contract_session_t;
 
 /* The file is read into memory as a whole, so that nobody can change it later. */
 dl_status_t* dl_contract_graph_open(const char* path, dl_contract_graph_t** graph);
@@ -24,8 +32,6 @@ dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count, const cha
                                     dl_contract_graph_t** graph);
 /* No session may use it any more. */
 void dl_contract_graph_close(dl_contract_graph_t* graph);
-/* Its canonical JSON, terminated; lives as long as the graph. */
-const char* dl_contract_graph_text(const dl_contract_graph_t* graph);
 
 /* The place of an entry, or -1. Entries are in the order of their names. */
 int64_t dl_contract_graph_entry(const dl_contract_graph_t* graph, const char* name);

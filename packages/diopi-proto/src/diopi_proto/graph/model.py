@@ -51,7 +51,7 @@ class ContractGraph:
         """``dl_contract_graph_t*``; valid as long as this object."""
         weakref.finalize(self, library.dl_contract_graph_close, out[0]).atexit = False
         self.document: Mapping[str, Any] = json.loads(
-            ffi.string(library.dl_contract_graph_text(out[0]))
+            ffi.string(out[0].text)
         )
 
     @property
