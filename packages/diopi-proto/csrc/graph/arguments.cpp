@@ -9,7 +9,7 @@
 namespace dl::graph {
 namespace {
 
-constexpr size_t kLongestList = size_t{1} << 16;
+constexpr size_t kLongestList = 4096;
 
 int32_t dtype_number(const std::string& name) {
   for (int32_t dtype = 0; dtype <= diopi_dtype_complex128; ++dtype)
@@ -90,7 +90,7 @@ class Reader {
 
   const std::vector<Json>& list(const Json& json) const {
     if (!json.is(Json::Kind::kArray)) throw Failure("no list where one has to be");
-    if (json.array.size() > kLongestList) throw Failure("a list of more than 65536 entries");
+    if (json.array.size() > kLongestList) throw Failure("a list of more than 4096 entries");
     if (parameter_.fixed != 0 && json.array.size() != static_cast<size_t>(parameter_.fixed))
       throw Failure("the operator takes " + std::to_string(parameter_.fixed) + " entries, not " +
                     std::to_string(json.array.size()));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 constexpr size_t kMostValues = size_t{1} << 22;
-constexpr size_t kMostNodes = size_t{1} << 20;
+constexpr size_t kMostNodes = size_t{1} << 16;
 constexpr size_t kMostEntries = 256;
 constexpr size_t kMostSymbols = 64;
 constexpr size_t kMostDimensions = 64;

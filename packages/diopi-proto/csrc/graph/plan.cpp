@@ -11,7 +11,10 @@ namespace {
 
 // As many items are tried in every order; more are placed in a few good ones.
 constexpr size_t kTryAllOrders = 7;
+constexpr size_t kSwapUpTo = 256;
 constexpr int kSwaps = 300;
+// Of more items one order alone is tried: each costs the square of their number.
+constexpr size_t kManyItems = 8192;
 
 // Temporaries that lie in one place, one after the other.
 struct Item {
@@ -48,12 +51,19 @@ int64_t place(std::vector<Item>& items, const Order& order) {
   return total;
 }
 
+// The most bytes that are live at once: no plan has less.
 int64_t bound(const std::vector<Item>& items) {
+  // At one call what begins counts before what ends does: both are live during it.
+  std::vector<std::pair<int64_t, int64_t>> changes;
+  for (const Item& item : items) {
+    changes.emplace_back(2 * item.first, item.bytes);
+    changes.emplace_back(2 * item.last + 1, -item.bytes);
+  }
+  std::sort(changes.begin(), changes.end());
   int64_t most = 0;
-  for (const Item& at : items) {
-    int64_t live = 0;
-    for (const Item& each : items)
-      if (each.first <= at.first && at.first <= each.last) live += each.bytes;
+  int64_t live = 0;
+  for (const auto& [when, bytes] : changes) {
+    live += bytes;
     most = std::max(most, live);
   }
   return most;
@@ -90,6 +100,7 @@ int64_t best_place(std::vector<Item>& items, int64_t enough) {
   };
   for (const Order& order : good_orders(items)) {
     if (least > enough) attempt(order);
+    if (items.size() > kManyItems) break;
   }
   if (items.size() <= kTryAllOrders) {
     Order order(items.size());
@@ -98,7 +109,7 @@ int64_t best_place(std::vector<Item>& items, int64_t enough) {
       if (least <= enough) break;
       attempt(order);
     } while (std::next_permutation(order.begin(), order.end()));
-  } else if (items.size() <= 256) {
+  } else if (items.size() <= kSwapUpTo) {
     // A fixed sequence: the same graph has the same plan everywhere.
     uint64_t random = 1;
     for (int i = 0; i < kSwaps && least > enough; ++i) {
