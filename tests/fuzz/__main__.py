@@ -14,7 +14,16 @@ from pathlib import Path
 from .child import kind_of
 from .runner import Result, Runner
 
-KINDS = ("vendors", "trials", "torch_host", "elf_files", "bundles", "variables", "plugins")
+KINDS = (
+    "vendors",
+    "trials",
+    "torch_host",
+    "elf_files",
+    "graphs",
+    "bundles",
+    "variables",
+    "plugins",
+)
 
 
 def main() -> int:

@@ -161,11 +161,20 @@ def test_everything_public_is_there() -> None:
         diopi_proto.nothing  # noqa: B018
 
 
-def test_the_readmes_example_runs(build: Compile, capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(
+def test_the_readmes_examples_run(
+    build: Compile,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examples = re.findall(
         r"^```python\n(.*?)^```", (PACKAGE / "README.md").read_text(), re.MULTILINE | re.DOTALL
     )
-    exec(compile(example, "README.md", "exec"), {"library": build("vendor.cpp")})
-    assert capsys.readouterr().out == (
-        "fixture [[2. 3. 4.]\n [5. 6. 7.]]\n[[1]\n [2]\n [3]\n [4]\n [5]]\n"
-    )
+    monkeypatch.chdir(tmp_path)
+    wanted = {
+        build("vendor.cpp"): "fixture [[2. 3. 4.]\n [5. 6. 7.]]\n[[1]\n [2]\n [3]\n [4]\n [5]]\n",
+        build("vendor.cpp", '-DFIXTURE_OPERATORS="graph_operators.inc"'): "[8. 8. 8. 8.]\n",
+    }
+    for example, (library, printed) in zip(examples, wanted.items(), strict=True):
+        exec(compile(example, "README.md", "exec"), {"library": library})
+        assert capsys.readouterr().out == printed

@@ -1,8 +1,6 @@
 #include "adaptor/operators.h"
 
-#include <utility>
-
-#include "dl/operator.h"
+#include "operator_call.h"
 
 namespace dl::adaptor {
 namespace {
@@ -19,25 +17,14 @@ struct Signature;
 
 template <typename... Args>
 struct Signature<diopiError_t(diopiContextHandle_t, Args...)> {
-  template <size_t... kPlaces>
-  static diopiError_t call(dl_function_t function, diopiContextHandle_t ctx, void** values,
-                           std::index_sequence<kPlaces...>) {
-    using Function = diopiError_t (*)(diopiContextHandle_t, Args...);
-    return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(function))(
-        ctx, *static_cast<Args*>(values[kPlaces + 1])...);
-  }
-
-  static diopiError_t invoke(dl_function_t function, diopiContextHandle_t ctx, void** values) {
-    return call(function, ctx, values, std::index_sequence_for<Args...>());
-  }
-
   template <size_t kNumber>
   static diopiError_t shim(diopiContextHandle_t ctx, Args... args) {
     void* values[] = {
         &ctx,
         const_cast<void*>(static_cast<const void*>(&args))...,
     };
-    return adapted_call(kNumber, ctx, values, invoke);
+    return adapted_call(kNumber, ctx, values,
+                        OperatorCall<diopiError_t(diopiContextHandle_t, Args...)>::invoke);
   }
 };
 

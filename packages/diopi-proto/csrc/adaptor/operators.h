@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dl/vendor.h"
+#include "operator_call.h"
 
 namespace dl::adaptor {
 
@@ -17,9 +18,6 @@ struct Shim {
 
 const Shim* shims();
 size_t shim_count();
-
-// Calls the vendor's function with the arguments behind `values`, the context apart.
-using Invoke = diopiError_t (*)(dl_function_t function, diopiContextHandle_t ctx, void** values);
 
 // What every shim does. `values` are the addresses of its arguments, the context's first; handles
 // among them may be replaced.

@@ -1,0 +1,232 @@
+// The C functions of dl/contract_graph.h.
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "dl/checked_status.hpp"
+#include "dl/contract_graph.h"
+#include "graph/fields.h"
+#include "graph/session.h"
+#include "graph/verify.h"
+
+namespace dl::graph {
+namespace {
+
+struct Free {
+  void operator()(unsigned char* memory) const { std::free(memory); }
+};
+// Of a file, aligned as the memory of a device, which it may have to stand for.
+using Content = std::unique_ptr<unsigned char[], Free>;
+
+struct OpenGraph : dl_contract_graph_t {
+  OpenGraph(Content bytes, uint64_t count, std::string path)
+      : content(std::move(bytes)),
+        where(std::move(path)),
+        graph(read_graph(read_safetensors(content.get(), count))) {
+    name = where.c_str();
+    text = graph.text.c_str();
+  }
+  Content content;
+  std::string where;
+  Graph graph;
+};
+
+const Graph& graph_of(const dl_contract_graph_t* opened) {
+  return static_cast<const OpenGraph*>(opened)->graph;
+}
+
+struct OpenSession : dl_contract_session_t {
+  OpenSession(const dl_contract_graph_t* of, const dl_contract_target_t& target)
+      : dl_contract_session_t{of}, session(graph_of(of), target) {}
+  Session session;
+};
+
+Session& session_of(dl_contract_session_t* opened) {
+  return static_cast<OpenSession*>(opened)->session;
+}
+
+template <typename Body>
+dl_status_t* answered(const std::string& name, Body&& body) noexcept {
+  return checked::guarded([&]() -> dl_status_t* {
+    try {
+      body();
+      return nullptr;
+    } catch (const Failure& failure) {
+      return checked::make_status(failure.code, name + ": " + failure.what());
+    } catch (const std::bad_alloc&) {
+      return checked::make_status(DL_OUT_OF_MEMORY, name + ": there is no memory for it");
+    }
+  });
+}
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+dl_status_t* opened(Content content, uint64_t count, const std::string& name,
+                    dl_contract_graph_t** graph) {
+  return answered(name, [&] {
+    auto made = std::make_unique<OpenGraph>(std::move(content), count, name);
+    verify(made->graph);
+    *graph = made.release();
+  });
+}
+
+Content bytes(uint64_t count) {
+  void* memory = nullptr;
+  if (count > SIZE_MAX - 1 || posix_memalign(&memory, kAlignment, count + 1) != 0)
+    throw std::bad_alloc();
+  return Content(static_cast<unsigned char*>(memory));
+}
+
+const Entry& entry_at(const Graph& graph, int64_t entry) {
+  if (entry < 0 || static_cast<uint64_t>(entry) >= graph.entries.size())
+    throw Failure("there is no entry " + std::to_string(entry) + "; there are " +
+                  std::to_string(graph.entries.size()));
+  return graph.entries[static_cast<size_t>(entry)];
+}
+
+}  // namespace
+}  // namespace dl::graph
+
+using dl::graph::answered;
+using dl::graph::Failure;
+using dl::graph::session_of;
+
+extern "C" {
+
+DL_EXPORT dl_status_t* dl_contract_graph_open(const char* path, dl_contract_graph_t** graph) {
+  dl::graph::Content content;
+  uint64_t count = 0;
+  dl_status_t* status = answered(path, [&] {
+    const std::unique_ptr<std::FILE, dl::graph::Closer> file(std::fopen(path, "rb"));
+    if (file == nullptr) throw Failure(std::string("it cannot be opened: ") + std::strerror(errno));
+    const long size = std::fseek(file.get(), 0, SEEK_END) == 0 ? std::ftell(file.get()) : -1;
+    if (size < 0 || size == LONG_MAX) throw Failure("it is no file that can be read");
+    std::rewind(file.get());
+    content = dl::graph::bytes(static_cast<uint64_t>(size));
+    count = std::fread(content.get(), 1, static_cast<size_t>(size), file.get());
+    if (count != static_cast<uint64_t>(size)) throw Failure("it cannot be read as a whole");
+  });
+  return status != nullptr ? status : dl::graph::opened(std::move(content), count, path, graph);
+}
+
+DL_EXPORT dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count, const char* name,
+                                              dl_contract_graph_t** graph) {
+  dl::graph::Content content;
+  dl_status_t* status = answered(name, [&] {
+    content = dl::graph::bytes(count);
+    if (count != 0) std::memcpy(content.get(), bytes, count);
+  });
+  return status != nullptr ? status : dl::graph::opened(std::move(content), count, name, graph);
+}
+
+DL_EXPORT void dl_contract_graph_close(dl_contract_graph_t* graph) {
+  delete static_cast<dl::graph::OpenGraph*>(graph);
+}
+
+DL_EXPORT int64_t dl_contract_graph_entry(const dl_contract_graph_t* graph, const char* name) {
+  const auto& entries = dl::graph::graph_of(graph).entries;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (entries[i].name == name) return static_cast<int64_t>(i);
+  return -1;
+}
+
+DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, int64_t number,
+                                              const int64_t* sizes, uint64_t count,
+                                              int64_t* offsets, uint64_t offset_count,
+                                              dl_contract_plan_t* plan) {
+  return answered(graph->name, [&] {
+    const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
+    if (offset_count != entry.storages.size())
+      throw Failure("the entry has " + std::to_string(entry.storages.size()) + " storages");
+    const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
+    dl::graph::verify_sizes(entry, sized);
+    const dl::graph::Lifetimes lifetimes(entry, sized);
+    const dl::graph::Plan made = dl::graph::make_plan(lifetimes);
+    dl::graph::check_plan(entry, sized, lifetimes, made);
+    std::copy(made.offsets.begin(), made.offsets.end(), offsets);
+    plan->bytes = made.bytes;
+    plan->most_live = lifetimes.most_live();
+    plan->apart = 0;
+    for (size_t i = 0; i < lifetimes.count(); ++i) plan->apart += lifetimes.of(i).bytes;
+  });
+}
+
+DL_EXPORT const dl_host_t* dl_contract_host(void) {
+  static const dl_host_t kHost = {
+      sizeof(dl_host_t),
+      nullptr,
+      "graph",
+      "1",
+      [](const dl_host_t*, uint64_t bytes, uint64_t alignment) -> void* {
+        void* memory = nullptr;
+        if (alignment < sizeof(void*)) alignment = sizeof(void*);
+        return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+      },
+      [](const dl_host_t*, void* memory) { std::free(memory); },
+      [](const dl_host_t*, int32_t, const char*) {},
+      [](const dl_host_t*, int64_t begin, int64_t end, int64_t, dl_range_fn body,
+         void* arg) -> int32_t {
+        if (begin < end) body(arg, begin, end);
+        return DL_OK;
+      },
+      [](const dl_host_t*) -> int32_t { return 1; },
+  };
+  return &kHost;
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_open(const dl_contract_graph_t* graph,
+                                                const dl_contract_target_t* target,
+                                                dl_contract_session_t** session) {
+  return answered(graph->name, [&] { *session = new dl::graph::OpenSession(graph, *target); });
+}
+
+DL_EXPORT void dl_contract_session_close(dl_contract_session_t* session) {
+  delete static_cast<dl::graph::OpenSession*>(session);
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_run(dl_contract_session_t* session, int64_t entry,
+                                               const dl_contract_tensor_t* inputs,
+                                               uint64_t input_count,
+                                               const dl_contract_size_t* sizes, uint64_t size_count,
+                                               dl_contract_tensor_t* outputs,
+                                               uint64_t output_count) {
+  return answered(session->graph->name, [&] {
+    dl::graph::entry_at(session_of(session).graph(), entry);
+    session_of(session).run(static_cast<size_t>(entry), inputs, input_count, sizes, size_count,
+                            outputs, output_count);
+  });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_synchronize(dl_contract_session_t* session) {
+  return answered(session->graph->name, [&] { session_of(session).synchronize(); });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_read(dl_contract_session_t* session,
+                                                const dl_contract_tensor_t* tensor, void* memory,
+                                                uint64_t bytes) {
+  return answered(session->graph->name, [&] { session_of(session).read(*tensor, memory, bytes); });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_state(dl_contract_session_t* session, const char* name,
+                                                 dl_contract_tensor_t* state) {
+  return answered(session->graph->name, [&] { *state = session_of(session).state(name); });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_reset(dl_contract_session_t* session) {
+  return answered(session->graph->name, [&] {
+    session_of(session).synchronize();
+    session_of(session).reset();
+  });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_generator(dl_contract_session_t* session,
+                                                     const char* name,
+                                                     dl_generator_prefix_t** generator) {
+  return answered(session->graph->name, [&] { *generator = session_of(session).generator(name); });
+}
+}

@@ -1,0 +1,53 @@
+// Where the temporaries of an entry lie in one block of memory.
+#pragma once
+
+#include <vector>
+
+#include "graph/concrete.h"
+
+namespace dl::graph {
+
+constexpr int64_t kAlignment = 64;
+
+// The calls that use a temporary, from the first to the last; -1: none does.
+struct Lifetime {
+  int64_t first = -1;
+  int64_t last = -1;
+  int64_t bytes = 0;  // rounded up to the alignment
+};
+
+class Lifetimes {
+ public:
+  Lifetimes(const Entry& entry, const Concrete& sized);
+
+  const Lifetime& of(size_t storage) const { return all_[storage]; }
+  size_t count() const { return all_.size(); }
+  bool is_placed(size_t storage) const { return all_[storage].first >= 0; }
+  // The temporary that ends where this one begins, as an argument that the operator may write over;
+  // -1: none.
+  int64_t successor_of(size_t storage) const { return before_[storage]; }
+  // The most bytes that are live at once, with results written over what they replace.
+  int64_t most_live() const;
+
+ private:
+  void find_successions(const Entry& entry, const Concrete& sized);
+
+  std::vector<Lifetime> all_;
+  std::vector<int64_t> before_;
+};
+
+struct Plan {
+  std::vector<int64_t> offsets;  // by storage; -1 for what is not placed
+  int64_t bytes = 0;
+};
+
+Plan plan_of(const StoredPlan& stored);
+
+// A plan in which no two live temporaries share memory, with as little memory as was found.
+Plan make_plan(const Lifetimes& lifetimes);
+
+// Throws Failure: an offset is not aligned or outside, or two live temporaries share memory.
+void check_plan(const Entry& entry, const Concrete& sized, const Lifetimes& lifetimes,
+                const Plan& plan);
+
+}  // namespace dl::graph

@@ -1,0 +1,34 @@
+// A tensor handle with its sizes and strides.
+#pragma once
+
+#include <vector>
+
+#include "dl/handles.h"
+
+namespace dl::graph {
+
+class Handle {
+ public:
+  Handle(const dl_handle_ops_t& ops, int32_t dtype, std::vector<int64_t> shape,
+         std::vector<int64_t> strides, int64_t offset, int64_t storage_bytes, int32_t device,
+         int32_t device_index);
+  // Addresses of it are handed out.
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  // Puts it on a block of memory.
+  void move_to(void* storage) {
+    prefix_.storage = storage;
+    prefix_.data = storage == nullptr ? nullptr : static_cast<char*>(storage) + offset_bytes_;
+  }
+
+  dl_tensor_prefix_t* prefix() { return &prefix_; }
+  diopiTensorHandle_t handle() { return reinterpret_cast<diopiTensorHandle_t>(&prefix_); }
+
+ private:
+  dl_tensor_prefix_t prefix_{};
+  int64_t offset_bytes_;
+  std::vector<int64_t> sizes_;  // the strides behind the sizes
+};
+
+}  // namespace dl::graph

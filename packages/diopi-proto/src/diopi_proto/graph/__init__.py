@@ -1,0 +1,34 @@
+"""Contract graphs: contract operators with symbolic sizes, views, state and generators in a file.
+
+A graph is built with :class:`GraphBuilder` or loaded from a ``.dlg`` file, and runs on any vendor
+in a :class:`Session`, without torch. The verifier, the planner and the executor are C++
+(``dl/contract_graph.h``): what Python and what C loads goes through the same checks.
+"""
+
+from __future__ import annotations
+
+from .builder import EntryBuilder, GraphBuilder, Shared, Value
+from .expression import Expression, maximum, minimum
+from .file import ConstantTensor, pack
+from .model import ContractGraph, PlanReport, load, read
+from .session import BoundRun, Session
+from .show import show
+
+__all__ = [
+    "BoundRun",
+    "ConstantTensor",
+    "ContractGraph",
+    "EntryBuilder",
+    "Expression",
+    "GraphBuilder",
+    "PlanReport",
+    "Session",
+    "Shared",
+    "Value",
+    "load",
+    "maximum",
+    "minimum",
+    "pack",
+    "read",
+    "show",
+]

@@ -1,0 +1,79 @@
+"""``python -m diopi_proto.graph``: show, verify and run graph files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DiopiError
+from ..host import load_vendor
+from .model import load
+from .session import Session
+from .show import show
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the result is the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m diopi_proto.graph", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, what in _COMMANDS.items():
+        command = commands.add_parser(name, help=what)
+        command.add_argument("file", type=Path, help="a .dlg file")
+        if name != "verify":
+            command.add_argument(
+                "--size",
+                action="append",
+                default=[],
+                type=_size,
+                metavar="NAME=N",
+                help="the size of a symbol; may be repeated",
+            )
+        if name == "run":
+            command.add_argument("inputs", type=Path, help="an .npz file with the inputs by name")
+            command.add_argument("--library", type=Path, required=True, help="a vendor library")
+            command.add_argument("--entry", help="the entry; needed where there are several")
+            command.add_argument("--output", type=Path, help="an .npz file for the outputs")
+    arguments = parser.parse_args(argv)
+    try:
+        _run(arguments)
+    except (DiopiError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+_COMMANDS = {
+    "show": "print a graph and its plan",
+    "verify": "read a graph; 1 if it is refused",
+    "run": "run an entry and print its outputs",
+}
+
+
+def _size(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    return name, int(number)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    graph = load(arguments.file)
+    if arguments.command == "show":
+        sys.stdout.write(show(graph, **dict(arguments.size)))
+    elif arguments.command == "run":
+        entry = arguments.entry or graph.entries[0]
+        if arguments.entry is None and len(graph.entries) > 1:
+            raise ValueError(f"choose one with --entry: {', '.join(graph.entries)}")
+        with np.load(arguments.inputs, allow_pickle=False) as file:
+            inputs = {name: file[name] for name in file.files}
+        with load_vendor(arguments.library) as vendor, Session(graph, vendor) as session:
+            outputs = session.run(entry, inputs, dict(arguments.size))
+        if arguments.output is not None:
+            np.savez(arguments.output, allow_pickle=False, **outputs)
+        for name, array in outputs.items():
+            sys.stdout.write(f"{name} {array.dtype}{list(array.shape)}\n{array}\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

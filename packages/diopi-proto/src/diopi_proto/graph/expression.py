@@ -1,0 +1,127 @@
+"""Sizes that are not known yet: arithmetic over the symbols of an entry.
+
+In a file an expression is an integer, the name of a symbol, or ``[sign, a, b]`` with one of the
+signs ``+ - * // % max min``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Json = Any
+"""An integer, a name, or a list of a sign and two expressions."""
+
+_APPLY: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "max": max,
+    "min": min,
+}
+
+
+class Expression:
+    """A size that depends on symbols; made by :meth:`EntryBuilder.symbol` and by arithmetic.
+
+    :ivar json: as it stands in a file.
+    """
+
+    __slots__ = ("json",)
+
+    def __init__(self, json: Json) -> None:
+        self.json = json
+
+    def __add__(self, other: Size) -> Size:
+        return combine("+", self, other)
+
+    def __radd__(self, other: Size) -> Size:
+        return combine("+", other, self)
+
+    def __sub__(self, other: Size) -> Size:
+        return combine("-", self, other)
+
+    def __rsub__(self, other: Size) -> Size:
+        return combine("-", other, self)
+
+    def __mul__(self, other: Size) -> Size:
+        return combine("*", self, other)
+
+    def __rmul__(self, other: Size) -> Size:
+        return combine("*", other, self)
+
+    def __floordiv__(self, other: Size) -> Size:
+        return combine("//", self, other)
+
+    def __mod__(self, other: Size) -> Size:
+        return combine("%", self, other)
+
+    def __repr__(self) -> str:
+        return text(self.json)
+
+
+Size = int | Expression
+"""A size: a number, or one that depends on symbols."""
+
+
+def combine(sign: str, a: Size, b: Size) -> Size:
+    """``a sign b``, computed where both are numbers and left out where it changes nothing."""
+    if isinstance(a, int) and isinstance(b, int):
+        return _APPLY[sign](a, b)
+    if sign in ("+", "-") and isinstance(b, int) and b == 0:
+        return a
+    if sign == "+" and isinstance(a, int) and a == 0:
+        return b
+    if sign == "*" and (as_json(a) == 0 or as_json(b) == 0):
+        return 0
+    if sign in ("*", "//") and as_json(b) == 1:
+        return a
+    if sign == "*" and as_json(a) == 1:
+        return b
+    return Expression([sign, as_json(a), as_json(b)])
+
+
+def maximum(a: Size, b: Size) -> Size:
+    """The larger one."""
+    return combine("max", a, b)
+
+
+def minimum(a: Size, b: Size) -> Size:
+    """The smaller one."""
+    return combine("min", a, b)
+
+
+def as_json(size: Size) -> Json:
+    """A size as it stands in a file.
+
+    :raises TypeError: it is no size.
+    """
+    if isinstance(size, Expression):
+        return size.json
+    if isinstance(size, bool) or not hasattr(type(size), "__index__"):
+        raise TypeError(f"{size!r} is no size: an integer or an Expression")
+    return int(size)
+
+
+def evaluate(json: Json, sizes: Mapping[str, int]) -> int:
+    """The value of an expression of a verified file.
+
+    :param sizes: the size of each symbol.
+    """
+    if isinstance(json, list):
+        sign, a, b = json
+        return _APPLY[sign](evaluate(a, sizes), evaluate(b, sizes))
+    return sizes[json] if isinstance(json, str) else int(json)
+
+
+def text(json: Json) -> str:
+    """An expression as people write it."""
+    if not isinstance(json, list):
+        return str(json)
+    sign, a, b = json
+    if sign in ("max", "min"):
+        return f"{sign}({text(a)}, {text(b)})"
+    sides = [f"({text(x)})" if isinstance(x, list) and sign != "+" else text(x) for x in (a, b)]
+    return f"{sides[0]} {sign} {sides[1]}"

@@ -1,0 +1,153 @@
+"""Verified graphs: loaded, shown, planned and saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._native import native, text
+from ..errors import GraphError, OutOfMemoryError
+from ..host.cabi import constants, ffi
+from ..host.structs import CData
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """Where the temporaries of an entry lie, in bytes.
+
+    :ivar offsets: by the number of the storage; temporaries that are used, only.
+    :ivar bytes: of the block that holds them.
+    :ivar most_live: the most that are live at once; no plan has less.
+    :ivar apart: what they would take if none shared memory with another.
+    """
+
+    offsets: Mapping[int, int]
+    bytes: int
+    most_live: int
+    apart: int
+
+
+class ContractGraph:
+    """A graph that was verified. Made by :func:`load`, :func:`read` and
+    :meth:`GraphBuilder.build`.
+
+    :ivar name: the path, or what stands for it in messages.
+    :ivar content: the bytes of the file.
+    :ivar document: what the file says; not to be changed.
+    """
+
+    def __init__(self, content: bytes, name: str) -> None:
+        out = ffi.new("dl_contract_graph_t**")
+        library = native()
+        raise_status(library.dl_contract_graph_read(content, len(content), name.encode(), out))
+        self.name = name
+        self.content = content
+        self.handle: CData = out[0]
+        """``dl_contract_graph_t*``; valid as long as this object."""
+        weakref.finalize(self, library.dl_contract_graph_close, out[0]).atexit = False
+        self.document: Mapping[str, Any] = json.loads(
+            ffi.string(out[0].text)
+        )
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the entries."""
+        return tuple(sorted(self.document["entries"], key=str.encode))
+
+    def entry(self, name: str) -> Mapping[str, Any]:
+        """What the file says of an entry.
+
+        :raises GraphError: there is none of that name.
+        """
+        found = self.document["entries"].get(name)
+        if found is None:
+            raise GraphError(f"{self.name} has no entry {name!r}; it has {', '.join(self.entries)}")
+        return found  # type: ignore[no-any-return]
+
+    def number(self, name: str) -> int:
+        """The place of an entry.
+
+        :raises GraphError: there is none of that name.
+        """
+        self.entry(name)
+        return self.entries.index(name)
+
+    def plan(self, entry: str, **sizes: int) -> PlanReport:
+        """The plan of an entry.
+
+        :param sizes: of its symbols; those left out have their largest size.
+        :raises GraphError: a guard does not hold, or a size is outside of its range.
+        """
+        described = self.entry(entry)
+        known = {symbol["name"]: symbol["max"] for symbol in described["symbols"]}
+        unknown = sizes.keys() - known.keys()
+        if unknown:
+            raise GraphError(f"{self.name}: entry {entry} has no symbol {', '.join(unknown)}")
+        values = [int(sizes.get(name, largest)) for name, largest in known.items()]
+        count = len(described["storages"])
+        offsets = ffi.new("int64_t[]", count + 1)
+        plan = ffi.new("dl_contract_plan_t*")
+        plan.struct_size = ffi.sizeof("dl_contract_plan_t")
+        raise_status(
+            native().dl_contract_graph_plan(
+                self.handle,
+                self.number(entry),
+                ffi.new("int64_t[]", [*values, 0]),
+                len(values),
+                offsets,
+                count,
+                plan,
+            )
+        )
+        placed = {i: int(offsets[i]) for i in range(count) if offsets[i] >= 0}
+        return PlanReport(placed, int(plan.bytes), int(plan.most_live), int(plan.apart))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, so that readers see the old one or the new one as a whole."""
+        target = Path(path)
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(self.content)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def __repr__(self) -> str:
+        return f"ContractGraph({self.name!r}, entries={list(self.entries)})"
+
+
+def load(path: str | os.PathLike[str]) -> ContractGraph:
+    """Read and verify a ``.dlg`` file.
+
+    :raises GraphError: it is damaged or forged, or was made for another contract.
+    :raises OSError: it cannot be read.
+    """
+    return ContractGraph(Path(path).read_bytes(), os.fspath(path))
+
+
+def read(content: bytes, name: str = "a graph") -> ContractGraph:
+    """Verify the bytes of a ``.dlg`` file.
+
+    :param name: stands for the path in messages.
+    :raises GraphError: as :func:`load`.
+    """
+    return ContractGraph(bytes(content), name)
+
+
+def raise_status(status: CData) -> None:
+    """Turn a status into an exception and release it; NULL is success.
+
+    :raises GraphError: or, for want of memory, OutOfMemoryError.
+    """
+    if status == ffi.NULL:
+        return
+    code, message = int(status.code), text(status.message)
+    status.release(status)
+    if code == constants.DL_OUT_OF_MEMORY:
+        raise OutOfMemoryError(message, code=code, operation="graph", vendor="")
+    raise GraphError(message)

@@ -1,0 +1,192 @@
+"""``.dlg`` files: what is written is read, and what was damaged or forged is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diopi_proto
+from diopi_proto import GraphError
+from diopi_proto.graph import GraphBuilder, load, read, show
+from diopi_proto.graph.__main__ import main
+from graph_models import FIRST, MODELS, decoder, mlp
+
+Compile = Callable[..., Path]
+# `nox -s fuzz` tries 10,000.
+MUTATIONS = 300
+
+
+def split(content: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def join(header: dict[str, Any] | bytes, data: bytes) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def test_a_file_is_a_safetensors_file() -> None:
+    header, data = split(mlp().build().content)
+    assert list(header["__metadata__"]) == ["dlg"]
+    begin, end = header["first"]["data_offsets"]
+    assert header["first"]["dtype"] == "F32" and header["first"]["shape"] == [8, 16]
+    assert (np.frombuffer(data[begin:end], np.float32).reshape(8, 16) == FIRST).all()
+    assert (len(mlp().build().content) - len(data)) % 64 == 0
+
+
+def test_the_same_graph_is_the_same_file(tmp_path: Path) -> None:
+    graph = decoder().build()
+    assert decoder().build().content == graph.content
+    graph.save(tmp_path / "model.dlg")
+    assert load(tmp_path / "model.dlg").document == graph.document
+    assert [path.name for path in tmp_path.iterdir()] == ["model.dlg"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float16", "float64"])
+def test_constants_keep_their_bytes(dtype: str) -> None:
+    graph = GraphBuilder()
+    values = np.arange(3).astype(dtype)
+    graph.constant("odd", np.ones(3, np.uint8))
+    entry = graph.entry("forward")
+    entry.output("c", entry.use(graph.constant("c", values)))
+    header, data = split(graph.build().content)
+    begin, end = header["c"]["data_offsets"]
+    assert data[begin:end] == values.tobytes()
+    assert begin % values.itemsize == 0
+
+
+def test_a_constant_that_no_file_can_hold_is_refused() -> None:
+    graph = GraphBuilder()
+    entry = graph.entry("forward")
+    entry.output("c", entry.use(graph.constant("c", np.ones(2, np.complex128))))
+    with pytest.raises(GraphError, match="constant 'c' is complex128"):
+        graph.build()
+
+
+def forged(change: Callable[[dict[str, Any]], None]) -> bytes:
+    header, data = split(mlp().build().content)
+    change(header)
+    return join(header, data)
+
+
+def with_document(text: str) -> bytes:
+    header, data = split(mlp().build().content)
+    header["__metadata__"]["dlg"] = text
+    return join(header, data)
+
+
+GOOD = mlp().build().content
+HEADER, DATA = split(GOOD)
+TEXT = HEADER["__metadata__"]["dlg"]
+
+FORGED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "too short"),
+    "no header": (b"\0" * 8, "not JSON"),
+    "another file": (b"\x7fELF" * 20, "longer than the file"),
+    "a header beyond the file": ((1 << 40).to_bytes(8, "little") + b"{}", "longer than the file"),
+    "a file that is cut off": (GOOD[:-1], "outside of the file"),
+    "more behind it": (GOOD + b"\0", "bytes behind the tensors"),
+    "a list": (join(b"[]", b""), "its header is no object"),
+    "no graph": (join(b"{}", b""), "no .dlg file"),
+    "a tensor before the file": (
+        forged(lambda h: h["bias"].update(data_offsets=[-64, 0])),
+        "outside of the file",
+    ),
+    "a tensor behind the file": (
+        forged(lambda h: h["bias"].update(data_offsets=[1 << 62, (1 << 62) + 64])),
+        "outside of",
+    ),
+    "a tensor that ends before it begins": (
+        forged(lambda h: h["bias"].update(data_offsets=[64, 0])),
+        "outside of the file",
+    ),
+    "tensors that overlap": (
+        forged(lambda h: h["second"].update(data_offsets=h["first"]["data_offsets"][:1] * 2)),
+        "not as long as its shape",
+    ),
+    "two names for one tensor": (forged(lambda h: h.update(other=h["bias"])), "overlap"),
+    "a hole": (forged(lambda h: h.pop("bias")), "between the tensors"),
+    "a shape of other bytes": (forged(lambda h: h["bias"].update(shape=[17])), "not as long"),
+    "a shape that overflows": (
+        forged(lambda h: h["bias"].update(shape=[1 << 62, 1 << 62])),
+        "more than 2\\^63 bytes",
+    ),
+    "a negative size": (forged(lambda h: h["bias"].update(shape=[-16])), "a size that is none"),
+    "an unknown dtype": (forged(lambda h: h["bias"].update(dtype="F8_E4M3")), "'F8_E4M3' is none"),
+    "a key twice": (join(b'{"a":1,"a":2}', b""), "stands there twice"),
+    "a number with a point": (join(b'{"a":1.5}', b""), "a number with a point"),
+    "a number beyond 64 bits": (join(b'{"a":99999999999999999999}', b""), "no integer of 64 bits"),
+    "too many levels": (join(b"[" * 1000, b""), "more than 64 levels"),
+    "white space": (with_document(TEXT.replace(",", ", ", 1)), "not canonical"),
+    "keys in another order": (
+        with_document(json.dumps(dict(reversed(json.loads(TEXT).items())), separators=(",", ":"))),
+        "not canonical",
+    ),
+    "half a document": (with_document(TEXT[: len(TEXT) // 2]), "not JSON"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_file_is_refused(name: str) -> None:
+    content, message = FORGED[name]
+    with pytest.raises(GraphError, match=message) as refusal:
+        read(content, "forged.dlg")
+    assert str(refusal.value).startswith("forged.dlg: ")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"none\.dlg"):
+        load(tmp_path / "none.dlg")
+
+
+def test_mutated_files_are_refused_or_run(build: Compile, tmp_path: Path) -> None:
+    """Each in a child process that lives on: no mutation may crash or hang it."""
+    library = build("vendor.cpp", '-DFIXTURE_OPERATORS="graph_operators.inc"')
+    for name, (make, _) in MODELS.items():
+        make().build().save(tmp_path / f"{name}.dlg")
+    child = Path(__file__).with_name("graph_mutations.py")
+    command = [sys.executable, str(child), str(library), str(tmp_path), str(MUTATIONS)]
+    folder = Path(diopi_proto.__file__).parent.parent
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(child.parent)])}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
+    refused, ran = map(int, done.stdout.splitlines()[-1].split())
+    assert refused + ran == MUTATIONS
+    assert refused > MUTATIONS // 4
+
+
+def test_a_graph_is_shown_with_its_plan() -> None:
+    text = show(mlp().build("model.dlg"), batch=2)
+    assert "entry forward(x: float32[batch, 8])" in text
+    assert "  batch in 1 … 64" in text
+    assert "  diopiMm(out=hidden, input=x, mat2=first)" in text
+    assert "plan for batch = 2: 128 bytes, most live 128, apart 384" in text
+
+
+def test_the_command_line_shows_verifies_and_runs(
+    build: Compile, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, inputs, outputs = (tmp_path / x for x in ("model.dlg", "in.npz", "out.npz"))
+    mlp().build().save(file)
+    np.savez(inputs, x=np.zeros((1, 8), np.float32))
+    library = build("vendor.cpp", '-DFIXTURE_OPERATORS="graph_operators.inc"')
+    assert main(["show", str(file), "--size", "batch=2"]) == 0
+    assert "plan for batch = 2" in capsys.readouterr().out
+    command = ["run", str(file), str(inputs), "--library", str(library), "--output", str(outputs)]
+    assert main(command) == 0
+    assert "y float32[1, 4]" in capsys.readouterr().out
+    with np.load(outputs) as saved:
+        assert saved["y"].shape == (1, 4)
+    assert main(["verify", str(file)]) == 0
+    file.write_bytes(GOOD[:-1])
+    assert main(["verify", str(file)]) == 1
+    assert "cut off" in capsys.readouterr().err
