@@ -8,7 +8,9 @@ with ``DL_CUDA_DRIVER``. A call that waits is none that a graph can capture.
 
 from __future__ import annotations
 
+import gc
 import json
+import math
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -19,16 +21,29 @@ from diopi_proto.schema import load
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of, in_sample
 from dl_conformance.execute import Run
+from dl_conformance.vocabulary import tensors
 from dl_gpu_sim import waits
 from dl_vendor_cuda.plugin import dl_vendor
 
-MOST_CASES = 6
+MOST_CASES = 4
 """Of an operator: what it does depends on its arguments."""
+MOST_ELEMENTS = 4096
+"""Of a tensor: an interpreter runs the kernels."""
+
+
+SHORT = ("bool", "uint8", "int8", "int16", "float16", "bfloat16")
+"""Elements that are added to by changing the word around them, the end of the memory too, which the
+simulated driver takes for an access behind it."""
+
+
+def is_small(case: Case) -> bool:
+    return max((math.prod(x.sizes) for x in tensors(case.arguments)), default=0) <= MOST_ELEMENTS
 
 
 def some_cases(operator: str) -> Iterator[Case]:
     """Cases that are far from each other in the list of all, the first one among them."""
-    cases = [case for case in cases_of(operator) if case.refusal is None]
+    cases = [case for case in cases_of(operator) if case.refusal is None and is_small(case)]
+    cases = [case for case in cases if case.dtype not in SHORT] or cases
     step = max(1, len(cases) // MOST_CASES)
     yield from islice(cases[::step], MOST_CASES)
 
@@ -41,6 +56,8 @@ def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
     if work.make_workspaces() or work.prepare():
         raise AssertionError(f"{case.name}: its arguments cannot be made")
     work.make_kept()
+    # Tensors of earlier calls go now, not while this one is looked at: setting memory free waits.
+    gc.collect()
     before = waits()
     try:
         kept = vendor.op[case.operator](**work.passed, synchronize=False)
@@ -58,7 +75,10 @@ def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
 
 def main(parts: int, seed: int) -> None:
     found: dict[str, list[str]] = {}
+    gc.disable()
     with load_vendor(dl_vendor().library) as vendor:
+        # The first operator that checks data has the host make the stream's error word, and wait.
+        waited(vendor, next(some_cases("diopiIndexSelect")))
         for operator, bound in vendor.operators.items():
             if operator not in load() or not bound or not in_sample(operator, parts, seed):
                 continue

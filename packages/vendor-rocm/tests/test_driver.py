@@ -28,6 +28,7 @@ def test_a_card_is_described_by_rocm_5(fake_of_rocm5: str) -> None:
     ("variables", "reason"),
     [
         ({"FAKE_HIP_CARDS": ""}, "HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide those"),
+        ({"FAKE_HIP_FAIL": "hipInit:101"}, "ROCR_VISIBLE_DEVICES may hide those"),
         ({"FAKE_HIP_FAIL": "hipInit:999"}, "does not start: hipErrorOfTheFake (999)"),
         ({"FAKE_HIP_FAIL": "hipGetDeviceCount:304"}, "rocminfo has to work here first"),
         ({"FAKE_HIP_FAIL": "hipGetDeviceCount:100"}, "/dev/kfd"),

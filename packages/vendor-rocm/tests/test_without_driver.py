@@ -13,6 +13,21 @@ HAS_CARD = any(Path(path).exists() for path in DEVICE_FILES)
 without_card = pytest.mark.skipif(HAS_CARD, reason="this machine has an AMD card")
 
 
+def installed_driver() -> str | None:
+    """AMD's own, where it is installed."""
+    code = """
+    import cffi
+    for release in (7, 6, 5):
+        try:
+            cffi.FFI().dlopen(f"libamdhip64.so.{release}")
+        except OSError:
+            continue
+        print(next(line.split()[-1] for line in open("/proc/self/maps") if "libamdhip64" in line))
+        break
+    """
+    return run(code).strip() or None
+
+
 @without_card
 def test_importing_torch_says_nothing_and_loads_nothing() -> None:
     said = run(
@@ -40,7 +55,19 @@ def test_doctor_says_what_is_missing() -> None:
     found = doctor()
     assert (found["present"], found["device_count"], found["error"]) == (False, 0, "")
     assert "there is no AMD card here" in found["no_device"]
-    assert "libamdhip64.so.7, .6 or .5, is not installed: install ROCm" in found["no_device"]
+    missing = "libamdhip64.so.7, .6 or .5, is not installed: install ROCm"
+    assert (missing in found["no_device"]) == (installed_driver() is None)
+
+
+@without_card
+@pytest.mark.skipif(SIMULATOR.is_file(), reason="this build is for simulated cards")
+def test_amds_own_driver_has_all_functions_and_no_card() -> None:
+    driver = installed_driver()
+    if driver is None:
+        pytest.skip("HIP's runtime is not installed")
+    found = doctor(DL_ROCM_DRIVER=driver)
+    assert (found["device_count"], found["error"]) == (0, "")
+    assert "HIP_VISIBLE_DEVICES" in found["no_device"]
 
 
 @pytest.mark.parametrize(

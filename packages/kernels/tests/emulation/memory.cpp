@@ -91,7 +91,7 @@ void note_written(void* to, size_t bytes) {
 bool is_device_address(const void* address) {
   const Memory& m = memory();
   const char* const at = static_cast<const char*>(address);
-  return m.begin != nullptr && at >= m.begin && at < m.begin + m.used;
+  return m.begin != nullptr && at >= m.begin && at < m.begin + kAddresses;
 }
 
 Allocation* allocation_of(const void* address) {

@@ -11,6 +11,14 @@
 
 namespace emulation {
 
+// A read, a write, or both at once.
+enum class Kind { kRead, kWrite, kUpdate };
+
+// Looks at an access of the kernel that runs, if one does. A volatile one counts as atomic.
+void note(const volatile void* address, size_t size, Kind kind, bool atomic, const void* place);
+// What the thread did before comes before what it does after.
+void note_fence();
+
 // Says what is wrong with the kernel that runs. `place` is an address of code, or null.
 void report(const char* kind, const char* what, const void* place);
 // How often something was said.

@@ -89,6 +89,8 @@ driver::Code Cards::start() {
   kit::HipDriver& found = the_driver();
   check_version(found);
   driver::Code failed = found.init(0);
+  // What ROCm 5 says where there is no card.
+  if (failed == driver::kInvalidDevice) failed = driver::kNoDevice;
   int count = 0;
   if (failed == driver::kSuccess) failed = found.device_count(&count);
   if (failed == driver::kNoDevice) return failed;
