@@ -17,6 +17,9 @@ FAKE = KIT / "fake_cuda" / "fake_cuda.cpp"
 """A driver that fails on demand; its variables stand at its top."""
 
 
+SETTINGS = ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
+
+
 def compile_fake(folder: Path, *flags: str) -> Path:
     """The fake as a library that DL_CUDA_DRIVER can name."""
     from diopi_proto import include_dir
@@ -33,8 +36,7 @@ def run(code: str, **variables: str) -> str:
 
     :raises AssertionError: it ends otherwise than with 0; the message is what it said.
     """
-    names = ("DL_CUDA_DRIVER", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
-    env = {name: value for name, value in os.environ.items() if name not in names}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**env, **variables},

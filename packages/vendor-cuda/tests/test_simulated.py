@@ -5,24 +5,12 @@ The way from a call to a kernel and back, and a share of the conformance suite.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from processes import on_vendor, run
-
-
-@pytest.fixture(scope="module")
-def simulator() -> str:
-    if importlib.util.find_spec("dl_gpu_sim") is None:
-        pytest.skip("dl-gpu-sim is not installed")
-    from dl_gpu_sim.paths import library
-
-    return str(library())
 
 
 def test_results_are_right(simulator: str) -> None:
