@@ -13,6 +13,7 @@ from typing import Any
 from dl_vendor_cuda.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+SOURCES = Path(__file__).parents[1]
 FAKE = KIT / "fake_cuda" / "fake_cuda.cpp"
 """A driver that fails on demand; its variables stand at its top."""
 
@@ -28,6 +29,21 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", *flags, str(FAKE)]
     folders = [f"-I{include_dir()}", f"-I{KIT / 'include'}"]
     subprocess.run([*command, *folders, "-o", str(target)], check=True)
+    return target
+
+
+def compile_library(name: str, folder: Path) -> Path:
+    """A library of ``fakes/``, which says at its top what it plays, with the name that is asked.
+
+    :param name: of the source: ``"nccl"`` or ``"cublaslt"``.
+    """
+    from diopi_proto import include_dir
+
+    target = folder / {"nccl": "libnccl.so.2", "cublaslt": "libcublasLt.so.13"}[name]
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", SOURCES / "csrc")]
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
+    source = SOURCES / "fakes" / f"{name}.cpp"
+    subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
 
 

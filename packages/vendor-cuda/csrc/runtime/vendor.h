@@ -2,6 +2,7 @@
 #ifndef DL_CUDA_RUNTIME_VENDOR_H_
 #define DL_CUDA_RUNTIME_VENDOR_H_
 
+#include "dl/kit/communicator.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
@@ -9,7 +10,9 @@
 
 namespace dl::cuda {
 
-class Vendor : public kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>> {
+using Base = kit::Communicating<kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>>>;
+
+class Vendor : public Base {
  public:
   static constexpr const char* kName = "cuda";
   static constexpr const char* kVersion = DL_CUDA_VERSION;
@@ -17,6 +20,9 @@ class Vendor : public kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>> {
 
   kit::Operators operators();
   static dl_extension_t* extensions();
+
+  // Opened when the first communicator is wanted; of the process.
+  kit::Nccl& nccl();
 };
 
 }  // namespace dl::cuda

@@ -44,17 +44,20 @@ class Handles {
   // `what` names one in messages: "graph".
   explicit Handles(const char* what) : what_(what) {}
 
-  void* add(std::shared_ptr<T> made, int32_t device) {
+  // What belongs to no device is found under kNoDevice.
+  static constexpr int32_t kNoDevice = -1;
+
+  void* add(std::shared_ptr<T> made, int32_t device = kNoDevice) {
     T* const handle = made.get();
     const std::lock_guard<std::mutex> lock(mutex_);
     held_[handle] = {device, std::move(made)};
     return handle;
   }
-  std::shared_ptr<T> find(const void* handle, int32_t device) {
+  std::shared_ptr<T> find(const void* handle, int32_t device = kNoDevice) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return place(handle, device)->second.object;
   }
-  std::shared_ptr<T> remove(const void* handle, int32_t device) {
+  std::shared_ptr<T> remove(const void* handle, int32_t device = kNoDevice) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = place(handle, device);
     std::shared_ptr<T> object = std::move(found->second.object);
@@ -73,8 +76,9 @@ class Handles {
     if (found == held_.end() || found->second.device != device) {
       char text[32];
       std::snprintf(text, sizeof text, "%p", handle);
-      throw Error(DL_INVALID_ARGUMENT, std::string(text) + " is no " + what_ + " of device " +
-                                           std::to_string(device) + ", or was destroyed");
+      const std::string whose = device == kNoDevice ? "" : " of device " + std::to_string(device);
+      throw Error(DL_INVALID_ARGUMENT,
+                  std::string(text) + " is no " + what_ + whose + ", or was destroyed");
     }
     return found;
   }
