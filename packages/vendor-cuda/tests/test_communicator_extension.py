@@ -176,7 +176,7 @@ dist.init_process_group("dicl", store=store, rank=rank, world_size=2)
 x = torch.arange(4.0, device="dl") + rank
 dist.all_reduce(x)
 whole = torch.empty(8, device="dl")
-dist.all_gather_into_tensor(whole, x)
+dist.all_gather_single(whole, x)
 dist.barrier()
 print(x.cpu().tolist(), whole.sum().item(), flush=True)
 dist.destroy_process_group()

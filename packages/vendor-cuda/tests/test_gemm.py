@@ -65,21 +65,17 @@ def test_layouts_and_dtypes(settings: Settings) -> None:
     assert products[12:] == ["32f 3x5x6 batch 4 NN"]
 
 
-def test_views_beta_and_bias(settings: Settings) -> None:
+def test_scales_and_bias(settings: Settings) -> None:
     code = """
-    whole, b = numbers(6, 20), numbers(8, 3)
-    view = vendor.tensor(whole)[1:5, 3:11] if hasattr(vendor.tensor(whole), "__getitem__") else None
-    given, c = numbers(5, 3), vendor.empty((5, 3))
-    a = numbers(5, 8)
+    given, a, b, c = numbers(5, 3), numbers(5, 8), numbers(8, 3), vendor.empty((5, 3))
     vendor.op.Addmm(c, vendor.tensor(given), vendor.tensor(a), vendor.tensor(b), 2.0, 3.0)
     np.testing.assert_array_equal(c.numpy(), 2 * given + 3 * (a @ b))
-    weight, bias, out = numbers(4, 8), numbers(4), vendor.empty((5, 4))
-    vendor.op.Linear(out, vendor.tensor(a), vendor.tensor(weight), vendor.tensor(bias))
-    np.testing.assert_array_equal(out.numpy(), a @ weight.T + bias)
+    row = numbers(3)
+    vendor.op.Addmm(c, vendor.tensor(row), vendor.tensor(a), vendor.tensor(b), 1.0, 1.0)
+    np.testing.assert_array_equal(c.numpy(), row + a @ b)
     """
     on_vendor(PRELUDE + code, **settings)
-    assert len(settings.products) == 2
-    assert settings.products[1] == "32f 4x5x8 batch 1 TN bias"
+    assert settings.products == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
 
 
 def test_torch_multiplies_by_it(settings: Settings) -> None:
