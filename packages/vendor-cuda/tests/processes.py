@@ -33,13 +33,10 @@ def compile_fake(folder: Path, *flags: str) -> Path:
 
 
 def compile_library(name: str, folder: Path) -> Path:
-    """A library of ``fakes/``, which says at its top what it plays, with the name that is asked.
-
-    :param name: of the source: ``"nccl"`` or ``"cublaslt"``.
-    """
+    """A library of ``fakes/``, which says at its top what it plays: ``"nccl"``, …"""
     from diopi_proto import include_dir
 
-    target = folder / {"nccl": "libnccl.so.2", "cublaslt": "libcublasLt.so.13"}[name]
+    target = folder / f"lib{name}.so"
     folders = [f"-I{path}" for path in (include_dir(), KIT / "include", SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
     source = SOURCES / "fakes" / f"{name}.cpp"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -199,6 +200,47 @@ LOADED = {
 }
 
 
+CUPTI = (
+    "#include <cuda.h>\n#include <cupti_activity.h>\n"
+    + ALIKE
+    + """
+#include "extensions/cupti_api.h"
+namespace dl::cuda {
+DL_CUDA_CUPTI_FUNCTIONS(CHECK)
+}
+namespace ours = dl::cuda::cupti;
+#define PLACE(record, theirs, member, their_member) \\
+  static_assert(offsetof(ours::record, member) == offsetof(theirs, their_member), #member)
+#define TIMES(record, theirs) \\
+  PLACE(record, theirs, kind, kind); PLACE(record, theirs, start, start); \\
+  PLACE(record, theirs, end, end); PLACE(record, theirs, device, deviceId); \\
+  PLACE(record, theirs, stream, streamId); PLACE(record, theirs, correlation, correlationId)
+TIMES(KernelRecord, CUpti_ActivityKernel$);
+PLACE(KernelRecord, CUpti_ActivityKernel$, name, name);
+TIMES(CopyRecord, CUpti_ActivityMemcpy$);
+PLACE(CopyRecord, CUpti_ActivityMemcpy$, bytes, bytes);
+PLACE(CopyRecord, CUpti_ActivityMemcpy$, copy_kind, copyKind);
+TIMES(SetRecord, CUpti_ActivityMemset$);
+PLACE(SetRecord, CUpti_ActivityMemset$, bytes, bytes);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, external_kind, externalKind);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, id, externalId);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, correlation, correlationId);
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, CUPTI_SUCCESS);
+SAME(kCopy, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(kSet, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(kDriver, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME(kKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(kExternal, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+SAME(kFlushForced, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(kOurCorrelation, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0);
+static_assert(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD == 1 && CUPTI_ACTIVITY_MEMCPY_KIND_DTOH == 2);
+static_assert(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD == 8);
+static_assert(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES == 35);
+"""
+)
+
+
 @pytest.fixture(scope="module")
 def toolkit() -> tuple[list[str], Path]:
     """The command of nvcc, and the folder of CUDA's headers."""
@@ -253,12 +295,21 @@ def wheel_headers(name: str) -> Path:
 
 @pytest.mark.parametrize(
     ("header", "text"),
-    [("nvrtc.h", NVRTC), ("nccl.h", NCCL), ("cublasLt.h", CUBLASLT)],
+    [("nvrtc.h", NVRTC), ("nccl.h", NCCL), ("cublasLt.h", CUBLASLT), ("cupti_activity.h", CUPTI)],
 )
 def test_libraries_have_the_shapes_of_their_headers(
     toolkit: tuple[list[str], Path], tmp_path: Path, header: str, text: str
 ) -> None:
-    done = compiled(text, tmp_path, wheel_headers(header), toolkit[1])
+    folder = wheel_headers(header)
+    declared = (folder / header).read_text(encoding="utf-8")
+
+    def latest(record: re.Match[str]) -> str:
+        """CUPTI's records have a number that each release may raise."""
+        numbers = re.findall(rf"}} {record[1]}(\d+);", declared)
+        return record[1] + max(numbers, key=int)
+
+    text = re.sub(r"(CUpti_\w+)\$", latest, text)
+    done = compiled(text, tmp_path, folder, toolkit[1])
     assert done.returncode == 0, done.stderr
 
 

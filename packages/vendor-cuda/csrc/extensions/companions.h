@@ -1,4 +1,4 @@
-// The libraries of other wheels that extensions use where they are installed.
+// The libraries of other wheels that this one uses where they are installed.
 #ifndef DL_CUDA_EXTENSIONS_COMPANIONS_H_
 #define DL_CUDA_EXTENSIONS_COMPANIONS_H_
 
@@ -6,13 +6,11 @@
 
 namespace dl::cuda {
 
-inline const kit::Companion& nccl_companion() {
-  static const kit::Companion where{"DL_CUDA_NCCL",
-                                    {"nvidia/nccl/lib/libnccl.so.2"},
-                                    {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"},
-                                    "`pip install nvidia-nccl-cu13`"};
-  return where;
-}
+// What works with a driver that DL_CUDA_DRIVER names is not known: NVIDIA's libraries take it for
+// their own, and fail in ways of their own. With one, only those are used that are named, too.
+const kit::Companion& nccl_companion();
+const kit::Companion& cupti_companion();
+const kit::Companion& blaslt_companion();
 
 }  // namespace dl::cuda
 

@@ -4,6 +4,7 @@
 #include "dl/kit/kernel.h"
 #include "dl/kit/peer.h"
 #include "extensions/companions.h"
+#include "extensions/profiler.h"
 #include "runtime/vendor.h"
 
 namespace dl::cuda {
@@ -14,8 +15,10 @@ dl_extension_t* Vendor::extensions() {
        {kit::peer_extension<Vendor>, kit::graph_extension<Vendor>, kit::kernel_extension<Vendor>}) {
     chain = link(chain);
   }
-  // Without NCCL hosts do better with collectives of their own than with a communicator that fails.
+  // Without these libraries hosts do better by themselves, over gloo and with events, than with an
+  // extension that fails.
   if (nccl_companion().present()) chain = kit::communicator_extension<Vendor>(chain);
+  if (cupti_companion().present()) chain = profiler_extension(chain);
   return chain;
 }
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dl/kit/companion.h"
 #include "dl/kit/symbols.h"
+#include "extensions/companions.h"
 
 namespace dl::cuda::blaslt {
 
@@ -65,18 +65,9 @@ enum : int { kMaxWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 
             blaslt::Layout, const blaslt::Algorithm*, void*, size_t, void*))
 // clang-format on
 
-inline const kit::Companion& companion() {
-  static const kit::Companion where{
-      "DL_CUDA_CUBLASLT",
-      {"nvidia/cu13/lib/libcublasLt.so.13"},
-      {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"},
-      "`pip install nvidia-cublas`"};
-  return where;
-}
-
 class Library : public kit::Library {
  public:
-  Library() : kit::Library(companion().names(), "cuBLASLt", companion().way_out()) {}
+  Library() : kit::Library(blaslt_companion().names(), "cuBLASLt", blaslt_companion().way_out()) {}
 
 #define DL_CUDA_BLASLT_MEMBER(member, symbol, ...) kit::Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_CUDA_BLASLT_FUNCTIONS(DL_CUDA_BLASLT_MEMBER)

@@ -77,6 +77,8 @@ kit::CudaDriver& the_driver() {
   return found;
 }
 
+bool names_driver() { return !named_driver().empty(); }
+
 std::string absence() {
   const std::string named = named_driver();
   if (!named.empty()) return why_not_named(named);

@@ -6,6 +6,7 @@
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
+#include "extensions/streams.h"
 #include "runtime/api.h"
 
 namespace dl::cuda {
@@ -23,6 +24,20 @@ class Vendor : public Base {
 
   // Opened when the first communicator is wanted; of the process.
   kit::Nccl& nccl();
+
+  void* stream_create(int32_t device, int32_t priority) {
+    void* const made = Base::stream_create(device, priority);
+    streams_.add(made, device);
+    return made;
+  }
+  void stream_destroy(int32_t device, void* stream) {
+    streams_.remove(stream, device);
+    Base::stream_destroy(device, stream);
+  }
+  Streams& streams() { return streams_; }
+
+ private:
+  Streams streams_;
 };
 
 }  // namespace dl::cuda
