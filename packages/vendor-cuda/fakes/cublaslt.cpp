@@ -158,9 +158,9 @@ uint64_t digest(const DescriptionObject& d, std::initializer_list<const LayoutOb
   for (const int part : {d.compute, d.scale, d.transpose[0], d.transpose[1], d.epilogue})
     add(static_cast<uint64_t>(part));
   for (const LayoutObject* l : layouts) {
-    for (const uint64_t part : {l->rows, l->columns, static_cast<uint64_t>(l->lead),
-                                static_cast<uint64_t>(l->batch), static_cast<uint64_t>(l->step),
-                                static_cast<uint64_t>(l->type)})
+    for (const uint64_t part :
+         {l->rows, l->columns, static_cast<uint64_t>(l->lead), static_cast<uint64_t>(l->batch),
+          static_cast<uint64_t>(l->step), static_cast<uint64_t>(l->type)})
       add(part);
   }
   return hash;
@@ -329,8 +329,8 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
   const auto element = [&](const std::vector<char>& of, const LayoutObject& l, int transposed,
                            int64_t batch, uint64_t row, uint64_t column) {
     if (transposed != 0) std::swap(row, column);
-    const auto at = batch * l.step + static_cast<int64_t>(column) * l.lead +
-                    static_cast<int64_t>(row);
+    const auto at =
+        batch * l.step + static_cast<int64_t>(column) * l.lead + static_cast<int64_t>(row);
     return number(type, of.data() + static_cast<size_t>(at) * bytes);
   };
   for (int64_t batch = 0; batch < out->batch; ++batch) {
@@ -349,9 +349,9 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
       }
     }
   }
-  check_driver(driver().copy_to_device(cuda::address_of(out_data), result.data(), result.size(),
-                                       stream),
-               "the result reaches beyond its memory");
+  check_driver(
+      driver().copy_to_device(cuda::address_of(out_data), result.data(), result.size(), stream),
+      "the result reaches beyond its memory");
   check_driver(driver().stream_synchronize(stream), "the stream");
   const char* const name = type == kFloat32   ? "32f"
                            : type == kFloat64 ? "64f"

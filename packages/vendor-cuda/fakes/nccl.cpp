@@ -45,7 +45,8 @@ dl::kit::CudaDriver& driver() {
 int told_to_fail(const char* function) {
   const std::string list = "," + setting("FAKE_NCCL_FAIL");
   const size_t at = list.find("," + std::string(function) + ":");
-  return at == std::string::npos ? kSuccess : std::atoi(list.c_str() + at + std::strlen(function) + 2);
+  return at == std::string::npos ? kSuccess
+                                 : std::atoi(list.c_str() + at + std::strlen(function) + 2);
 }
 
 constexpr int kCudaError = 1, kSystemError = 2;
@@ -104,7 +105,7 @@ void put_file(const std::string& path, const std::string& text) {
 }
 
 std::string wait_for_file(Communicator c, const std::string& path) {
-  struct stat found {};
+  struct stat found{};
   while (stat(path.c_str(), &found) != 0) {
     if (c->aborted) fail(kSystemError, "aborted");
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -294,8 +295,8 @@ int submit(const char* function, Op op) {
   if (op.count > 0 && ((gives && op.send == nullptr) || (takes && op.receive == nullptr)))
     return refused(kInvalidArgument, "a buffer is NULL");
   if (op.kind >= Op::kSend) {
-    const std::pair<int, int> way = op.kind == Op::kSend ? std::pair(c->rank, op.root)
-                                                         : std::pair(op.root, c->rank);
+    const std::pair<int, int> way =
+        op.kind == Op::kSend ? std::pair(c->rank, op.root) : std::pair(op.root, c->rank);
     // A message to oneself has two ends, each of which counts.
     const auto counter = std::pair(way.first * 2 + (op.kind == Op::kSend ? 0 : 1), way.second);
     op.name = c->folder + "/message-" + std::to_string(way.first) + "-" +
@@ -364,8 +365,12 @@ FAKE int ncclCommGetAsyncError(Communicator c, int* state) {
   return kSuccess;
 }
 FAKE const char* ncclGetErrorString(int code) {
-  static const char* const kNames[] = {"no error", "unhandled cuda error", "unhandled system error",
-                                       "internal error", "invalid argument", "invalid usage",
+  static const char* const kNames[] = {"no error",
+                                       "unhandled cuda error",
+                                       "unhandled system error",
+                                       "internal error",
+                                       "invalid argument",
+                                       "invalid usage",
                                        "remote process exited or there was a network error",
                                        "NCCL operation in progress"};
   return code >= 0 && code <= kInProgress ? kNames[code] : "unknown result code";

@@ -185,11 +185,12 @@ os._exit(0)
 
 
 def test_torch_uses_it(settings: dict[str, str], tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
     code = f"""
     import subprocess, sys
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", {TORCH_RANK!r}, str(rank), {str(tmp_path / "s")!r}],
+            [sys.executable, "-W", "error", "-c", {TORCH_RANK!r}, str(rank), {store!r}],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for rank in range(2)
     ]

@@ -1,4 +1,4 @@
-"""Our declarations of NVIDIA's libraries are those of its own headers, where these are installed."""
+"""Our declarations of NVIDIA's libraries are those of its own headers, where these are here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of matrices by a library: a fake cuBLASLt, which judges every argument, on a simulator."""
+"""Products by a library: a fake cuBLASLt, which judges every argument, on a simulator."""
 
 from __future__ import annotations
 

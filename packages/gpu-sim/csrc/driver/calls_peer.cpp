@@ -96,7 +96,7 @@ DL_EXPORT CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemH
   if (shared.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   const int bytes = open_of(shared, shared.bytes), flags = open_of(shared, shared.flags);
   CUresult result = CUDA_ERROR_MAP_FAILED;
-  struct stat found {};
+  struct stat found{};
   // The number of a descriptor may be another file's by now.
   if (bytes >= 0 && flags >= 0 && fstat(bytes, &found) == 0 &&
       static_cast<uint64_t>(found.st_size) == shared.size) {

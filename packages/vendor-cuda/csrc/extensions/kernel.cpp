@@ -74,8 +74,7 @@ bool Api::parameter_sizes(Kernel kernel, std::vector<size_t>* sizes) {
   if (!the_driver().function_parameter.available()) return false;
   size_t offset = 0, size = 0;
   sizes->clear();
-  while (the_driver().function_parameter(kernel, sizes->size(), &offset, &size) ==
-         driver::kSuccess)
+  while (the_driver().function_parameter(kernel, sizes->size(), &offset, &size) == driver::kSuccess)
     sizes->push_back(size);
   return true;
 }

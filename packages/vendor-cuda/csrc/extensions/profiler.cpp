@@ -59,8 +59,8 @@ dl_status_t* stop(dl_vendor_t* vendor, int32_t device) {
 }
 
 dl_status_t* collect(dl_vendor_t* vendor, int32_t device, dl_activities_t** activities) {
-  return kit::device_slot<Vendor>(
-      vendor, device, [&](Vendor& own) { *activities = activities_of(own, device); });
+  return kit::device_slot<Vendor>(vendor, device,
+                                  [&](Vendor& own) { *activities = activities_of(own, device); });
 }
 
 dl_status_t* clock(dl_vendor_t* vendor, int32_t device, dl_clock_t* clock) {

@@ -67,7 +67,8 @@ void Recorder::start(driver::Device device) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (active_.count(device) != 0)
-      throw kit::Error(DL_INVALID_ARGUMENT, "the device is being recorded already; stop that first");
+      throw kit::Error(DL_INVALID_ARGUMENT,
+                       "the device is being recorded already; stop that first");
     first = active_.empty();
   }
   if (!registered_) {
@@ -131,7 +132,8 @@ uint32_t Recorder::stream_id(driver::Context context, driver::Stream stream) {
 uint64_t Recorder::correlate(uint64_t correlation) {
   thread_local uint64_t current = 0;
   uint64_t last = 0;
-  if (current != 0) check(cupti_.pop(kOurCorrelation, &last), "cuptiActivityPopExternalCorrelationId");
+  if (current != 0)
+    check(cupti_.pop(kOurCorrelation, &last), "cuptiActivityPopExternalCorrelationId");
   const uint64_t before = std::exchange(current, 0);
   if (correlation != 0)
     check(cupti_.push(kOurCorrelation, correlation), "cuptiActivityPushExternalCorrelationId");

@@ -36,7 +36,13 @@ enum : int { kEpilogueBias = 4 };
 // Attributes.
 enum : int { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8, kBiasType = 26 };
 enum : int { kBatchCount = 5, kBatchOffset = 6 };
-enum : int { kMaxWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };
+enum : int {
+  kMaxWorkspace = 1,
+  kAlignmentA = 5,
+  kAlignmentB = 6,
+  kAlignmentC = 7,
+  kAlignmentD = 8
+};
 
 // X(name of the member, symbol, type)
 // clang-format off

@@ -61,8 +61,8 @@ bool place(const Matrices& matrix, int64_t rows, int64_t columns, int64_t bytes,
   }
   // Of every matrix of the batch.
   constexpr uint64_t kMost = 256;
-  const uint64_t bits = reinterpret_cast<uint64_t>(matrix.data) |
-                        static_cast<uint64_t>(matrix.step * bytes) | kMost;
+  const uint64_t bits =
+      reinterpret_cast<uint64_t>(matrix.data) | static_cast<uint64_t>(matrix.step * bytes) | kMost;
   found->alignment = static_cast<uint32_t>(bits & (~bits + 1));
   return true;
 }
@@ -181,9 +181,23 @@ struct Product {
 
   Key key(driver::Context context) const {
     const uint32_t alignments = first.alignment | second.alignment << 9 | out.alignment << 18;
-    return {context,    call.dtype,       m,           n,          call.k,     call.batch,
-            first.operation, second.operation, first.lead,  second.lead, out.lead, first.step,
-            second.step, out.step,        alignments,  call.beta == 0, call.bias != nullptr};
+    return {context,
+            call.dtype,
+            m,
+            n,
+            call.k,
+            call.batch,
+            first.operation,
+            second.operation,
+            first.lead,
+            second.lead,
+            out.lead,
+            first.step,
+            second.step,
+            out.step,
+            alignments,
+            call.beta == 0,
+            call.bias != nullptr};
   }
 
  private:
@@ -264,8 +278,8 @@ bool run(const Gemm& call) {
   return library().multiply(handle, product.description.get(), alpha, product.first_data,
                             product.first_layout.get(), product.second_data,
                             product.second_layout.get(), beta, out, product.out_layout.get(), out,
-                            product.out_layout.get(), &plan->algorithm, workspace,
-                            plan->workspace, call.stream) == kSuccess;
+                            product.out_layout.get(), &plan->algorithm, workspace, plan->workspace,
+                            call.stream) == kSuccess;
 }
 
 }  // namespace

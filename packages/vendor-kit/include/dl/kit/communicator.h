@@ -85,7 +85,10 @@ struct CollectiveCall {
   void* stream;
 
   CollectiveCall(V& v, void* handle, void* its_stream)
-      : vendor(v), nccl(v.nccl()), communicator(v.communicators().find(handle)), stream(its_stream) {
+      : vendor(v),
+        nccl(v.nccl()),
+        communicator(v.communicators().find(handle)),
+        stream(its_stream) {
     // The slots name no device.
     vendor.make_current(communicator->device);
   }

@@ -11,7 +11,8 @@
 //   function_attribute(int*, int attribute, Kernel)   numbered as CUfunction_attribute
 //   allow_shared(Kernel, uint64_t bytes)              that a launch adds
 //   parameter_sizes(Kernel, std::vector<size_t>*)     false: the driver does not tell
-//   launch(Kernel, const uint32_t grid[3], const uint32_t block[3], uint64_t shared, Stream, void**)
+//   launch(Kernel, const uint32_t grid[3], const uint32_t block[3], uint64_t shared, Stream,
+//   void**)
 #ifndef DL_KIT_KERNEL_H_
 #define DL_KIT_KERNEL_H_
 
@@ -109,14 +110,14 @@ class LaunchingKernels : public Base {
   }
   void kernel_launch(int32_t device, void* function, const dl_kernel_launch_t* given) {
     const auto found = functions_.find(function, device);
-    std::vector<void*> arguments = launch_arguments(
-        found->name, given, found->limits, found->counted ? &found->parameters : nullptr);
+    std::vector<void*> arguments = launch_arguments(found->name, given, found->limits,
+                                                    found->counted ? &found->parameters : nullptr);
     if (given->shared_bytes > kSharedForAll)
       this->check(this->api().allow_shared(found->kernel, given->shared_bytes), "allow_shared");
-    this->check(this->api().launch(found->kernel, given->grid, given->block, given->shared_bytes,
-                                   static_cast<typename Base::Stream>(given->stream),
-                                   arguments.data()),
-                "launch");
+    this->check(
+        this->api().launch(found->kernel, given->grid, given->block, given->shared_bytes,
+                           static_cast<typename Base::Stream>(given->stream), arguments.data()),
+        "launch");
   }
 
  private:

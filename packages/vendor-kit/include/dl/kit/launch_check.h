@@ -52,8 +52,7 @@ inline std::vector<void*> launch_arguments(const std::string& kernel,
     refuse_launch(kernel, std::to_string(threads) + " threads of a block are more than its " +
                               std::to_string(limits.max_block_threads));
   if (given->shared_bytes > limits.max_shared_bytes)
-    refuse_launch(kernel, std::to_string(given->shared_bytes) +
-                              " shared bytes are more than the " +
+    refuse_launch(kernel, std::to_string(given->shared_bytes) + " shared bytes are more than the " +
                               std::to_string(limits.max_shared_bytes) + " that it can be given");
   if (given->argument_bytes > limits.max_argument_bytes)
     refuse_launch(kernel, std::to_string(given->argument_bytes) +

@@ -32,10 +32,10 @@ class NcclCommunicator {
     std::memcpy(&name, &id, sizeof name);
     nccl::Config config;
     std::unique_lock<std::mutex> lock(mutex_);
-    const Clock::time_point end =
-        seconds > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                         std::chrono::duration<double>(seconds))
-                    : Clock::time_point::max();
+    const Clock::time_point end = seconds > 0
+                                      ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                           std::chrono::duration<double>(seconds))
+                                      : Clock::time_point::max();
     const int result = nccl_.init(&handle_, ranks, name, rank, &config);
     try {
       settle(lock, result, "ncclCommInitRankConfig", end);
@@ -79,7 +79,8 @@ class NcclCommunicator {
     if (state != nccl::kSuccess && state != nccl::kInProgress) fail(state, "a collective");
   }
 
-  // Runs `enqueue(handle)` as a group of its own, or as part of the group that the thread has begun.
+  // Runs `enqueue(handle)` as a group of its own, or as part of the group that the thread has
+  // begun.
   template <class Enqueue>
   void call(const char* operation, const Enqueue& enqueue) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -170,9 +171,10 @@ class NcclCommunicator {
       const int asked = nccl_.async_error(handle_, &state);
       if (asked != nccl::kSuccess) fail(asked, "ncclCommGetAsyncError");
       if (state == nccl::kInProgress && Clock::now() > end)
-        throw Error(DL_UNAVAILABLE, "not all of " + std::to_string(ranks) +
-                                        " ranks have come in the time that was given",
-                    operation);
+        throw Error(
+            DL_UNAVAILABLE,
+            "not all of " + std::to_string(ranks) + " ranks have come in the time that was given",
+            operation);
     }
     if (state != nccl::kSuccess) fail(state, operation);
   }

@@ -54,12 +54,12 @@ class Nvrtc : public Library {
   Nvrtc() : Library(companion().names(), kName, companion().way_out()) {}
 
   static const Companion& companion() {
-    static const Companion where{"DL_CUDA_NVRTC",
-                                 {"nvidia/cu13/lib/libnvrtc.so.13",
-                                  "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
-                                 {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                  "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.12"},
-                                 "`pip install nvidia-cuda-nvrtc`"};
+    static const Companion where{
+        "DL_CUDA_NVRTC",
+        {"nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
+        {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13", "libnvrtc.so.12",
+         "/usr/local/cuda/lib64/libnvrtc.so.12"},
+        "`pip install nvidia-cuda-nvrtc`"};
     return where;
   }
 
@@ -90,13 +90,38 @@ class Nvrtc : public Library {
   static bool allows(const std::string& option) {
     if (option.size() > 2 && option[0] == '-' && (option[1] == 'D' || option[1] == 'U'))
       return true;
-    static const char* const kAllowed[] = {
-        "G", "Xptxas", "brief-diagnostics", "builtin-", "default-device", "define-macro=",
-        "device-as-default-execution-space", "device-debug", "device-int128", "diag-",
-        "disable-warnings", "display-error-number", "dlto", "dopt", "extra-device-vectorization",
-        "fmad=", "ftz=", "generate-line-info", "lineinfo", "maxrregcount=", "minimal",
-        "modify-stack-limit=", "no-", "prec-div=", "prec-sqrt=", "ptxas-options", "restrict",
-        "split-compile=", "std=", "undefine-macro=", "use_fast_math", "w"};
+    static const char* const kAllowed[] = {"G",
+                                           "Xptxas",
+                                           "brief-diagnostics",
+                                           "builtin-",
+                                           "default-device",
+                                           "define-macro=",
+                                           "device-as-default-execution-space",
+                                           "device-debug",
+                                           "device-int128",
+                                           "diag-",
+                                           "disable-warnings",
+                                           "display-error-number",
+                                           "dlto",
+                                           "dopt",
+                                           "extra-device-vectorization",
+                                           "fmad=",
+                                           "ftz=",
+                                           "generate-line-info",
+                                           "lineinfo",
+                                           "maxrregcount=",
+                                           "minimal",
+                                           "modify-stack-limit=",
+                                           "no-",
+                                           "prec-div=",
+                                           "prec-sqrt=",
+                                           "ptxas-options",
+                                           "restrict",
+                                           "split-compile=",
+                                           "std=",
+                                           "undefine-macro=",
+                                           "use_fast_math",
+                                           "w"};
     const size_t begin = option.find_first_not_of('-');
     if (begin == 0 || begin == std::string::npos || begin > 2) return false;
     return std::any_of(std::begin(kAllowed), std::end(kAllowed), [&](const std::string& allowed) {
@@ -121,10 +146,10 @@ class Nvrtc : public Library {
       if (one <= target.capability) found = std::max(found, one);
     }
     if (found == 0)
-      throw Error(DL_UNAVAILABLE,
-                  opened() + " makes no code for compute capability " +
-                      std::to_string(target.capability / 10) + "." +
-                      std::to_string(target.capability % 10) + "; another release does");
+      throw Error(DL_UNAVAILABLE, opened() + " makes no code for compute capability " +
+                                      std::to_string(target.capability / 10) + "." +
+                                      std::to_string(target.capability % 10) +
+                                      "; another release does");
     return found;
   }
 };

@@ -127,8 +127,7 @@ class RuntimeCompiler {
     std::vector<std::string> words = rtc_.target_options(target);
     words.insert(words.end(), source.options.begin(), source.options.end());
     for (const std::string& word : words) options.push_back(word.c_str());
-    const int result =
-        rtc_.compile(program.made, static_cast<int>(options.size()), options.data());
+    const int result = rtc_.compile(program.made, static_cast<int>(options.size()), options.data());
     Made made;
     made.log = log_of(program.made);
     if (deadline.passed)
