@@ -181,7 +181,7 @@ def _libraries(descriptor: VendorDescriptor) -> dict[str, str]:
         return {}
     try:
         found = dict(descriptor.libraries())
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
         return {"unknown": f"its plugin failed: {printable(str(error), _LONGEST)}"}
     return {
         printable(str(name), _LONGEST): printable(str(said), _LONGEST)

@@ -79,7 +79,8 @@ def _state(one: Companion, environ: Mapping[str, str]) -> str:
     if chosen == "off":
         return f"off ({one.variable})"
     if chosen:
-        return chosen if os.path.isabs(chosen) and Path(chosen).is_file() else f"no {chosen}"
+        there = Path(chosen).is_absolute() and Path(chosen).is_file()
+        return chosen if there else f"no {chosen}"
     if environ.get(DRIVER) and not one.with_any_driver:
         return f"not used with another driver ({DRIVER}), unless {one.variable} names one"
     path = next(_places(one, environ), None)
