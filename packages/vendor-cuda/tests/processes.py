@@ -39,7 +39,7 @@ def compile_library(name: str, folder: Path) -> Path:
     target = folder / f"lib{name}.so"
     folders = [f"-I{path}" for path in (include_dir(), KIT / "include", SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
-    source = SOURCES / "fakes" / f"{name}.cpp"
+    source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
 
