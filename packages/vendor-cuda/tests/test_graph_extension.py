@@ -39,6 +39,7 @@ def test_what_needs_that_the_stream_runs_is_refused_and_the_capture_goes_on(simu
     with vendor.graphs.capture(stream) as graph:
         refused(stream.synchronize, "the stream captures, and waiting for it")
         refused(stream.query, "the stream captures, and asking")
+        refused(vendor.synchronize, "the stream captures, and waiting for its device")
         refused(lambda: slots.call("capture_begin", 0, queue, 0), "captures already")
         vendor.op.MulInp(x, x, stream=stream, synchronize=False)
         vendor.op.AddInp(x, x, 1, stream=stream, synchronize=False)
@@ -50,6 +51,18 @@ def test_what_needs_that_the_stream_runs_is_refused_and_the_capture_goes_on(simu
     refused(lambda: slots.call("capture_begin", 0, queue, 4), "flags of a capture are zero, not 4")
     refused(lambda: slots.call("launch", 0, ffi.cast("void*", 12345), queue), "is no graph of dev")
     stream.synchronize()
+    """
+    on_vendor(code, DL_CUDA_DRIVER=simulator)
+
+
+def test_a_stream_may_be_destroyed_while_it_captures(simulator: str) -> None:
+    code = """
+    stream, x = vendor.stream(), vendor.tensor(np.ones(2, "float32"))
+    assert vendor.graphs is not None
+    vendor.graphs._slots.call("capture_begin", 0, stream.pointer_for(vendor._instance, 0), 0)
+    del stream
+    vendor.synchronize()
+    assert x.numpy().tolist() == [1, 1]
     """
     on_vendor(code, DL_CUDA_DRIVER=simulator)
 

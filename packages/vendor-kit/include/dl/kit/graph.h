@@ -19,7 +19,10 @@
 #define DL_KIT_GRAPH_H_
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "dl/graph.h"
@@ -34,6 +37,19 @@ class Capturing : public Base {
  public:
   using Stream = typename Base::Stream;
 
+  void device_synchronize(int32_t device) {
+    if (captures_.load(std::memory_order_relaxed) != 0) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (const auto& [stream, owner] : capturing_) {
+        if (owner == device) refuse("waiting for its device");
+      }
+    }
+    Base::device_synchronize(device);
+  }
+  void stream_destroy(int32_t device, void* stream) {
+    forget(stream);
+    Base::stream_destroy(device, stream);
+  }
   void stream_synchronize(int32_t device, void* stream) {
     refuse_capturing(stream, "waiting for it");
     Base::stream_synchronize(device, stream);
@@ -51,7 +67,7 @@ class Capturing : public Base {
     Base::memory_copy(device, to, from, bytes, kind, stream);
   }
 
-  void graph_capture_begin(void* stream, uint64_t flags) {
+  void graph_capture_begin(int32_t device, void* stream, uint64_t flags) {
     if (flags != 0)
       throw Error(DL_INVALID_ARGUMENT, "flags of a capture are zero, not " + std::to_string(flags));
     if (stream == nullptr)
@@ -60,14 +76,16 @@ class Capturing : public Base {
     if (is_capturing(stream))
       throw Error(DL_INVALID_ARGUMENT, "the stream captures already; end that first");
     this->check(this->api().capture_begin(static_cast<Stream>(stream)), "capture_begin");
-    captures_.fetch_add(1, std::memory_order_relaxed);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    capturing_[stream] = device;
+    captures_.store(capturing_.size(), std::memory_order_relaxed);
   }
   void* graph_capture_end(int32_t device, void* stream) {
     if (!is_capturing(stream))
       throw Error(DL_INVALID_ARGUMENT, "the stream does not capture; call capture_begin first");
     Graph graph{};
     const auto ended = this->api().capture_end(static_cast<Stream>(stream), &graph);
-    captures_.fetch_sub(1, std::memory_order_relaxed);
+    forget(stream);
     this->check(ended, "capture_end");
     auto made = std::make_shared<Captured>(*this, graph);
     return graphs_.add(std::move(made), device);
@@ -114,12 +132,24 @@ class Capturing : public Base {
     return capturing;
   }
   void refuse_capturing(void* stream, const char* what) {
-    if (captures_.load(std::memory_order_relaxed) == 0 || !graph_capture_status(stream)) return;
+    if (captures_.load(std::memory_order_relaxed) != 0 && graph_capture_status(stream))
+      refuse(what);
+  }
+  [[noreturn]] static void refuse(const char* what) {
     throw Error(DL_INVALID_ARGUMENT,
                 std::string("the stream captures, and ") + what + " needs that it runs");
   }
 
-  std::atomic<int> captures_{0};
+  // What began a capture; streams that joined one are not among them, and are asked of the driver.
+  void forget(void* stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    capturing_.erase(stream);
+    captures_.store(capturing_.size(), std::memory_order_relaxed);
+  }
+
+  std::mutex mutex_;
+  std::map<void*, int32_t> capturing_;  // the device of each
+  std::atomic<size_t> captures_{0};
   Handles<Captured> graphs_{"graph"};
 };
 
@@ -131,7 +161,8 @@ dl_extension_t* graph_extension(dl_extension_t* next) {
   table.type = DL_EXT_GRAPH;
   table.next = next;
   table.capture_begin = [](dl_vendor_t* vendor, int32_t device, void* stream, uint64_t flags) {
-    return device_slot<V>(vendor, device, [&](V& v) { v.graph_capture_begin(stream, flags); });
+    return device_slot<V>(vendor, device,
+                          [&](V& v) { v.graph_capture_begin(device, stream, flags); });
   };
   table.capture_end = [](dl_vendor_t* vendor, int32_t device, void* stream, void** graph) {
     return device_slot<V>(vendor, device,
