@@ -16,9 +16,13 @@
 #ifndef DL_KIT_KERNEL_H_
 #define DL_KIT_KERNEL_H_
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dl/kernel.h"
@@ -63,32 +67,25 @@ class LaunchingKernels : public Base {
   }
   void kernel_unload(int32_t device, void* module) {
     const auto gone = modules_.remove(module, device);
-    for (const auto& function : gone->functions) functions_.remove(function.get(), device);
+    {
+      const std::lock_guard<std::mutex> lock(gone->mutex);
+      for (const auto& [name, function] : gone->functions) {
+        if (function != nullptr) functions_.remove(function.get(), device);
+      }
+    }
     this->check(this->api().image_unload(std::exchange(gone->image, nullptr)), "image_unload");
   }
   void* kernel_find(int32_t device, void* module, const char* name) {
     if (name == nullptr) throw Error(DL_INVALID_ARGUMENT, "the name of the function is NULL");
     const auto owner = modules_.find(module, device);
-    auto made = std::make_shared<Function>();
-    const auto found = this->api().image_function(&made->kernel, owner->image, name);
-    if (found == Api::kNotFound)
-      throw Error(DL_INVALID_ARGUMENT,
-                  "the module has no kernel '" + std::string(name) +
-                      "'; declare it extern \"C\" __global__, so that it keeps its name");
-    this->check(found, "image_function");
-    made->name = name;
-    made->counted = this->api().parameter_sizes(made->kernel, &made->parameters);
-    this->check(this->api().kernel_limits(device, &made->limits), "kernel_limits");
-    int threads = 0, shared = 0;
-    this->check(this->api().function_attribute(&threads, kBlockThreads, made->kernel),
-                "function_attribute");
-    this->check(this->api().function_attribute(&shared, kSharedBytes, made->kernel),
-                "function_attribute");
-    made->limits.max_block_threads = static_cast<uint32_t>(threads);
-    made->limits.max_shared_bytes -=
-        std::min(made->limits.max_shared_bytes, static_cast<uint64_t>(shared));
-    owner->functions.push_back(made);
-    return functions_.add(made, device);
+    const std::lock_guard<std::mutex> lock(owner->mutex);
+    std::shared_ptr<Function>& known = owner->functions[name];
+    if (known == nullptr) {
+      auto made = described(*owner, device, name);
+      functions_.add(made, device);
+      known = std::move(made);
+    }
+    return known.get();
   }
   dl_kernel_function_properties_t kernel_function_properties(int32_t device, void* function) {
     const auto found = functions_.find(function, device);
@@ -140,8 +137,31 @@ class LaunchingKernels : public Base {
     }
     Api& api;
     typename Api::Image image{};
-    std::vector<std::shared_ptr<Function>> functions;
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<Function>> functions;  // that were asked for
   };
+
+  std::shared_ptr<Function> described(const Module& owner, int32_t device, const char* name) {
+    auto made = std::make_shared<Function>();
+    const auto found = this->api().image_function(&made->kernel, owner.image, name);
+    if (found == Api::kNotFound)
+      throw Error(DL_INVALID_ARGUMENT,
+                  "the module has no kernel '" + std::string(name) +
+                      "'; declare it extern \"C\" __global__, so that it keeps its name");
+    this->check(found, "image_function");
+    made->name = name;
+    made->counted = this->api().parameter_sizes(made->kernel, &made->parameters);
+    this->check(this->api().kernel_limits(device, &made->limits), "kernel_limits");
+    int threads = 0, shared = 0;
+    this->check(this->api().function_attribute(&threads, kBlockThreads, made->kernel),
+                "function_attribute");
+    this->check(this->api().function_attribute(&shared, kSharedBytes, made->kernel),
+                "function_attribute");
+    made->limits.max_block_threads = static_cast<uint32_t>(threads);
+    made->limits.max_shared_bytes -=
+        std::min(made->limits.max_shared_bytes, static_cast<uint64_t>(shared));
+    return made;
+  }
 
   Handles<Module> modules_{"module"};
   Handles<Function> functions_{"kernel"};
