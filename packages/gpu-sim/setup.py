@@ -18,6 +18,7 @@ VERSIONED = (
     "cuEventDestroy",
     "cuEventElapsedTime",
     "cuGetProcAddress",
+    "cuIpcOpenMemHandle",
     "cuMemAlloc",
     "cuMemAllocHost",
     "cuMemAllocPitch",

@@ -42,7 +42,9 @@ def library() -> KernelLibrary:
     headers = [*Path("csrc").rglob("*.h"), *Path(include_dir()).rglob("*.h")]
     return KernelLibrary(
         "dl_vendor_cuda.lib.libdl_vendor_cuda",
-        sources=sorted(str(path) for path in Path("csrc").rglob("*.cpp")),
+        sources=sorted(
+            str(path) for end in ("cpp", "cu") for path in Path("csrc").rglob(f"*.{end}")
+        ),
         families=families.split(",") if families else None,
         include_dirs=["csrc", str(include_dir())],
         define_macros=[

@@ -1,7 +1,9 @@
-"""The fake driver that tests of errors use."""
+"""Drivers that tests use: a fake for errors, and a simulator, where it is installed."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,26 @@ def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
 def no_driver(tmp_path: Path) -> str:
     """A path with nothing there."""
     return str(tmp_path / "libcuda.so.1")
+
+
+@pytest.fixture(scope="session")
+def simulator() -> str:
+    """The path of dl-gpu-sim's driver."""
+    if importlib.util.find_spec("dl_gpu_sim") is None:
+        pytest.skip("dl-gpu-sim is not installed")
+    from dl_gpu_sim.paths import library
+
+    return str(library())
+
+
+@pytest.fixture(scope="session")
+def nvrtc() -> str:
+    """The path of NVIDIA's compiler in a library."""
+    named = os.environ.get("DL_CUDA_NVRTC")
+    if named:
+        return named
+    spec = importlib.util.find_spec("nvidia")
+    for folder in spec.submodule_search_locations or () if spec is not None else ():
+        for path in Path(folder).glob("cu*/lib/libnvrtc.so.*"):
+            return str(path)
+    pytest.skip("nvidia-cuda-nvrtc is not installed")

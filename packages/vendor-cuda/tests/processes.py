@@ -13,8 +13,12 @@ from typing import Any
 from dl_vendor_cuda.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+SOURCES = Path(__file__).parents[1]
 FAKE = KIT / "fake_cuda" / "fake_cuda.cpp"
 """A driver that fails on demand; its variables stand at its top."""
+
+
+SETTINGS = ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
 
 
 def compile_fake(folder: Path, *flags: str) -> Path:
@@ -28,13 +32,24 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     return target
 
 
+def compile_library(name: str, folder: Path) -> Path:
+    """A library of ``fakes/``, which says at its top what it plays: ``"nccl"``, …"""
+    from diopi_proto import include_dir
+
+    target = folder / f"lib{name}.so"
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", SOURCES / "csrc")]
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
+    source = Path(__file__).parent / "fakes" / f"{name}.cpp"
+    subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
+    return target
+
+
 def run(code: str, **variables: str) -> str:
     """What Python code prints that runs with these variables, and without others of the tests.
 
     :raises AssertionError: it ends otherwise than with 0; the message is what it said.
     """
-    names = ("DL_CUDA_DRIVER", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
-    env = {name: value for name, value in os.environ.items() if name not in names}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**env, **variables},

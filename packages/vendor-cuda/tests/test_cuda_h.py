@@ -1,7 +1,10 @@
-"""The kit's declarations of NVIDIA's driver and runtime are those of CUDA's own headers."""
+"""Our declarations of NVIDIA's libraries are those of its own headers, where these are here."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,11 +12,9 @@ import pytest
 
 from diopi_proto import include_dir as contract_dir
 from dl_kernels.nvcc import NvccError, find_nvcc
-from processes import KIT
+from processes import KIT, SOURCES
 
-SHAPES = """
-#include <cuda.h>
-#include "dl/kit/cuda_driver.h"
+ALIKE = """
 #include <type_traits>
 
 // Of one size and kind: a pointer for a pointer, an integer for an enumeration.
@@ -33,10 +34,18 @@ struct Alike<R (*)(A...), S (*)(B...)> {
   static constexpr bool value = alike_v<R, S> &&
       each(static_cast<void (*)(A...)>(nullptr), static_cast<void (*)(B...)>(nullptr));
 };
-namespace dl::kit::cuda {
 #define CHECK(member, symbol, ...) \\
   static_assert(Alike<decltype(&::symbol), __VA_ARGS__>::value, #symbol " differs");
+"""
+
+SHAPES = (
+    "#include <cuda.h>\n"
+    + ALIKE
+    + """
+#include "dl/kit/cuda_driver.h"
+namespace dl::kit::cuda {
 DL_KIT_CUDA_DRIVER_FUNCTIONS(CHECK)
+DL_KIT_CUDA_EXTENSION_FUNCTIONS(CHECK)
 }
 #define SAME(ours, theirs) static_assert(int(dl::kit::cuda::ours) == int(theirs), #theirs)
 SAME(kSuccess, CUDA_SUCCESS);
@@ -48,6 +57,28 @@ SAME(kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
 SAME(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 SAME(kNotFound, CUDA_ERROR_NOT_FOUND);
 SAME(kNotReady, CUDA_ERROR_NOT_READY);
+SAME(kInvalidPtx, CUDA_ERROR_INVALID_PTX);
+SAME(kPeerUnsupported, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+SAME(kPeerEnabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+SAME(kPeerNotEnabled, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+SAME(kCaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+SAME(kCaptureWrongThread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+SAME(kMaxBlockThreads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(kMaxBlockX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+SAME(kMaxBlockX + 2, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+SAME(kMaxGridX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+SAME(kMaxGridX + 2, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+SAME(kMaxSharedBytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(kFunctionBlockThreads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(kFunctionSharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(kFunctionConstantBytes, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+SAME(kFunctionLocalBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS);
+SAME(kFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
+SAME(kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(kIpcLazyPeerAccess, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 SAME(kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
 SAME(kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 SAME(kComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -61,6 +92,94 @@ static_assert(!dl::kit::cuda::is_sticky(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED), "")
 static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_DISABLE_TIMING == 2, "");
 static_assert(CU_MEMHOSTALLOC_PORTABLE == 1, "");
 """
+)
+
+NVRTC = (
+    "#include <nvrtc.h>\n"
+    + ALIKE
+    + """
+#include "dl/kit/nvrtc.h"
+namespace dl::kit {
+DL_KIT_NVRTC_FUNCTIONS(CHECK)
+}
+"""
+)
+
+NCCL = (
+    "#include <nccl.h>\n"
+    + ALIKE
+    + """
+#include "dl/kit/nccl.h"
+namespace dl::kit {
+DL_KIT_NCCL_FUNCTIONS(CHECK)
+}
+namespace ours = dl::kit::nccl;
+static_assert(sizeof(ours::UniqueId) == sizeof(ncclUniqueId));
+static_assert(ours::Config{}.magic == NCCL_API_MAGIC);
+static_assert(offsetof(ours::Config, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(ours::Config, blocking) == offsetof(ncclConfig_t, blocking));
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, ncclSuccess);
+SAME(kInvalidArgument, ncclInvalidArgument);
+SAME(kInvalidUsage, ncclInvalidUsage);
+SAME(kInProgress, ncclInProgress);
+SAME(kInt8, ncclInt8);
+SAME(kUint8, ncclUint8);
+SAME(kInt32, ncclInt32);
+SAME(kUint32, ncclUint32);
+SAME(kInt64, ncclInt64);
+SAME(kUint64, ncclUint64);
+SAME(kFloat16, ncclFloat16);
+SAME(kFloat32, ncclFloat32);
+SAME(kFloat64, ncclFloat64);
+SAME(kBfloat16, ncclBfloat16);
+SAME(kSum, ncclSum);
+SAME(kProduct, ncclProd);
+SAME(kMaximum, ncclMax);
+SAME(kMinimum, ncclMin);
+SAME(kAverage, ncclAvg);
+"""
+)
+
+CUBLASLT = (
+    "#include <cublasLt.h>\n"
+    + ALIKE
+    + """
+#include "library/blaslt_api.h"
+namespace dl::cuda {
+DL_CUDA_BLASLT_FUNCTIONS(CHECK)
+}
+namespace ours = dl::cuda::blaslt;
+static_assert(sizeof(ours::Algorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(ours::Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(ours::Heuristic, workspace) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(ours::Heuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, CUBLAS_STATUS_SUCCESS);
+SAME(kFloat32, CUDA_R_32F);
+SAME(kFloat64, CUDA_R_64F);
+SAME(kFloat16, CUDA_R_16F);
+SAME(kBfloat16, CUDA_R_16BF);
+SAME(kComputeFloat32, CUBLAS_COMPUTE_32F);
+SAME(kComputeFloat64, CUBLAS_COMPUTE_64F);
+SAME(kAsItIs, CUBLAS_OP_N);
+SAME(kTransposed, CUBLAS_OP_T);
+SAME(kEpilogueBias, CUBLASLT_EPILOGUE_BIAS);
+SAME(kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA);
+SAME(kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB);
+SAME(kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
+SAME(kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(kBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+SAME(kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(kBatchOffset, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(kMaxWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+SAME(kAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+SAME(kAlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+SAME(kAlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+SAME(kAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+"""
+)
 
 LAUNCH = """
 __global__ void kernel(int* to) { *to = 1; }
@@ -81,6 +200,47 @@ LOADED = {
 }
 
 
+CUPTI = (
+    "#include <cuda.h>\n#include <cupti_activity.h>\n"
+    + ALIKE
+    + """
+#include "extensions/cupti_api.h"
+namespace dl::cuda {
+DL_CUDA_CUPTI_FUNCTIONS(CHECK)
+}
+namespace ours = dl::cuda::cupti;
+#define PLACE(record, theirs, member, their_member) \\
+  static_assert(offsetof(ours::record, member) == offsetof(theirs, their_member), #member)
+#define TIMES(record, theirs) \\
+  PLACE(record, theirs, kind, kind); PLACE(record, theirs, start, start); \\
+  PLACE(record, theirs, end, end); PLACE(record, theirs, device, deviceId); \\
+  PLACE(record, theirs, stream, streamId); PLACE(record, theirs, correlation, correlationId)
+TIMES(KernelRecord, CUpti_ActivityKernel$);
+PLACE(KernelRecord, CUpti_ActivityKernel$, name, name);
+TIMES(CopyRecord, CUpti_ActivityMemcpy$);
+PLACE(CopyRecord, CUpti_ActivityMemcpy$, bytes, bytes);
+PLACE(CopyRecord, CUpti_ActivityMemcpy$, copy_kind, copyKind);
+TIMES(SetRecord, CUpti_ActivityMemset$);
+PLACE(SetRecord, CUpti_ActivityMemset$, bytes, bytes);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, external_kind, externalKind);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, id, externalId);
+PLACE(ExternalRecord, CUpti_ActivityExternalCorrelation, correlation, correlationId);
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, CUPTI_SUCCESS);
+SAME(kCopy, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(kSet, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(kDriver, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME(kKernel, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(kExternal, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+SAME(kFlushForced, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(kOurCorrelation, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0);
+static_assert(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD == 1 && CUPTI_ACTIVITY_MEMCPY_KIND_DTOH == 2);
+static_assert(CUPTI_ACTIVITY_MEMCPY_KIND_DTOD == 8);
+static_assert(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES == 35);
+"""
+)
+
+
 @pytest.fixture(scope="module")
 def toolkit() -> tuple[list[str], Path]:
     """The command of nvcc, and the folder of CUDA's headers."""
@@ -98,10 +258,11 @@ def toolkit() -> tuple[list[str], Path]:
     return list(found.command), Path(top) / "include"
 
 
-def compiled(text: str, folder: Path, headers: Path) -> subprocess.CompletedProcess[str]:
+def compiled(text: str, folder: Path, *headers: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "shapes.cpp"
     source.write_text(text, encoding="utf-8")
-    folders = [f"-I{path}" for path in (contract_dir(), KIT / "include", headers)]
+    ours = (contract_dir(), KIT / "include", SOURCES / "csrc")
+    folders = [f"-I{path}" for path in (*ours, *headers)]
     command = ["g++", "-std=c++17", "-fsyntax-only", *folders, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -118,6 +279,38 @@ def test_a_function_of_another_shape_is_noticed(
 ) -> None:
     wrong = "static_assert(Alike<decltype(&::cuInit), dl::kit::cuda::Code (*)(size_t)>::value);"
     assert "static assertion failed" in compiled(SHAPES + wrong, tmp_path, toolkit[1]).stderr
+
+
+def wheel_headers(name: str) -> Path:
+    """The folder of a header in a wheel of NVIDIA's."""
+    folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
+    spec = importlib.util.find_spec("nvidia")
+    if spec is not None:
+        folders += spec.submodule_search_locations or []
+    for folder in filter(None, folders):
+        for path in Path(folder).glob(f"*/include/{name}"):
+            return path.parent
+    pytest.skip(f"no wheel here has {name}")
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [("nvrtc.h", NVRTC), ("nccl.h", NCCL), ("cublasLt.h", CUBLASLT), ("cupti_activity.h", CUPTI)],
+)
+def test_libraries_have_the_shapes_of_their_headers(
+    toolkit: tuple[list[str], Path], tmp_path: Path, header: str, text: str
+) -> None:
+    folder = wheel_headers(header)
+    declared = (folder / header).read_text(encoding="utf-8")
+
+    def latest(record: re.Match[str]) -> str:
+        """CUPTI's records have a number that each release may raise."""
+        numbers = re.findall(rf"}} {record[1]}(\d+);", declared)
+        return record[1] + max(numbers, key=int)
+
+    text = re.sub(r"(CUpti_\w+)\$", latest, text)
+    done = compiled(text, tmp_path, folder, toolkit[1])
+    assert done.returncode == 0, done.stderr
 
 
 def test_stubs_call_what_the_loader_has(toolkit: tuple[list[str], Path], tmp_path: Path) -> None:

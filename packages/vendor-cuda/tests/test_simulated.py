@@ -5,27 +5,15 @@ The way from a call to a kernel and back, and a share of the conformance suite.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from dl_conformance.commit_seed import commit_seed
 from processes import on_vendor, run
 
 SEED = commit_seed(Path(__file__).parent)
-
-
-@pytest.fixture(scope="module")
-def simulator() -> str:
-    if importlib.util.find_spec("dl_gpu_sim") is None:
-        pytest.skip("dl-gpu-sim is not installed")
-    from dl_gpu_sim.paths import library
-
-    return str(library())
 
 
 def test_results_are_right(simulator: str) -> None:

@@ -99,6 +99,8 @@ def _show_vendor(vendor: VendorReport) -> None:
         kernels = vendor.kernels
         by = f"by {kernels.compiler}" if kernels.compiler else f"not: {kernels.unavailable}"
         _say(f"  compiles kernels in {kernels.languages} {by}")
+    for name, said in vendor.libraries.items():
+        _say(f"  {name}: {said}")
     if vendor.adapted:
         _say(f"  adaptor {vendor.adaptor}: {vendor.adapted}")
     if vendor.mismatched:

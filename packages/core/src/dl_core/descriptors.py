@@ -23,7 +23,7 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "accelerator": ((bool,), "True or False"),
     "legacy": ((bool,), "True or False"),
 }
-_FUNCTIONS = ("present", "simulated")
+_FUNCTIONS = ("present", "simulated", "libraries")
 
 
 def checked(answer: object) -> VendorDescriptor:

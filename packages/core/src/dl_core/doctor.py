@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.text import printable
 from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import __version__, config, first_party, frameworks, installed, selection, startup
 from dl_core.environment import environment
 from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor
+
+_LONGEST = 400
+"""Characters of what a plugin says."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class VendorReport:
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
+    libraries: dict[str, str]
+    """What it uses where it is installed: the path of each, or what to do to have it."""
     adaptor: str
     adapted: str
     flaws: list[str]
@@ -158,6 +164,7 @@ def _vendor_report(
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,
+        libraries=_libraries(descriptor),
         adaptor="" if descriptor.adaptor is None else str(descriptor.adaptor),
         adapted=probe.adapted,
         flaws=probe.flaws,
@@ -166,6 +173,20 @@ def _vendor_report(
         if probe.error
         else "",
     )
+
+
+def _libraries(descriptor: VendorDescriptor) -> dict[str, str]:
+    """What the plugin says, which may be anything."""
+    if descriptor.libraries is None:
+        return {}
+    try:
+        found = dict(descriptor.libraries())
+    except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
+        return {"unknown": f"its plugin failed: {printable(str(error), _LONGEST)}"}
+    return {
+        printable(str(name), _LONGEST): printable(str(said), _LONGEST)
+        for name, said in found.items()
+    }
 
 
 def _flaw(vendor: VendorReport, flaw: str) -> str:

@@ -36,3 +36,6 @@ class VendorDescriptor:
     """Environment variables with which the library runs over a simulated driver, for tests without
     a device. Raises RuntimeError, with what to install, where there is none. None: there is no
     simulator for it."""
+    libraries: Callable[[], Mapping[str, str]] | None = None
+    """What the library uses where it is installed, by name: the path that was found, or what to do
+    to have it. Opens nothing; ``dl doctor`` asks. None: there is nothing of the kind."""

@@ -166,15 +166,6 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice 
   return known(device);
 }
 
-DL_EXPORT CUresult CUDAAPI cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  DL_ENTER_ANY("cuDeviceCanAccessPeer");
-  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
-  // Copies between devices work; programs of one do not reach the other's memory.
-  *can = 0;
-  return known(peer);
-}
-
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   DL_ENTER_ANY("cuDevicePrimaryCtxRetain");
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -296,9 +287,4 @@ DL_EXPORT CUresult CUDAAPI cuCtxGetLimit(size_t* value, CUlimit) {
 DL_EXPORT CUresult CUDAAPI cuCtxSetLimit(CUlimit, size_t) {
   DL_ENTER("cuCtxSetLimit");
   return CUDA_SUCCESS;
-}
-
-DL_EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext, unsigned int) {
-  DL_ENTER("cuCtxEnablePeerAccess");
-  return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 }

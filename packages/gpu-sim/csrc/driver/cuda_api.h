@@ -35,6 +35,10 @@ typedef struct CUuuid_st {
   char bytes[16];
 } CUuuid;
 
+typedef struct CUipcMemHandle_st {
+  char reserved[64];
+} CUipcMemHandle;
+
 typedef enum cudaError_enum {
 #define X(name, number, text) name = number,
 #include "errors.inc"

@@ -26,10 +26,38 @@ OwnedRegion& DeviceMemory::allocate(uint64_t bytes, uint64_t align, Region::What
   auto made = std::make_unique<OwnedRegion>(next_, bytes, what);
   made->name = std::move(name);
   used_ += bytes;
-  next_ += bytes + kGap;
+  return keep(std::move(made));
+}
+
+OwnedRegion& DeviceMemory::keep(std::unique_ptr<OwnedRegion> made) {
   OwnedRegion& region = *made;
+  next_ += region.size + kGap;
   regions_[region.base] = std::move(made);
   return region;
+}
+
+OwnedRegion& DeviceMemory::adopt(int bytes_file, int flags_file, uint64_t bytes) {
+  constexpr uint64_t kAlign = 512;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  next_ = (next_ + kAlign - 1) / kAlign * kAlign;
+  used_ += bytes;
+  return keep(std::make_unique<OwnedRegion>(next_, bytes, bytes_file, flags_file));
+}
+
+OwnedRegion* DeviceMemory::owned(uint64_t address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = regions_.find(address);
+  return found == regions_.end() ? nullptr : found->second.get();
+}
+
+void DeviceMemory::add_peer(DeviceMemory* peer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  peers_.insert(peer);
+}
+
+void DeviceMemory::remove_peer(DeviceMemory* peer) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  peers_.erase(peer);
 }
 
 bool DeviceMemory::free(uint64_t address) {
@@ -49,10 +77,23 @@ bool DeviceMemory::free(uint64_t address) {
 }
 
 Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Region* found = is_device_address(address) ? static_cast<Region*>(at_or_before(regions_, address))
-                                             : at_or_before(host_, address);
-  return found != nullptr && found->holds(address, bytes) ? found : nullptr;
+  std::set<DeviceMemory*> peers;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Region* found = is_device_address(address)
+                        ? static_cast<Region*>(at_or_before(regions_, address))
+                        : at_or_before(host_, address);
+    if (found != nullptr && found->holds(address, bytes)) return found;
+    if (peers_.empty() || !is_device_address(address)) return nullptr;
+    peers = peers_;
+  }
+  // Without the lock: two devices may look into each other.
+  for (DeviceMemory* peer : peers) {
+    const std::lock_guard<std::mutex> lock(peer->mutex_);
+    Region* found = at_or_before(peer->regions_, address);
+    if (found != nullptr && found->holds(address, bytes)) return found;
+  }
+  return nullptr;
 }
 
 Region* DeviceMemory::nearest(uint64_t address) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "region.h"
 
@@ -29,17 +30,27 @@ class DeviceMemory {
   /** Make memory of the host visible to programs, at its own address. */
   void add_host(void* memory, uint64_t bytes);
   bool remove_host(void* memory);
+  /** Make memory of another device visible to programs of this one. */
+  void add_peer(DeviceMemory* peer);
+  void remove_peer(DeviceMemory* peer);
+  /** The live region that begins there, or none. */
+  OwnedRegion* owned(uint64_t address);
+  /** Memory of another process, from the files that it shares. Throws std::bad_alloc. */
+  OwnedRegion& adopt(int bytes_file, int flags_file, uint64_t bytes);
 
   uint64_t limit() const { return limit_; }
   uint64_t used() const { return used_; }
 
  private:
+  OwnedRegion& keep(std::unique_ptr<OwnedRegion> made);
+
   uint64_t next_;
   uint64_t limit_;
   uint64_t used_ = 0;
   std::mutex mutex_;
   std::map<uint64_t, std::unique_ptr<OwnedRegion>> regions_;
   std::map<uint64_t, std::unique_ptr<Region>> host_;
+  std::set<DeviceMemory*> peers_;
   // Of what was freed, only where it was.
   std::map<uint64_t, std::unique_ptr<Region>> freed_;
 };

@@ -49,6 +49,8 @@ class Pages {
  public:
   Pages() = default;
   explicit Pages(size_t bytes);
+  /** Those of a file, which other processes see too. Throws std::bad_alloc. */
+  Pages(size_t bytes, int file);
   ~Pages();
   Pages(Pages&& other) noexcept { swap(other); }
   Pages& operator=(Pages&& other) noexcept {
@@ -58,22 +60,32 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
   void* get() const { return data_; }
+  /** Put them into a file of their own, where they are and as they are; -1: there is no room. */
+  int share();
 
  private:
   void swap(Pages& other) {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(file_, other.file_);
   }
   void* data_ = nullptr;
   size_t bytes_ = 0;
+  int file_ = -1;
 };
 
 /** A region with memory of its own. */
 struct OwnedRegion : Region {
   /** Throws std::bad_alloc. */
   OwnedRegion(uint64_t base, uint64_t size, What what);
+  /** Memory of another process, and its flags, from the files that share() made there. */
+  OwnedRegion(uint64_t base, uint64_t size, int bytes_file, int flags_file);
+  /** Files with what another process has to know of it. False: there is no room. */
+  bool share(int& bytes_file, int& flags_file);
 
  private:
+  void place(uint64_t base, What what);
+
   Pages data_, flags_, accesses_;
 };
 

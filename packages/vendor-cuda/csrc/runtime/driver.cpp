@@ -56,6 +56,8 @@ kit::CudaDriver& the_driver() {
   return found;
 }
 
+bool names_driver() { return !named_driver().empty(); }
+
 std::string absence() {
   if (named_driver().is_given()) return named_driver().why_not();
   std::string reason;

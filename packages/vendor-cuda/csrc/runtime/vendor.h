@@ -1,19 +1,43 @@
-// The vendor's class: all of the table comes from dl::kit::Runtime.
+// The vendor's class: all of the table comes from dl::kit::Runtime, and extensions from mixins.
 #ifndef DL_CUDA_RUNTIME_VENDOR_H_
 #define DL_CUDA_RUNTIME_VENDOR_H_
 
+#include "dl/kit/communicator.h"
+#include "dl/kit/graph.h"
+#include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
+#include "extensions/streams.h"
 #include "runtime/api.h"
 
 namespace dl::cuda {
 
-class Vendor : public kit::Runtime<Api> {
+using Base = kit::Communicating<kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>>>;
+
+class Vendor : public Base {
  public:
   static constexpr const char* kName = "cuda";
   static constexpr const char* kVersion = DL_CUDA_VERSION;
   static constexpr const char* kDevicesFrom = "CUDA_VISIBLE_DEVICES";
 
   kit::Operators operators();
+  static dl_extension_t* extensions();
+
+  // Opened when the first communicator is wanted; of the process.
+  kit::Nccl& nccl();
+
+  void* stream_create(int32_t device, int32_t priority) {
+    void* const made = Base::stream_create(device, priority);
+    streams_.add(made, device);
+    return made;
+  }
+  void stream_destroy(int32_t device, void* stream) {
+    streams_.remove(stream, device);
+    Base::stream_destroy(device, stream);
+  }
+  Streams& streams() { return streams_; }
+
+ private:
+  Streams streams_;
 };
 
 }  // namespace dl::cuda

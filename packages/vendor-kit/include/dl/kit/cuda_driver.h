@@ -29,6 +29,15 @@ using Stream = struct StreamObject*;
 using Event = struct EventObject*;
 using Module = struct ModuleObject*;  // CUlibrary
 using Kernel = struct KernelObject*;  // CUkernel, or CUfunction
+using Image = struct ImageObject*;    // CUmodule
+using Graph = struct GraphObject*;
+using GraphNode = struct GraphNodeObject*;
+using Executable = struct ExecutableObject*;  // CUgraphExec
+
+// CUipcMemHandle.
+struct IpcHandle {
+  char bytes[64];
+};
 
 // Of CUresult, as cuda.h numbers them.
 enum : Code {
@@ -39,17 +48,44 @@ enum : Code {
   kNoDevice = 100,
   kNoBinaryForGpu = 209,
   kUnsupportedPtxVersion = 222,
+  kInvalidPtx = 218,
+  kPeerUnsupported = 217,
   kNotFound = 500,
   kNotReady = 600,
+  kPeerEnabled = 704,
+  kPeerNotEnabled = 705,
+  kCaptureUnsupported = 900,
+  kCaptureWrongThread = 908,
 };
 
 // Of CUdevice_attribute.
 enum : Attribute {
   kWarpSize = 10,
+  kMaxBlockThreads = 1,
+  kMaxBlockX = 2,  // Y and Z follow
+  kMaxGridX = 5,
   kMultiprocessorCount = 16,
+  kMaxSharedBytes = 97,  // of a block, for a kernel that asks for it
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
 };
+
+// Of CUfunction_attribute.
+enum : int {
+  kFunctionBlockThreads = 0,
+  kFunctionSharedBytes = 1,
+  kFunctionConstantBytes = 2,
+  kFunctionLocalBytes = 3,
+  kFunctionRegisters = 4,
+  kFunctionMaxDynamicShared = 8,
+};
+
+// Of CUjit_option.
+enum : int { kJitErrorLog = 5, kJitErrorLogBytes = 6 };
+
+// CU_STREAM_CAPTURE_MODE_RELAXED, and CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
+constexpr int kCaptureRelaxed = 2;
+constexpr unsigned kIpcLazyPeerAccess = 1;
 
 // The device is lost to this process: every later call fails alike.
 constexpr bool is_sticky(Code code) {
@@ -119,6 +155,32 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
   X(launch, cuLaunchKernel,                                                                        \
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
+
+// What extensions of the contract call: a driver that lacks one serves all else.
+#define DL_KIT_CUDA_EXTENSION_FUNCTIONS(X)                                                         \
+  X(capture_begin, cuStreamBeginCapture_v2, Code (*)(Stream, int))                                 \
+  X(capture_end, cuStreamEndCapture, Code (*)(Stream, Graph*))                                     \
+  X(capture_status, cuStreamIsCapturing, Code (*)(Stream, int*))                                   \
+  X(graph_nodes, cuGraphGetNodes, Code (*)(Graph, GraphNode*, size_t*))                            \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, Code (*)(Executable*, Graph, Address))         \
+  X(graph_launch, cuGraphLaunch, Code (*)(Executable, Stream))                                     \
+  X(graph_destroy, cuGraphDestroy, Code (*)(Graph))                                                \
+  X(executable_destroy, cuGraphExecDestroy, Code (*)(Executable))                                  \
+  X(can_access, cuDeviceCanAccessPeer, Code (*)(int*, Device, Device))                             \
+  X(enable_access, cuCtxEnablePeerAccess, Code (*)(Context, unsigned))                             \
+  X(disable_access, cuCtxDisablePeerAccess, Code (*)(Context))                                     \
+  X(copy_to_peer, cuMemcpyPeerAsync,                                                               \
+    Code (*)(Address, Context, Address, Context, size_t, Stream))                                  \
+  X(memory_range, cuMemGetAddressRange_v2, Code (*)(Address*, size_t*, Address))                   \
+  X(ipc_export, cuIpcGetMemHandle, Code (*)(IpcHandle*, Address))                                  \
+  X(ipc_open, cuIpcOpenMemHandle_v2, Code (*)(Address*, IpcHandle, unsigned))                      \
+  X(ipc_close, cuIpcCloseMemHandle, Code (*)(Address))                                             \
+  X(image_load, cuModuleLoadDataEx, Code (*)(Image*, const void*, unsigned, int*, void**))         \
+  X(image_unload, cuModuleUnload, Code (*)(Image))                                                 \
+  X(image_function, cuModuleGetFunction, Code (*)(Kernel*, Image, const char*))                    \
+  X(function_attribute, cuFuncGetAttribute, Code (*)(int*, int, Kernel))                           \
+  X(function_set, cuFuncSetAttribute, Code (*)(Kernel, int, int))                                  \
+  X(function_parameter, cuFuncGetParamInfo, Code (*)(Kernel, size_t, size_t*, size_t*))
 // clang-format on
 
 class CudaDriver : public Library {
@@ -132,12 +194,18 @@ class CudaDriver : public Library {
   using Event = cuda::Event;
   using Module = cuda::Module;
   using Kernel = cuda::Kernel;
+  using Image = cuda::Image;
+  using Graph = cuda::Graph;
+  using GraphNode = cuda::GraphNode;
+  using Executable = cuda::Executable;
+  using IpcHandle = cuda::IpcHandle;
 
  public:
   explicit CudaDriver(std::vector<std::string> names) : Library(std::move(names)) {}
 
 #define DL_KIT_CUDA_DRIVER_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_KIT_CUDA_DRIVER_FUNCTIONS(DL_KIT_CUDA_DRIVER_MEMBER)
+  DL_KIT_CUDA_EXTENSION_FUNCTIONS(DL_KIT_CUDA_DRIVER_MEMBER)
 #undef DL_KIT_CUDA_DRIVER_MEMBER
 
   // The first function that it lacks, null for none: a driver that is older than any that can be
@@ -167,6 +235,9 @@ class CudaDriver : public Library {
 
 // What an error means to a host.
 inline dl_code_t cuda_driver_code(cuda::Code code) {
+  // What a stream that captures, or an event of one, cannot do.
+  if (code >= cuda::kCaptureUnsupported && code <= cuda::kCaptureWrongThread)
+    return DL_INVALID_ARGUMENT;
   switch (code) {
     case cuda::kSuccess:
       return DL_OK;

@@ -218,6 +218,10 @@ class Runtime : public Instance, public ForkGuard {
     return static_cast<double>(milliseconds);
   }
 
+ protected:
+  // Whether all of it is memory of host_allocate.
+  bool is_pinned(const void* memory, uint64_t bytes) { return pinned_.holds(memory, bytes); }
+
  private:
   // No driver and no device are an answer, not an error.
   int32_t count_devices() {

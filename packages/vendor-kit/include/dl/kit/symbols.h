@@ -30,7 +30,10 @@ class Library {
  public:
   // The names that the library has in its releases, the preferred one first: sonames, or absolute
   // paths. A relative path would depend on the current folder, and is refused.
-  explicit Library(std::vector<std::string> names) : names_(std::move(names)) {
+  // `what` it is, and the `way_out` where there is none, are for messages.
+  explicit Library(std::vector<std::string> names, std::string what = "driver",
+                   std::string way_out = "install it, or add its folder to LD_LIBRARY_PATH")
+      : names_(std::move(names)), what_(std::move(what)), way_out_(std::move(way_out)) {
     for (const std::string& name : names_) {
       if (name.empty() || (name[0] != '/' && name.find('/') != std::string::npos))
         throw Error(DL_INVALID_ARGUMENT,
@@ -77,13 +80,13 @@ class Library {
       const char* reason = dlerror();
       reasons += (reasons.empty() ? "" : "; ") + std::string(reason == nullptr ? name : reason);
     }
-    failure_ = "no driver can be opened (" + reasons +
-               "); install it, or add its folder to "
-               "LD_LIBRARY_PATH";
+    if (names_.empty()) reasons = "none is to be looked for";
+    failure_ = "no " + what_ + " can be opened (" + reasons + "); " + way_out_;
     throw Error(DL_UNAVAILABLE, failure_, "dlopen");
   }
 
   const std::vector<std::string> names_;
+  const std::string what_, way_out_;
   mutable std::mutex mutex_;
   void* handle_ = nullptr;
   std::string opened_;

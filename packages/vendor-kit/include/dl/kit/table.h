@@ -91,9 +91,9 @@ DL_KIT_MEMBER(enter)
 DL_KIT_MEMBER(make_current)
 DL_KIT_MEMBER(inherited_by_fork)
 
-// Throws unless the device exists, and makes it current.
+// Throws unless the device exists.
 template <class V>
-void enter_device(V& vendor, int32_t device) {
+void check_device(V& vendor, int32_t device) {
   const int32_t count = vendor.device_count();
   if (device < 0 || device >= count) {
     std::string hint;
@@ -102,6 +102,12 @@ void enter_device(V& vendor, int32_t device) {
                                          " does not exist; there are " + std::to_string(count) +
                                          hint);
   }
+}
+
+// Throws unless the device exists, and makes it current.
+template <class V>
+void enter_device(V& vendor, int32_t device) {
+  check_device(vendor, device);
   if constexpr (Has_make_current<V>::value) vendor.make_current(device);
 }
 

@@ -1,0 +1,24 @@
+// What other libraries of CUDA ask of a driver that is loaded.
+
+#include "launching.h"
+
+using namespace sim;
+
+/** NVRTC asks, and takes it for granted that the call exists. There are no such tables. */
+DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
+  if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+DL_EXPORT CUresult CUDAAPI cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
+                                              size_t* size) {
+  DL_ENTER("cuFuncGetParamInfo");
+  std::shared_ptr<Image> image;
+  if (const CUresult failed = image_of(function, image)) return failed;
+  const auto& parameters = image->kernel().parameters;
+  if (offset == nullptr || index >= parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+  *offset = parameters[index].first;
+  if (size != nullptr) *size = parameters[index].second;
+  return CUDA_SUCCESS;
+}

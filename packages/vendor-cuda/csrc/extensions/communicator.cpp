@@ -1,0 +1,12 @@
+// NCCL, as dl/kit/communicator.h wants it.
+#include "extensions/companions.h"
+#include "runtime/vendor.h"
+
+namespace dl::cuda {
+
+kit::Nccl& Vendor::nccl() {
+  static kit::Nccl library(nccl_companion());
+  return library;
+}
+
+}  // namespace dl::cuda

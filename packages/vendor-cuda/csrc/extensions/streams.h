@@ -1,0 +1,31 @@
+// The streams of an instance, which the profiler has to know again: CUPTI numbers them.
+#ifndef DL_CUDA_EXTENSIONS_STREAMS_H_
+#define DL_CUDA_EXTENSIONS_STREAMS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace dl::cuda {
+
+class Streams {
+ public:
+  void add(void* stream, int32_t device) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    live_[stream] = device;
+  }
+  // Before it is destroyed: it may have records that nobody has collected yet.
+  void remove(void* stream, int32_t device);
+
+  // By CUPTI's numbers; the default stream is NULL.
+  std::map<uint32_t, void*> by_id(int32_t device);
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, int32_t> live_;
+  std::map<int32_t, std::map<uint32_t, void*>> gone_;  // by device: those that were recorded
+};
+
+}  // namespace dl::cuda
+
+#endif  // DL_CUDA_EXTENSIONS_STREAMS_H_

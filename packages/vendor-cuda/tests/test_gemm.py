@@ -1,0 +1,160 @@
+"""Products by a library: a fake cuBLASLt, which judges every argument, on a simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from processes import compile_library, on_vendor, run
+
+PRELUDE = """
+    rng = np.random.default_rng(0)
+    def numbers(*shape, dtype="float32"):
+        return rng.integers(-4, 5, shape).astype(dtype)
+    def mm(a, b, dtype="float32"):
+        out = vendor.empty((*a.shape[:-1], b.shape[-1]), dtype)
+        vendor.op.Matmul(out, vendor.tensor(a), vendor.tensor(b))
+        return out.numpy()
+"""
+
+
+@pytest.fixture(scope="module")
+def fake_cublaslt(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(compile_library("cublaslt", tmp_path_factory.mktemp("cublaslt")))
+
+
+class Settings(dict[str, str]):
+    """Variables of a run, and what the library was asked in it."""
+
+    @property
+    def calls(self) -> list[str]:
+        path = Path(self["FAKE_CUBLASLT_CALLS"])
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    @property
+    def products(self) -> list[str]:
+        name = "cublasLtMatmul "
+        return [call.removeprefix(name) for call in self.calls if call.startswith(name)]
+
+
+@pytest.fixture
+def settings(simulator: str, fake_cublaslt: str, tmp_path: Path) -> Settings:
+    return Settings(
+        DL_CUDA_DRIVER=simulator,
+        DL_CUDA_CUBLASLT=fake_cublaslt,
+        FAKE_CUBLASLT_CALLS=str(tmp_path / "calls"),
+    )
+
+
+def test_layouts_and_dtypes(settings: Settings) -> None:
+    code = """
+    for dtype in ("float32", "float64", "float16"):
+        a, b = numbers(5, 7, dtype=dtype), numbers(7, 3, dtype=dtype)
+        wanted = (a.astype("float64") @ b.astype("float64")).astype(dtype)
+        for left in (a, np.asfortranarray(a)):
+            for right in (b, np.asfortranarray(b)):
+                np.testing.assert_array_equal(mm(left, right, dtype), wanted)
+    a, b = numbers(4, 5, 6), numbers(4, 6, 3)
+    np.testing.assert_array_equal(mm(a, b), a @ b)
+    """
+    on_vendor(PRELUDE + code, **settings)
+    products = settings.products
+    assert products[:4] == [f"32f 3x5x7 batch 1 {layout}" for layout in ("NN", "TN", "NT", "TT")]
+    assert products[4].startswith("64f") and products[8].startswith("16f")
+    assert products[12:] == ["32f 3x5x6 batch 4 NN"]
+
+
+def test_scales_and_bias(settings: Settings) -> None:
+    code = """
+    given, a, b, c = numbers(5, 3), numbers(5, 8), numbers(8, 3), vendor.empty((5, 3))
+    vendor.op.Addmm(c, vendor.tensor(given), vendor.tensor(a), vendor.tensor(b), 2.0, 3.0)
+    np.testing.assert_array_equal(c.numpy(), 2 * given + 3 * (a @ b))
+    row = numbers(3)
+    vendor.op.Addmm(c, vendor.tensor(row), vendor.tensor(a), vendor.tensor(b), 1.0, 1.0)
+    np.testing.assert_array_equal(c.numpy(), row + a @ b)
+    """
+    on_vendor(PRELUDE + code, **settings)
+    assert settings.products == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
+
+
+def test_torch_multiplies_by_it(settings: Settings) -> None:
+    code = """
+    import torch
+    torch.manual_seed(0)
+    whole = torch.randint(-4, 5, (6, 20)).float()
+    b = torch.randint(-4, 5, (8, 3)).float()
+    view = whole.to("dl")[1:5, 3:11]
+    assert torch.equal((view @ b.to("dl")).cpu(), whole[1:5, 3:11] @ b)
+    half, other = whole[:, :8].bfloat16(), b.bfloat16()
+    assert torch.equal((half.to("dl") @ other.to("dl")).cpu(), half @ other)
+    layer = torch.nn.Linear(8, 3)
+    x = torch.randn(5, 8)
+    there = torch.nn.Linear(8, 3).to("dl")
+    there.load_state_dict(layer.state_dict())
+    torch.testing.assert_close(there(x.to("dl")).cpu(), layer(x))
+    there(x.to("dl")).sum().backward()
+    layer(x).sum().backward()
+    torch.testing.assert_close(there.weight.grad.cpu(), layer.weight.grad)
+    print("right", flush=True)
+    import os
+    os._exit(0)
+    """
+    said = run(code, **{**settings, "DL_VENDORS": "cuda"})
+    assert said.endswith("right\n"), said
+    assert "32f 3x4x8 batch 1 NN" in settings.products
+    assert any(product.startswith("16bf") for product in settings.products)
+
+
+def test_algorithms_are_asked_for_once(settings: Settings) -> None:
+    code = """
+    a, b = numbers(4, 5), numbers(5, 6)
+    for _ in range(3):
+        mm(a, b)
+    mm(numbers(5, 5), b)
+    """
+    on_vendor(PRELUDE + code, **settings)
+    assert settings.calls.count("cublasLtMatmulAlgoGetHeuristic") == 2
+    assert settings.calls.count("cublasLtCreate") == 1
+    assert len(settings.products) == 4
+
+
+def test_each_card_and_thread_has_a_handle(settings: Settings) -> None:
+    code = """
+    import threading
+    a, b = numbers(4, 5), numbers(5, 6)
+    def on(device):
+        out = vendor.empty((4, 6), device=device)
+        vendor.op.Matmul(out, vendor.tensor(a, device=device), vendor.tensor(b, device=device))
+        np.testing.assert_array_equal(out.numpy(), a @ b)
+    for device in (0, 1, 0):
+        on(device)
+    thread = threading.Thread(target=on, args=(1,))
+    thread.start()
+    thread.join()
+    """
+    on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
+    assert settings.calls.count("cublasLtCreate") == 3
+    assert len(settings.products) == 4
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"DL_CUDA_LIBRARIES": "off"},
+        {"DL_CUDA_CUBLASLT": "off"},
+        {"DL_CUDA_CUBLASLT": "/nowhere/libcublasLt.so.13"},
+        {"FAKE_CUBLASLT_FAIL": "cublasLtCreate:3"},
+        {"FAKE_CUBLASLT_FAIL": "cublasLtMatmulAlgoGetHeuristic:15"},
+        {"FAKE_CUBLASLT_FAIL": "cublasLtMatmul:15"},
+    ],
+)
+def test_our_own_kernels_do_what_the_library_does_not(
+    settings: Settings, variables: dict[str, str]
+) -> None:
+    code = """
+    a, b = numbers(5, 7), numbers(7, 3)
+    np.testing.assert_array_equal(mm(a, b), a @ b)
+    """
+    on_vendor(PRELUDE + code, **{**settings, **variables})
+    assert settings.products == []

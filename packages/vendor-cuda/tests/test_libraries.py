@@ -1,0 +1,48 @@
+"""What `dl doctor` says of the libraries that are used where they are installed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dl_vendor_cuda.libraries import COMPANIONS, libraries
+from processes import KIT, SOURCES, doctor
+
+
+def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path: Path) -> None:
+    nccl = tmp_path / "libnccl.so.2"
+    nccl.touch()
+    found = doctor(DL_CUDA_DRIVER=fake, DL_CUDA_NCCL=str(nccl), DL_CUDA_NVRTC="off")["libraries"]
+    assert found["NCCL"] == str(nccl)
+    assert found["NVRTC"] == "off (DL_CUDA_NVRTC)"
+    assert "unless DL_CUDA_CUBLASLT names one" in found["cuBLASLt"]
+
+
+def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
+    (tmp_path / "libcublasLt.so.13").touch()
+    found = libraries({"LD_LIBRARY_PATH": f":{tmp_path}"})
+    assert found["cuBLASLt"] == f"{tmp_path}/libcublasLt.so.13"
+    off = libraries({"LD_LIBRARY_PATH": str(tmp_path), "DL_CUDA_LIBRARIES": "off"})
+    assert off["cuBLASLt"] == "off (DL_CUDA_LIBRARIES)"
+    assert libraries({"DL_CUDA_NCCL": "libnccl.so"})["NCCL"] == "no libnccl.so"
+
+
+def test_what_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("dl_vendor_cuda.libraries._FOLDERS", ())
+    monkeypatch.setattr("dl_vendor_cuda.libraries._CACHE", tmp_path / "cache")
+    monkeypatch.setattr("dl_vendor_cuda.libraries.__file__", str(tmp_path / "a" / "b.py"))
+    found = libraries({})
+    assert [f"pip install {one.wheel}" in found[one.name] for one in COMPANIONS] == [True] * 4
+
+
+def test_the_library_looks_in_the_same_places() -> None:
+    text = (SOURCES / "csrc" / "extensions" / "companions.cpp").read_text(encoding="utf-8")
+    text += (KIT / "include" / "dl" / "kit" / "nvrtc.h").read_text(encoding="utf-8")
+    for one in COMPANIONS:
+        ((variable, beside),) = re.findall(rf'{{"({one.variable})",\s*{{([^}}]*)}}', text)
+        assert (variable, tuple(re.findall(r'"([^"]*)"', beside))) == (one.variable, one.beside)
+        assert f"pip install {one.wheel}`" in text
