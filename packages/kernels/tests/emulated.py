@@ -37,7 +37,7 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path) -> Path:
     """Build the vendor library in a folder and return its path."""
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
-    for source in write_units(folder / "units"):
+    for source in write_units(folder / "units", gpu=True):
         jobs.append((source, folder / f"{source.stem}.o", ()))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))

@@ -27,7 +27,7 @@ def barriers(header: str) -> list[int]:
 
 CASES = [
     (header, at)
-    for header in ("gpu/block.h", "gpu/gemm.h", "gpu/sort.h", "gpu/tiles.h")
+    for header in ("gpu/block.h", "gpu/product_simt.h", "gpu/sort.h", "gpu/tiles.h")
     for at in range(len(barriers(header)))
 ]
 
