@@ -14,9 +14,12 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Of which tensors the rows consist of aligned chunks.
+inline constexpr float kLogOfE = 1.44269504088896340736f;  // to base 2
+inline constexpr float kLogOf2 = 0.69314718055994530942f;  // to base e
+
+// Of which tensors the rows consist of aligned chunks; `out` is what is written.
 struct AttentionAlignment {
-  bool q, k, v, out;
+  bool q, k, v, grad_out, out;
 };
 
 template <class T>
@@ -26,20 +29,34 @@ bool is_whole(const Strided4<T>& tensor) {
          tensor.batch % kElements == 0 && reinterpret_cast<uintptr_t>(tensor.data) % 16 == 0;
 }
 
-// The weights of 16 keys, as the left operand of a product.
+// A left operand in halves that add up to what it was in float, nearly. Rounded to one half alone,
+// weights would be less exact than a result may be that is small because terms cancel.
+inline constexpr int kParts = 2;
+
+template <class T>
+DL_DEVICE void split_pair(uint32_t (&to)[kParts][4], int at, float first, float second) {
+  DL_UNROLL
+  for (int p = 0; p < kParts; ++p) {
+    to[p][at] = pair_of<T>(first, second);
+    first -= first_of<T>(to[p][at]);
+    second -= second_of<T>(to[p][at]);
+  }
+}
+
+// 16 columns of what lies across a warp as a sum of products.
 template <class T, int kTiles>
-DL_DEVICE void as_left(uint32_t (&to)[4], const float (&scores)[kTiles][4], int step) {
-  to[0] = pair_of<T>(scores[2 * step][0], scores[2 * step][1]);
-  to[1] = pair_of<T>(scores[2 * step][2], scores[2 * step][3]);
-  to[2] = pair_of<T>(scores[2 * step + 1][0], scores[2 * step + 1][1]);
-  to[3] = pair_of<T>(scores[2 * step + 1][2], scores[2 * step + 1][3]);
+DL_DEVICE void as_left(uint32_t (&to)[kParts][4], const float (&sums)[kTiles][4], int step) {
+  split_pair<T>(to, 0, sums[2 * step][0], sums[2 * step][1]);
+  split_pair<T>(to, 1, sums[2 * step][2], sums[2 * step][3]);
+  split_pair<T>(to, 2, sums[2 * step + 1][0], sums[2 * step + 1][1]);
+  split_pair<T>(to, 3, sums[2 * step + 1][2], sums[2 * step + 1][3]);
 }
 
 // Rows of up to kWidth elements in shared memory, zero beyond. The chunks of a row are permuted, so
 // that the same chunk of eight rows lies in different banks.
 template <class T, int kWidth>
 struct AttentionRows {
-  static constexpr int kLine = kWidth / 8, kKeys = 64;
+  static constexpr int kLine = kWidth / 8;
 
   DL_DEVICE static int number(int row, int chunk) { return row * kLine + (chunk ^ (row & 7)); }
 
@@ -94,8 +111,9 @@ struct AttentionRows {
   }
 
   // sums += left · rows, of 16 rows from 16 · step on; columns from `width` on are left out.
-  DL_DEVICE static void multiply_turned(float (&sums)[kWidth / 8][4], const uint32_t (&left)[4],
-                                        uint32_t rows, int step, int width, int lane) {
+  DL_DEVICE static void multiply_turned(float (&sums)[kWidth / 8][4],
+                                        const uint32_t (&left)[kParts][4], uint32_t rows, int step,
+                                        int width, int lane) {
     lane = computed_here(lane);
     const int row = 16 * step + lane % 16;
     DL_UNROLL
@@ -103,8 +121,11 @@ struct AttentionRows {
       if (16 * c >= width) break;
       uint32_t right[4];
       load_matrices(right, rows + static_cast<uint32_t>(number(row, 2 * c + lane / 16)) * 16, true);
-      multiply_add<T>(sums[2 * c], left, right[0], right[1]);
-      multiply_add<T>(sums[2 * c + 1], left, right[2], right[3]);
+      DL_UNROLL
+      for (int p = 0; p < kParts; ++p) {
+        multiply_add<T>(sums[2 * c], left[p], right[0], right[1]);
+        multiply_add<T>(sums[2 * c + 1], left[p], right[2], right[3]);
+      }
     }
   }
 
@@ -138,35 +159,38 @@ struct AttentionRows {
   }
 };
 
-// Which keys the two queries of a lane see, 8 apart.
+// What the two rows of a lane, 8 apart, see: keys if they are queries, and the other way round.
+template <bool kOfKeys>
 struct AttentionWindow {
-  int query, low[2], high[2];
+  int row, low[2], high[2];
 
   DL_DEVICE void start(const AttentionShape& shape, int first) {
-    query = first;
+    row = first;
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
       const int at = first + 8 * r;
-      low[r] = static_cast<int>(shape.first_key(at));
-      high[r] = at < shape.queries ? static_cast<int>(shape.end_key(at)) : 0;
+      low[r] = static_cast<int>(kOfKeys ? shape.first_query(at) : shape.first_key(at));
+      const int64_t end = kOfKeys ? shape.end_query(at) : shape.end_key(at);
+      high[r] = at < (kOfKeys ? shape.keys : shape.queries) ? static_cast<int>(end) : 0;
     }
   }
 
-  // Scores, which are to base 2, of the keys from `key` on: infinitely low where one is hidden.
+  // Scores, which are to base 2, of the columns from `first` on: infinitely low where hidden.
   template <class T, int kTiles>
   DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionShape& shape,
-                       const AttentionMask& mask, int64_t n, int64_t h, int key, int lane) const {
+                       const AttentionMask& mask, int64_t n, int64_t h, int first, int lane) const {
     lane = computed_here(lane);
-    constexpr float kToBase2 = 1.44269504088896340736f;
-    const float slope = mask.slopes == nullptr ? 0.0f : mask.slope(n, h) * kToBase2;
+    const float slope = mask.slopes == nullptr ? 0.0f : mask.slope(n, h) * kLogOfE;
     const bool shown = mask.kind == MaskKind::boolean;
-    const int64_t next = computed_here(mask.column), line = computed_here(mask.row);
+    const int64_t line = computed_here(kOfKeys ? mask.column : mask.row),
+                  next = computed_here(kOfKeys ? mask.row : mask.column);
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int begin = low[r] - key, end = high[r] - key;
-      const int64_t row = query + 8 * r;
-      const auto apart = static_cast<float>(row + shape.shift() - key);
-      const int64_t first = n * mask.batch + h * mask.head + row * line + key * next;
+      const int begin = low[r] - first, end = high[r] - first;
+      const int64_t own = row + 8 * r;
+      const auto apart =
+          static_cast<float>(own + (kOfKeys ? -shape.shift() : shape.shift()) - first);
+      const int64_t offset = n * mask.batch + h * mask.head + own * line + first * next;
       DL_UNROLL
       for (int i = 0; i < 2 * kTiles; ++i) {
         const int column = i / 2 * 8 + lane % 4 * 2 + i % 2;
@@ -177,11 +201,11 @@ struct AttentionWindow {
         }
         if (mask.slopes != nullptr) score -= slope * fabsf(apart - static_cast<float>(column));
         if (mask.kind == MaskKind::none) continue;
-        const int64_t at = first + column * next;
+        const int64_t at = offset + column * next;
         if (mask.kind == MaskKind::element) {
-          score += static_cast<float>(static_cast<const T*>(mask.data)[at]) * kToBase2;
+          score += static_cast<float>(static_cast<const T*>(mask.data)[at]) * kLogOfE;
         } else if (mask.kind == MaskKind::compute) {
-          score += static_cast<const float*>(mask.data)[at] * kToBase2;
+          score += static_cast<const float*>(mask.data)[at] * kLogOfE;
         } else if (cast<bool>(static_cast<const Bool*>(mask.data)[at]) != shown) {
           score = lowest<float>();
         }

@@ -13,15 +13,12 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr float kLogOfE = 1.44269504088896340736f;  // to base 2
-inline constexpr float kLogOf2 = 0.69314718055994530942f;  // to base e
-
 // What the kernel was made for; `width` and `value_width` are at most kWidth.
 template <class T, int kWidth>
 DL_KERNEL void tensor_attention_kernel(AttentionProblem<T, float> problem,
                                        AttentionAlignment whole) {
   using Rows = AttentionRows<T, kWidth>;
-  constexpr int kQueries = 16 * kThreads / 32, kKeys = Rows::kKeys, kTiles = kKeys / 8;
+  constexpr int kQueries = 16 * kThreads / 32, kKeys = 64, kTiles = kKeys / 8;
   static_assert(kQueries == 2 * kKeys, "the queries take the place of a tile of keys and values");
   DL_SHARED Chunk<T> shared[2][kKeys * Rows::kLine];
   Chunk<T>*const keys = shared[0], *const values = shared[1];
@@ -50,7 +47,7 @@ DL_KERNEL void tensor_attention_kernel(AttentionProblem<T, float> problem,
     Rows::left(query[step], shared_address(keys), warp * 16, step, lane);
   barrier();
 
-  AttentionWindow window;
+  AttentionWindow<false> window;
   window.start(shape, first + warp * 16 + lane / 4);
   // All queries see the keys from `all_from` to `all_to`; some, those from `key` to `end`.
   const int last = first + (queries < kQueries ? queries : kQueries) - 1;
@@ -121,7 +118,7 @@ DL_KERNEL void tensor_attention_kernel(AttentionProblem<T, float> problem,
     commit_copies();
     DL_UNROLL
     for (int step = 0; step < kKeys / 16; ++step) {
-      uint32_t weights[4];
+      uint32_t weights[kParts][4];
       as_left<T>(weights, scores, step);
       Rows::multiply_turned(out, weights, shared_address(values), step, values_wide, lane);
     }
@@ -164,7 +161,7 @@ bool attention_on_tensor_cores(const Launch& launch, const AttentionProblem<T, f
     return false;
   if (count == 0) return true;
   problem.tasks.tiles = tiles;
-  const AttentionAlignment whole{is_whole(given.q), is_whole(given.k), is_whole(given.v),
+  const AttentionAlignment whole{is_whole(given.q), is_whole(given.k), is_whole(given.v), false,
                                  is_whole(given.out)};
   run_blocks(launch.stream(), count,
              widest <= 64 ? tensor_attention_kernel<T, 64> : tensor_attention_kernel<T, 128>,

@@ -32,6 +32,7 @@ struct alignas(kChunk<T> * sizeof(T)) Chunk {
 
 template <class T>
 struct MatrixSource {
+  static constexpr int kBlocks = 2;  // that registers suffice for
   const T* data;
   int64_t step, side_step, depth_step, side, depth;
   bool along_depth;

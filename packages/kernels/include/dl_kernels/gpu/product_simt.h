@@ -115,7 +115,7 @@ class SimtLoader {
 };
 
 template <class T, int kOwnSide, class A, class B, class Output>
-DL_KERNEL_FOR_BLOCKS(2)
+DL_KERNEL_FOR_BLOCKS(B::kBlocks)
 void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
   using Tile = SimtTile<T, kOwnSide>;
   using S = typename Tile::S;

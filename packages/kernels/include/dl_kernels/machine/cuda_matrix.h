@@ -58,12 +58,22 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
 }
 
 template <class T>
+DL_DEVICE float float_of(uint16_t bits) {
+  if constexpr (std::is_same_v<T, Half>) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;\n" : "=f"(value) : "h"(bits));
+    return value;
+  } else {
+    return static_cast<float>(bit_cast<T>(bits));
+  }
+}
+template <class T>
 DL_DEVICE float first_of(uint32_t pair) {
-  return static_cast<float>(bit_cast<T>(static_cast<uint16_t>(pair & 0xffffu)));
+  return float_of<T>(static_cast<uint16_t>(pair & 0xffffu));
 }
 template <class T>
 DL_DEVICE float second_of(uint32_t pair) {
-  return static_cast<float>(bit_cast<T>(static_cast<uint16_t>(pair >> 16)));
+  return float_of<T>(static_cast<uint16_t>(pair >> 16));
 }
 
 // Where tensor cores do not know the type: each lane asks its neighbours for their elements. Calls
