@@ -22,12 +22,6 @@ using product_sum_t =
     std::conditional_t<std::is_integral_v<T>,
                        std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>, compute_t<T>>;
 
-// Four elements side by side are read at once.
-template <class S>
-struct alignas(16) FourSums {
-  S at[4];
-};
-
 template <class T, int kOwnSide>
 struct SimtTile {
   using S = product_sum_t<T>;
@@ -40,7 +34,7 @@ struct SimtTile {
 
   // Padded by what keeps the groups aligned and columns in different banks.
   struct Side {
-    FourSums<S> group[kSides / 4 + 1];
+    Four<S> group[kSides / 4 + 1];
   };
   struct Operand {
     Side slice[2][kSlice];
@@ -141,7 +135,7 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     DL_UNROLL
     for (int d = 0; d < Tile::kSlice; ++d) {
-      FourSums<S> x[Tile::kGroups], y[Tile::kGroups];
+      Four<S> x[Tile::kGroups], y[Tile::kGroups];
       DL_UNROLL
       for (int g = 0; g < Tile::kGroups; ++g) {
         x[g] = left.slice[now][d].group[Tile::group(line, g)];
