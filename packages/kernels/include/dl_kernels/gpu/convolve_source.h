@@ -248,11 +248,18 @@ struct TensorSink {
   TwoSteps across;
   const T* bias;  // may be null
 
+  DL_FN bool is_turned() const { return row_step == 1 && across.inner_step != 1; }
+
+  // Neighbours in a row, or in a column where that is how they lie.
   template <class S, int kCount>
   DL_FN void put(int64_t group, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
     struct alignas(kCount * sizeof(T)) Packed {
       T at[kCount];
     };
+    if (is_turned()) {
+      put_down(group, i, j, sums, count);
+      return;
+    }
     const C shift = bias == nullptr ? C(0) : cast<C>(bias[group * rows + i]);
     const int64_t line = group * group_step + i * row_step;
     TwoWalk walk(across, static_cast<int32_t>(j));
@@ -275,6 +282,33 @@ struct TensorSink {
         }
       }
       walk.next();
+    }
+  }
+
+ private:
+  template <class S, int kCount>
+  DL_FN void put_down(int64_t group, int64_t i, int64_t j, const S (&sums)[kCount],
+                      int count) const {
+    struct alignas(kCount * sizeof(T)) Packed {
+      T at[kCount];
+    };
+    const int64_t first = group * group_step + i + across.at(static_cast<int32_t>(j));
+    Packed all;
+    DL_UNROLL
+    for (int e = 0; e < kCount; ++e) {
+      if (e >= count) continue;
+      const C value = sums[e] + (bias == nullptr ? C(0) : cast<C>(bias[group * rows + i + e]));
+      if (wide != nullptr) wide[first + e] = value;
+      all.at[e] = cast<T>(value);
+    }
+    if (wide != nullptr) return;
+    if (count == kCount && reinterpret_cast<uintptr_t>(narrow + first) % sizeof(Packed) == 0) {
+      *reinterpret_cast<Packed*>(narrow + first) = all;
+      return;
+    }
+    DL_UNROLL
+    for (int e = 0; e < kCount; ++e) {
+      if (e < count) narrow[first + e] = all.at[e];
     }
   }
 };

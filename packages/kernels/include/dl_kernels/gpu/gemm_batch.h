@@ -20,6 +20,8 @@ struct GemmSink {
   MatrixSink<T, C> narrow;
   MatrixSink<C, C> wide;  // has data if it is the one
 
+  // Products whose results have dense columns are turned as a whole.
+  DL_FN bool is_turned() const { return false; }
   template <class S, int kCount>
   DL_FN void put(int64_t matrix, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
     if (std::is_same_v<T, C> || wide.data == nullptr) {

@@ -152,6 +152,20 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
     of_b.put(right.slice[now ^ 1]);
     barrier();
   }
+  if (output.is_turned()) {
+    DL_UNROLL
+    for (int c = 0; c < kOwnSide; ++c) {
+      const int64_t column = task.column + Tile::group(place, c / 4) * 4 + c % 4;
+      DL_UNROLL
+      for (int g = 0; g < Tile::kGroups; ++g) {
+        S four[4];
+        DL_UNROLL
+        for (int e = 0; e < 4; ++e) four[e] = sums[4 * g + e][c];
+        output.put(shape, task, task.row + Tile::group(line, g) * 4, column, four);
+      }
+    }
+    return;
+  }
   DL_UNROLL
   for (int r = 0; r < kOwnSide; ++r) {
     const int64_t row = task.row + Tile::group(line, r / 4) * 4 + r % 4;

@@ -205,6 +205,17 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
       *reinterpret_cast<float2*>(below) = make_float2(sums[r][c][2], sums[r][c][3]);
     }
     warp_barrier();
+    if (output.is_turned()) {
+      for (int i = lane; i < 2 * Tile::kSums; i += 32) {
+        const int column = i % Tile::kSums, line = i / Tile::kSums * kEight;
+        float eight[kEight];
+        DL_UNROLL
+        for (int e = 0; e < kEight; ++e) eight[e] = lines[line + e].at[column];
+        output.put(shape, task, task.row + down + 16 * r + line, task.column + across + column,
+                   eight);
+      }
+      continue;
+    }
     for (int i = lane / kLanes; i < 16; i += 32 / kLanes) {
       const int column = lane % kLanes * kEight;
       float eight[kEight];

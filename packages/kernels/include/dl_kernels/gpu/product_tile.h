@@ -64,12 +64,17 @@ struct ProductOutput {
   Sink sink;
   C* parts;  // [piece][matrix][row][column], or null
 
-  // `count` elements of a row, which exist.
+  // Whether neighbours in a column lie side by side, rather than those in a row.
+  DL_DEVICE bool is_turned() const { return parts == nullptr && sink.is_turned(); }
+
+  // Neighbours in a row, or, where it is turned, in a column; those that exist.
   template <int kCount>
   DL_DEVICE void put(const ProductShape& shape, const ProductTask& task, int64_t row,
                      int64_t column, const C (&values)[kCount]) const {
     if (row >= shape.m || column >= shape.n) return;
-    const int count = shape.n - column < kCount ? static_cast<int>(shape.n - column) : kCount;
+    const bool turned = is_turned();
+    const int64_t left = turned ? shape.m - row : shape.n - column;
+    const int count = left < kCount ? static_cast<int>(left) : kCount;
     if (parts == nullptr) {
       sink.put(task.matrix, row, column, values, count);
       return;
