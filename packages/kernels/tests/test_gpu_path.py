@@ -42,23 +42,23 @@ def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def build_collectives(folder: Path) -> Path:
-    """A program that compares every collective of a block with a loop."""
+def build_check(folder: Path, name: str = "collectives") -> Path:
+    """A program of emulation/check that compares what blocks do together with loops."""
     flags = (f"-I{folder / 'mutated'}",)
     objects = []
-    for source in (EMULATION / "check" / "collectives.cpp", *sorted(EMULATION.glob("*.cpp"))):
+    for source in (EMULATION / "check" / f"{name}.cpp", *sorted(EMULATION.glob("*.cpp"))):
         if source.stem == "vendor":
             continue
         objects.append(folder / f"{source.stem}.o")
         compile_object(source, objects[-1], *flags)
-    program = folder / "collectives"
+    program = folder / name
     subprocess.run([*COMPILER, "-o", str(program), *map(str, objects)], check=True)
     return program
 
 
 @needs_compiler
 def test_collectives_agree_with_loops(tmp_path: Path) -> None:
-    program = build_collectives(tmp_path)
+    program = build_check(tmp_path)
     for seed in range(5):
         done = subprocess.run(
             [str(program)],
@@ -71,6 +71,13 @@ def test_collectives_agree_with_loops(tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_convolutions_agree_with_loops(tmp_path: Path) -> None:
+    program = build_check(tmp_path, "convolutions")
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_compiler
 @pytest.mark.parametrize(("header", "at"), CASES)
 def test_a_missing_barrier_is_noticed(header: str, at: int, tmp_path: Path) -> None:
     text = (HEADERS / header).read_text(encoding="utf-8")
@@ -78,7 +85,7 @@ def test_a_missing_barrier_is_noticed(header: str, at: int, tmp_path: Path) -> N
     mutated = tmp_path / "mutated" / "dl_kernels" / header
     mutated.parent.mkdir(parents=True)
     mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
-    program = build_collectives(tmp_path)
+    program = build_check(tmp_path)
     codes = [
         subprocess.run(
             [str(program)],
