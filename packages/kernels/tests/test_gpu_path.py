@@ -28,7 +28,7 @@ def barriers(header: str) -> list[int]:
 
 CASES = [
     (header, at)
-    for header in ("gpu/block.h", "gpu/gemm.h", "gpu/sort.h", "gpu/tiles.h")
+    for header in ("gpu/block.h", "gpu/product_simt.h", "gpu/sort.h", "gpu/tiles.h")
     for at in range(len(barriers(header)))
 ]
 
@@ -53,12 +53,14 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / f"{source.stem}.o" for source in sources]
 
 
-def build_collectives(folder: Path, machine: list[Path], *flags: str) -> Path:
-    """A program that compares every collective of a block with a loop."""
-    own = folder / "collectives.o"
+def build_check(
+    folder: Path, machine: list[Path], *flags: str, name: str = "collectives"
+) -> Path:
+    """A program of emulation/check that compares what blocks do together with loops."""
+    own = folder / f"{name}.o"
     flags = (f"-I{folder / 'mutated'}", *flags)
-    compile_object(EMULATION / "check" / "collectives.cpp", own, *flags)
-    program = folder / "collectives"
+    compile_object(EMULATION / "check" / f"{name}.cpp", own, *flags)
+    program = folder / name
     subprocess.run(
         [*COMPILER, "-o", str(program), str(own), *map(str, machine), "-ldl"], check=True
     )
@@ -67,7 +69,7 @@ def build_collectives(folder: Path, machine: list[Path], *flags: str) -> Path:
 
 @needs_compiler
 def test_collectives_agree_with_loops(machine: list[Path], tmp_path: Path) -> None:
-    program = build_collectives(tmp_path, machine)
+    program = build_check(tmp_path, machine)
     for seed in range(5):
         done = subprocess.run(
             [str(program)],
@@ -80,6 +82,13 @@ def test_collectives_agree_with_loops(machine: list[Path], tmp_path: Path) -> No
 
 
 @needs_compiler
+def test_convolutions_agree_with_loops(machine: list[Path], tmp_path: Path) -> None:
+    program = build_check(tmp_path, machine, name="convolutions")
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_compiler
 @pytest.mark.parametrize(("header", "at"), CASES)
 def test_a_missing_barrier_is_noticed(
     header: str, at: int, machine: list[Path], tmp_path: Path
@@ -89,7 +98,7 @@ def test_a_missing_barrier_is_noticed(
     mutated = tmp_path / "mutated" / "dl_kernels" / header
     mutated.parent.mkdir(parents=True)
     mutated.write_text(text[:position] + ";" + text[text.index(";", position) + 1 :], "utf-8")
-    program = build_collectives(tmp_path, machine)
+    program = build_check(tmp_path, machine)
     codes = [
         subprocess.run(
             [str(program)],

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,22 @@ def test_some_families_only(tmp_path: Path) -> None:
     said = "'sofmax' is not a family of kernels; the families are activation"
     with pytest.raises(ValueError, match=said):
         write_units(tmp_path, only=["sofmax"])
+
+
+def test_parts_are_compiled_where_a_family_needs_them(tmp_path: Path) -> None:
+    def names(*families: str, **options: Any) -> list[str]:
+        units = write_units(tmp_path, only=["copy", *families], **options)
+        return [unit.name for unit in units if unit.name.startswith("part_")]
+
+    assert names("attention", suffix=".cu") == [
+        "part_attention.cu",
+        "part_attention_backward.cu",
+    ]
+    assert names("matmul", suffix=".hip") == ["part_gemm.hip"]
+    assert not list(tmp_path.glob("part_attention*"))
+    assert names("matmul", gpu=True) == ["part_gemm.cpp"]
+    assert names("matmul") == []
+    assert names("softmax", suffix=".cu") == []
 
 
 @pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))

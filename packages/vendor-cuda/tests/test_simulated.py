@@ -32,6 +32,30 @@ def test_results_are_right(simulator: str) -> None:
     assert on_vendor(code, DL_CUDA_DRIVER=simulator).endswith("right\n")
 
 
+def test_products_on_tensor_cores_are_right(simulator: str) -> None:
+    """Sizes that fill no tile, both directions of either operand, and rows that are not aligned."""
+    code = """
+    random = np.random.default_rng(0)
+    def matrix(rows, columns, layout):
+        x = random.standard_normal((rows, columns + 3)).astype("float16")
+        if layout == "turned":
+            return np.ascontiguousarray(x[:, :columns].T).T
+        return x[:, 1 : columns + 1] if layout == "apart" else x[:, :columns].copy()
+    for m, n, k in (1, 7, 17), (65, 33, 64), (130, 129, 40), (17, 8, 1100), (7, 1, 0):
+        for left in "dense", "turned", "apart":
+            for right in "dense", "turned":
+                a, b = matrix(m, k, left), matrix(k, n, right)
+                out = vendor.empty((m, n), "float16")
+                vendor.op.Mm(out, vendor.tensor(a), vendor.tensor(b))
+                wanted = a.astype("float64") @ b.astype("float64")
+                largest = np.abs(wanted).max()
+                np.testing.assert_allclose(out.numpy(), wanted, rtol=1e-3, atol=1e-5 * largest)
+    print("right")
+    """
+    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert said.endswith("right\n")
+
+
 def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -> None:
     code = """
     import torch

@@ -56,6 +56,9 @@ class KernelLibrary(VendorLibrary):
         )
         self.families = None if families is None else tuple(families)
         self.diopi_convention = diopi_convention
+        # A machine header of the vendor's own plays a GPU, whose kernels are C++ then.
+        own_machine = any(name == "DL_KERNELS_MACHINE" for name, _ in macros)
+        self.gpu = self.device_compiler is not None or own_machine
 
 
 class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools names it so
@@ -70,6 +73,7 @@ class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools nam
                 suffix=".cpp" if compiler is None else compiler.suffix,
                 only=ext.families,
                 diopi_convention=ext.diopi_convention,
+                gpu=ext.gpu,
             )
             ext.sources = [*ext.sources, *map(str, units)]
         super().build_extension(ext)

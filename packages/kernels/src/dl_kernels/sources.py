@@ -9,15 +9,17 @@ An operator is defined where its name stands at the beginning of a line: in a fu
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from ._paths import include_dir
 
-__all__ = ["KernelSourceError", "families", "family_files", "operators_in"]
+__all__ = ["KernelSourceError", "families", "family_files", "operators_in", "parts"]
 
 _NAME = r"(?:diopi|dlop)[A-Z]\w*"
 _FUNCTION = re.compile(rf"^diopiError_t\s+({_NAME})\s*\(", re.MULTILINE)
 _MACRO = re.compile(rf"^DL_[A-Z0-9_]+\(\s*({_NAME}(?:\s*,\s*{_NAME})*)\s*[,)]", re.MULTILINE)
+_INCLUDED = re.compile(r'^#include "(dl_kernels/[^"]+)"', re.MULTILINE)
 _PASTED = re.compile(r"\b((?:diopi|dlop)\w*)##|##\w*(?:Inp|Backward|Scalar)\b")
 
 
@@ -47,6 +49,24 @@ def families() -> dict[str, tuple[str, ...]]:
 def family_files() -> list[Path]:
     """The files of operators, one for each family."""
     return sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
+
+
+def parts(chosen: Iterable[str]) -> list[str]:
+    """The parts that the GPU's forms of some families need, in the order of their names.
+
+    A part is a file ``dl_kernels/gpu/parts/<name>.inc``: kernels of several families that are
+    compiled once. What includes ``dl_kernels/gpu/<name>.h`` needs it.
+    """
+    root = include_dir()
+    seen: set[str] = set()
+    waiting = [f"dl_kernels/ops/{family}.inc" for family in chosen]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and (root / name).is_file():
+            seen.add(name)
+            waiting += _INCLUDED.findall((root / name).read_text(encoding="utf-8"))
+    files = sorted((root / "dl_kernels" / "gpu" / "parts").glob("*.inc"))
+    return [path.stem for path in files if f"dl_kernels/gpu/{path.stem}.h" in seen]
 
 
 def operators_in(text: str, name: str = "<text>") -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""The files that a vendor compiles: one for each family, and one that lists the operators.
+"""The files that a vendor compiles: one for each family, one that lists the operators, and more for
+GPUs: one for each part that several families share.
 
 They are written at build time and belong to no source tree.
 """
@@ -9,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .promotion import promotion
-from .sources import families
+from .sources import families, parts
 
 __all__ = ["write_units"]
 
@@ -23,6 +24,7 @@ def write_units(
     suffix: str = ".cpp",
     only: Iterable[str] | None = None,
     diopi_convention: bool = False,
+    gpu: bool | None = None,
 ) -> list[Path]:
     """Write the units of a library and return all that there is to compile.
 
@@ -35,7 +37,8 @@ def write_units(
         ``copy`` and ``complex`` have to be among them.
     :param diopi_convention: export the operators by their names, as a library in DIOPI's own
         convention, instead of listing them for ``dl::kernels::operators()``.
-    :returns: the list first, then the families in the order of their names.
+    :param gpu: the families are compiled for a GPU; None: they are if their suffix is not ``.cpp``.
+    :returns: the list first, then the families in the order of their names, then the parts.
     :raises KernelSourceError: the kernels cannot be read.
     :raises ValueError: ``only`` names a family that does not exist.
     """
@@ -51,8 +54,12 @@ def write_units(
     texts = {f"{_LISTED}.cpp": _listed(chosen, diopi_convention=diopi_convention)}
     for family in chosen:
         texts[f"family_{family}{suffix}"] = f'{_NOTICE}#include "dl_kernels/ops/{family}.inc"\n'
+    if suffix != ".cpp" if gpu is None else gpu:
+        for part in parts(chosen):
+            text = f'{_NOTICE}#include "dl_kernels/gpu/parts/{part}.inc"\n'
+            texts[f"part_{part}{suffix}"] = text
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("family_*"):
+    for old in [*folder.glob("family_*"), *folder.glob("part_*")]:
         if old.name not in texts and old.read_text(encoding="utf-8").startswith(_NOTICE):
             old.unlink()
     for name, text in texts.items():

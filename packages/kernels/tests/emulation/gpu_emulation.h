@@ -20,6 +20,7 @@
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL static
+#define DL_KERNEL_FOR_BLOCKS(blocks) static
 #define DL_DEVICE inline
 #define DL_SHARED static
 

@@ -20,6 +20,19 @@ bool of_dtype(diopiDtype_t dtype, const Tensors&... tensors) {
   return ((tensors.numel > 0 && tensors.dtype == dtype) && ...);
 }
 
+#if DL_KERNELS_GPU
+// Calls f(images of each tensor) where not all of them are dense already, and each lies evenly.
+template <class T, class F>
+bool of_images(int dims, const TensorRef& to, const TensorRef& a, const TensorRef& b, const F& f) {
+  if (to.contiguous && a.contiguous && b.contiguous) return false;
+  if (!of_dtype(dtype_of<T>(), to, a, b)) return false;
+  gpu::Images<T> out;
+  gpu::Images<const T> left, right;
+  return gpu::read_images(to, dims, &out) && gpu::read_images(a, dims, &left) &&
+         gpu::read_images(b, dims, &right) && f(out, left, right);
+}
+#endif
+
 template <class T>
 struct ChannelSum {
   using C = compute_t<T>;
@@ -53,6 +66,14 @@ inline diopiError_t conv_forward(diopiContextHandle_t ctx, const char* op, const
     return diopiSuccess;
   return dispatch<kFloats>(o.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+#if DL_KERNELS_GPU
+    if ((bias == nullptr || (b.dtype == o.dtype && b.contiguous)) &&
+        detail::of_images<T>(
+            shape.dims, o, input, weight, [&](const auto& to, const auto& from, const auto& taps) {
+              return gpu::convolve_images<T>(launch, shape, to, from, taps, b.as<const T>());
+            }))
+      return diopiSuccess;
+#endif
     const DenseOutput<T> to(ctx, op, out);
     const DenseInput<T> from(ctx, op, input), taps(ctx, op, weight), shift(ctx, op, bias);
     DL_TRY(first_status(to, from, taps, shift));
@@ -71,6 +92,14 @@ inline diopiError_t conv_input_gradient(diopiContextHandle_t ctx, const char* op
     return diopiSuccess;
   return dispatch<kFloats>(grad_output.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+#if DL_KERNELS_GPU
+    if (detail::of_images<T>(shape.dims, gi, grad_output, weight,
+                             [&](const auto& to, const auto& from, const auto& taps) {
+                               return gpu::convolve_images_input_gradient<T>(launch, shape, to,
+                                                                             from, taps);
+                             }))
+      return diopiSuccess;
+#endif
     const DenseOutput<T> to(ctx, op, grad_input);
     const DenseInput<T> from(ctx, op, grad_output), taps(ctx, op, weight);
     DL_TRY(first_status(to, from, taps));
@@ -124,6 +153,14 @@ inline diopiError_t conv_weight_gradient(diopiContextHandle_t ctx, const char* o
     return diopiSuccess;
   DL_TRY(dispatch<kFloats>(grad_output.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+#if DL_KERNELS_GPU
+    if (detail::of_images<T>(shape.dims, gw, grad_output, input,
+                             [&](const auto& to, const auto& grad, const auto& from) {
+                               return gpu::convolve_images_weight_gradient<T>(launch, shape, to,
+                                                                              grad, from);
+                             }))
+      return diopiSuccess;
+#endif
     const DenseOutput<T> to(ctx, op, grad_weight);
     const DenseInput<T> grad(ctx, op, grad_output), from(ctx, op, input);
     DL_TRY(first_status(to, grad, from));

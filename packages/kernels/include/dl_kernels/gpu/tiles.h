@@ -16,15 +16,25 @@ namespace gpu {
 
 inline constexpr int kTile = kThreads >= 256 ? 16 : 8;  // threads in a line of the square
 static_assert(kTile * kTile == kThreads, "a thread for each place of the square");
-inline constexpr int kOwn = 4;  // elements of a thread in a line of the result, kTile apart
+inline constexpr int kOwn = 4;  // neighbours in a line of the result that a thread keeps
 inline constexpr int kSide = kOwn * kTile;
 template <class C>
 inline constexpr int kDepth = 64 / static_cast<int>(sizeof(C));  // of a slice
 
-// One element more than a side, so that a column of lines lies in different banks.
+// What is read at once.
 template <class C>
-struct TileLine {
-  C at[kSide + 1];
+struct alignas(16) Four {
+  C at[4];
+};
+
+// 16 bytes more than a side, so that not all lines begin in the same bank.
+template <class C>
+struct alignas(16) TileLine {
+  C at[kSide + 16 / sizeof(C)];
+
+  DL_DEVICE const Four<C>& four(int first) const {
+    return *reinterpret_cast<const Four<C>*>(at + first);
+  }
 };
 
 template <class C>
@@ -45,8 +55,8 @@ template <class C>
 struct TileSums {
   C at[kOwn][kOwn];
 
-  DL_DEVICE static int row(int r) { return thread_index() / kTile + kTile * r; }
-  DL_DEVICE static int column(int c) { return thread_index() % kTile + kTile * c; }
+  DL_DEVICE static int row(int r) { return thread_index() / kTile * kOwn + r; }
+  DL_DEVICE static int column(int c) { return thread_index() % kTile * kOwn + c; }
 
   DL_DEVICE void clear() {
     each([](int, int, C& value) { value = C(0); });
@@ -73,17 +83,13 @@ struct TileSums {
 
   // Adds the product of a slice.
   DL_DEVICE void add(const TileLine<C>* left, const TileLine<C>* right) {
+    DL_UNROLL
     for (int d = 0; d < kDepth<C>; ++d) {
-      C a[kOwn], b[kOwn];
-      DL_UNROLL
-      for (int i = 0; i < kOwn; ++i) {
-        a[i] = left[d].at[row(i)];
-        b[i] = right[d].at[column(i)];
-      }
+      const Four<C> a = left[d].four(row(0)), b = right[d].four(column(0));
       DL_UNROLL
       for (int r = 0; r < kOwn; ++r) {
         DL_UNROLL
-        for (int c = 0; c < kOwn; ++c) at[r][c] += a[r] * b[c];
+        for (int c = 0; c < kOwn; ++c) at[r][c] += a.at[r] * b.at[c];
       }
     }
   }

@@ -24,4 +24,6 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
 
 DL_KERNELS_END
 
+#include "dl_kernels/machine/cuda_matrix.h"
+
 #endif  // DL_KERNELS_MACHINE_CUDA_H_

@@ -16,6 +16,13 @@
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
+// Registers for so many blocks at a time on a multiprocessor.
+#if defined(__HIPCC__)
+#define DL_KERNEL_FOR_BLOCKS(blocks) DL_KERNEL
+#else
+#define DL_KERNEL_FOR_BLOCKS(blocks) \
+  __global__ __launch_bounds__(::dl::kernels::gpu::kThreads, blocks)
+#endif
 #define DL_DEVICE __device__ __forceinline__
 #define DL_SHARED __shared__
 

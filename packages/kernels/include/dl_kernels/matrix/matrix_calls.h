@@ -20,6 +20,10 @@ template <class T>
 void batched_gemm(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                   compute_t<T> alpha, Matrix<const T> a, int64_t a_step, Matrix<const T> b,
                   int64_t b_step, compute_t<T> beta, Matrix<T> c, int64_t c_step) {
+#if defined(DL_KERNELS_GEMM_BATCH)
+  gemm_batch<T>(launch, batch, m, n, k, alpha, {a, a_step}, {b, b_step}, beta, {c, c_step});
+  return;
+#endif
   if (batch == 1) {
     gemm<T>(launch, m, n, k, alpha, a, b, beta, c);
     return;

@@ -147,6 +147,13 @@ void multiply_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, i
                     real_t<compute_t<T>> alpha, const Operand<T>& a, const Operand<T>& b,
                     real_t<compute_t<T>> beta, Matrix<O> c, int64_t c_step) {
   if (m == 0 || n == 0) return;
+#if defined(DL_KERNELS_GEMM_BATCH)
+  if constexpr (!kIsComplex<T>) {
+    gemm_batch<T, O>(launch, batch, m, n, k, alpha, {a.matrix, a.step}, {b.matrix, b.step}, beta,
+                     {c, c_step});
+    return;
+  }
+#endif
   if (batch == 1) {
     multiply<T, O>(launch, m, n, k, alpha, a, b, beta, c);
     return;

@@ -216,6 +216,18 @@ diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const Ba
   const Launch launch(ctx);
   const auto products = [&](auto* target) {
     using O = std::remove_pointer_t<decltype(target)>;
+#if defined(DL_KERNELS_GEMM_BATCH)
+    if (!kIsComplex<T> && left.batch.ndim <= 1 && right.batch.ndim <= 1) {
+      const auto stepped = [](const BatchedFactor<T>& factor) {
+        Operand<T> operand = factor.first;
+        operand.step = factor.batch.ndim == 0 ? 0 : factor.batch.strides[0][0];
+        return operand;
+      };
+      multiply_batch<T, O>(launch, shape.numel, m, n, k, R(1), stepped(left), stepped(right), R(0),
+                           Matrix<O>{target, n, 1}, m * n);
+      return;
+    }
+#endif
     launch.parallel_for(shape.numel, grain_for(m * n * k), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         multiply<T, O>(launch, m, n, k, R(1), left.at(i), right.at(i), R(0),

@@ -27,6 +27,12 @@ void rows_product(const Launch& launch, int64_t m, int64_t n, int64_t k, Matrix<
   const bool plain = bias == nullptr || bias_step == 1;
   if (plain && by_library(launch, {dtype_of<T>(), 1, m, n, k, 1, 0, left, right, to, bias})) return;
   using C = compute_t<T>;
+#if defined(DL_KERNELS_GEMM_BATCH)
+  if (plain) {
+    gemm_batch<T>(launch, 1, m, n, k, C(1), {a, 0}, {b, 0}, C(0), {c, 0}, bias);
+    return;
+  }
+#endif
   if (bias != nullptr) each(launch, m * n, 1, RepeatRowItem<T>{c.data, bias, n, bias_step});
   gemm<T>(launch, m, n, k, C(1), a, b, C(bias == nullptr ? 0 : 1), c);
 }

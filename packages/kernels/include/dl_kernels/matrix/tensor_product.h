@@ -46,6 +46,10 @@ inline diopiError_t product(diopiContextHandle_t ctx, const TensorRef& out, cons
       batched_gemm<T>(launch, batch, m, n, k, scalar_to<C>(alpha), x, step(a), y, step(b),
                       scalar_to<C>(beta), c, step(out));
     } else {
+#if defined(DL_KERNELS_GEMM_BATCH)
+      batched_gemm<T>(launch, batch, m, n, k, scalar_to<T>(alpha), x, step(a), y, step(b),
+                      scalar_to<T>(beta), c, step(out));
+#else
       const Launch launch(ctx);
       for (int64_t i = 0; i < batch; ++i) {
         integer_gemm<T>(launch, m, n, k, scalar_to<T>(alpha),
@@ -53,6 +57,7 @@ inline diopiError_t product(diopiContextHandle_t ctx, const TensorRef& out, cons
                         {y.data + i * step(b), y.row, y.column}, scalar_to<T>(beta),
                         {c.data + i * step(out), c.row, c.column});
       }
+#endif
     }
     return diopiSuccess;
   });

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "dl_kernels/attention/attention.h"
-#include "dl_kernels/matrix/gemm.h"
+#include "dl_kernels/gpu/parts/attention.inc"
+#include "dl_kernels/gpu/parts/gemm.inc"
 #include "dl_kernels/parallel/block.h"
 #include "dl_kernels/sort/sort.h"
 

@@ -1,0 +1,73 @@
+// The definition of gemm_batch, for the unit that makes it.
+#ifndef DL_KERNELS_GPU_GEMM_BATCH_H_
+#define DL_KERNELS_GPU_GEMM_BATCH_H_
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "dl_kernels/gpu/gemm.h"
+#include "dl_kernels/gpu/matrix_source.h"
+#include "dl_kernels/gpu/product_launch.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+// One kernel for both types that products of halves may have.
+template <class T, class C>
+struct GemmSink {
+  MatrixSink<T, C> narrow;
+  MatrixSink<C, C> wide;  // has data if it is the one
+
+  // Products whose results have dense columns are turned as a whole.
+  DL_FN bool is_turned() const { return false; }
+  template <class S, int kCount>
+  DL_FN void put(int64_t matrix, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
+    if (std::is_same_v<T, C> || wide.data == nullptr) {
+      narrow.put(matrix, i, j, sums, count);
+    } else {
+      wide.put(matrix, i, j, sums, count);
+    }
+  }
+};
+
+}  // namespace gpu
+
+template <class T, class O, class C>
+void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, C alpha,
+                SteppedMatrix<const T> a, SteppedMatrix<const T> b, C beta, SteppedMatrix<O> c,
+                const O* bias) {
+  if (batch == 0 || m == 0 || n == 0) return;
+  // Stores run along the rows of the result: the transposed one may be what has them dense.
+  if (c.matrix.row == 1 && c.matrix.column != 1 && bias == nullptr) {
+    std::swap(m, n);
+    std::swap(a, b);
+    a.matrix = a.matrix.transposed();
+    b.matrix = b.matrix.transposed();
+    c.matrix = c.matrix.transposed();
+  }
+  gpu::GemmSink<T, C> sink{};
+  const gpu::MatrixSink<O, C> own{c.matrix.data, c.step, c.matrix.row, c.matrix.column,
+                                  alpha,         beta,   bias};
+  if constexpr (std::is_same_v<O, T>) {
+    sink.narrow = own;
+  } else {
+    sink.wide = own;
+  }
+  // A grid has no more blocks than an int counts.
+  constexpr int64_t kMost = int64_t(1) << 20;
+  for (int64_t first = 0; first < batch; first += kMost) {
+    const int64_t count = std::min(batch - first, kMost);
+    gpu::run_product<T>(launch, count, m, n, k, gpu::MatrixSource<T>(a.matrix, a.step, m, k),
+                        gpu::MatrixSource<T>(b.matrix.transposed(), b.step, n, k), sink);
+    a.matrix.data += kMost * a.step;
+    b.matrix.data += kMost * b.step;
+    if (sink.narrow.data != nullptr) sink.narrow.data += kMost * c.step;
+    if (sink.wide.data != nullptr) sink.wide.data += kMost * c.step;
+  }
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_GEMM_BATCH_H_

@@ -1,0 +1,111 @@
+// Products of matrices on a GPU: which kernel makes them, and in how many pieces. Operands are
+// anything that hands out chunks as gpu/matrix_source.h does; the result goes to any such sink.
+#ifndef DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
+#define DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/product_simt.h"
+#include "dl_kernels/gpu/product_tile.h"
+#if defined(DL_KERNELS_TENSOR_CORES)
+#include "dl_kernels/gpu/product_tensor.h"
+#endif
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+template <class T>
+struct ProductKernels {
+  using S = product_sum_t<T>;
+  // Registers hold few sums of eight bytes, and products of integers are seldom large.
+  static constexpr bool kHasLarge = kIsFloat<T> && sizeof(T) < 8;
+#if defined(DL_KERNELS_TENSOR_CORES)
+  static constexpr bool kOnTensorCores = kIsHalf<T>;
+#else
+  static constexpr bool kOnTensorCores = false;
+#endif
+
+  static constexpr int rows(bool large) {
+#if defined(DL_KERNELS_TENSOR_CORES)
+    using Tuning = ProductTuning;
+    if constexpr (kOnTensorCores)
+      return large ? TensorTile<T, Tuning::kLargeRows, Tuning::kLargeColumns>::kHeight
+                   : TensorTile<T, Tuning::kSmallRows, Tuning::kSmallColumns>::kHeight;
+#endif
+    return kTile * (large ? ProductTuning::kLargeOwn : ProductTuning::kSmallOwn);
+  }
+  static constexpr int columns(bool large) {
+#if defined(DL_KERNELS_TENSOR_CORES)
+    using Tuning = ProductTuning;
+    if constexpr (kOnTensorCores)
+      return large ? TensorTile<T, Tuning::kLargeRows, Tuning::kLargeColumns>::kWidth
+                   : TensorTile<T, Tuning::kSmallRows, Tuning::kSmallColumns>::kWidth;
+#endif
+    return rows(large);
+  }
+
+  template <class A, class B, class Output>
+  static void run(const Launch& launch, bool large, const ProductShape& shape, const A& a,
+                  const B& b, const Output& output) {
+#if defined(DL_KERNELS_TENSOR_CORES)
+    using Tuning = ProductTuning;
+    if constexpr (kOnTensorCores) {
+      run_blocks(
+          launch.stream(), shape.blocks(),
+          large ? tensor_product_kernel<T, Tuning::kLargeRows, Tuning::kLargeColumns, A, B, Output>
+                : tensor_product_kernel<T, Tuning::kSmallRows, Tuning::kSmallColumns, A, B, Output>,
+          shape, a, b, output);
+      return;
+    }
+#endif
+    if constexpr (!kOnTensorCores) {
+      auto* kernel = simt_product_kernel<T, ProductTuning::kSmallOwn, A, B, Output>;
+      if constexpr (kHasLarge) {
+        if (large) kernel = simt_product_kernel<T, ProductTuning::kLargeOwn, A, B, Output>;
+      }
+      run_blocks(launch.stream(), shape.blocks(), kernel, shape, a, b, output);
+    }
+  }
+};
+
+// The products of `batch` pairs of operands, no size of which but k is 0.
+template <class T, class A, class B, class Sink>
+void run_product(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, const A& a,
+                 const B& b, const Sink& sink) {
+  using Kernels = ProductKernels<T>;
+  using S = typename Kernels::S;
+  const auto tiles = [](int64_t extent, int of) { return (extent + of - 1) / of; };
+  ProductShape shape{batch, m, n, k, 0, 0, 1, k};
+  const int64_t large_tiles = tiles(m, Kernels::rows(true)) * tiles(n, Kernels::columns(true));
+  // Of sides that do not fill half a large tile, small ones waste less.
+  const bool fills = m > Kernels::rows(true) / 2 && n > Kernels::columns(true) / 2;
+  const bool large =
+      Kernels::kHasLarge && fills && large_tiles * batch >= ProductTuning::kManyTiles;
+  shape.down = tiles(m, Kernels::rows(large));
+  shape.across = tiles(n, Kernels::columns(large));
+  const int64_t blocks = shape.blocks();
+  const int64_t wanted =
+      std::min(ProductTuning::kBusyBlocks / blocks, k / ProductTuning::kShortestPiece);
+  if (wanted <= 1) {
+    Kernels::run(launch, large, shape, a, b, ProductOutput<S, Sink>{sink, nullptr});
+    return;
+  }
+  shape.piece = tiles(k, static_cast<int>(wanted) * ProductTuning::kDepth) * ProductTuning::kDepth;
+  shape.pieces = (k + shape.piece - 1) / shape.piece;
+  const int64_t count = batch * m * n;
+  const Workspace<S> parts(launch, shape.pieces * count);
+  Kernels::run(launch, large, shape, a, b, ProductOutput<S, Sink>{sink, parts.data()});
+  each(launch, count, shape.pieces,
+       SumPiecesItem<S, Sink>{sink, parts.data(), shape.pieces, count, m, n});
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_PRODUCT_LAUNCH_H_

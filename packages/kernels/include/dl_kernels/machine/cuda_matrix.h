@@ -1,0 +1,188 @@
+// What NVIDIA's cards have for products of matrices: tensor cores, which a warp uses together, and
+// copies to shared memory that go past the registers. Each function has a form for every compute
+// capability from 7.5 on, since PTX for 7.5 runs on later cards too.
+#ifndef DL_KERNELS_MACHINE_CUDA_MATRIX_H_
+#define DL_KERNELS_MACHINE_CUDA_MATRIX_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/float16.h"
+
+#define DL_KERNELS_TENSOR_CORES 1
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+inline constexpr bool kAsyncCopies = true;
+#else
+inline constexpr bool kAsyncCopies = false;
+#endif
+
+DL_DEVICE uint32_t shared_address(const void* at) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(at));
+}
+
+// The same value, of which the compiler knows nothing: what is computed from it inside a loop is
+// not kept in registers all the time that the loop runs.
+DL_DEVICE int64_t computed_here(int64_t value) {
+  asm volatile("" : "+l"(value));
+  return value;
+}
+DL_DEVICE int computed_here(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// What lanes of the warp wrote before is seen by the others.
+DL_DEVICE void warp_barrier() { __syncwarp(); }
+
+// Four matrices of 8 × 8 halves; lane 8 i + j gives the address of row j of matrix i. A lane gets
+// of each matrix the elements 2 · (lane % 4) and the next of row lane / 4; of the transposed matrix
+// where `turned`. Both forms stand in the code, and one of them runs: a choice by a branch would
+// keep the loads behind it from being moved up.
+DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
+  asm volatile(
+      "{\n"
+      ".reg .pred turned;\n"
+      "setp.ne.b32 turned, %5, 0;\n"
+      "@turned ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+      "@!turned ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+      "}\n"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+      : "r"(address), "r"(static_cast<int>(turned))
+      : "memory");
+}
+
+template <class T>
+DL_DEVICE float float_of(uint16_t bits) {
+  if constexpr (std::is_same_v<T, Half>) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;\n" : "=f"(value) : "h"(bits));
+    return value;
+  } else {
+    return static_cast<float>(bit_cast<T>(bits));
+  }
+}
+template <class T>
+DL_DEVICE float first_of(uint32_t pair) {
+  return float_of<T>(static_cast<uint16_t>(pair & 0xffffu));
+}
+template <class T>
+DL_DEVICE float second_of(uint32_t pair) {
+  return float_of<T>(static_cast<uint16_t>(pair >> 16));
+}
+
+// Where tensor cores do not know the type: each lane asks its neighbours for their elements. Calls
+// keep the code small.
+template <class T>
+__device__ __noinline__ float4 multiply_by_hand(float4 sum, uint4 a, uint2 b) {
+  const int lane = thread_index() % 32, line = lane & ~3, column = lane % 4 * 8;
+  const uint32_t upper[2] = {a.x, a.z}, lower[2] = {a.y, a.w}, of_b[2] = {b.x, b.y};
+  DL_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    DL_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t up = __shfl_sync(0xffffffffu, upper[half], line + i);
+      const uint32_t down = __shfl_sync(0xffffffffu, lower[half], line + i);
+      const uint32_t left = __shfl_sync(0xffffffffu, of_b[half], column + i);
+      const uint32_t right = __shfl_sync(0xffffffffu, of_b[half], column + 4 + i);
+      sum.x += first_of<T>(up) * first_of<T>(left) + second_of<T>(up) * second_of<T>(left);
+      sum.y += first_of<T>(up) * first_of<T>(right) + second_of<T>(up) * second_of<T>(right);
+      sum.z += first_of<T>(down) * first_of<T>(left) + second_of<T>(down) * second_of<T>(left);
+      sum.w += first_of<T>(down) * first_of<T>(right) + second_of<T>(down) * second_of<T>(right);
+    }
+  }
+  return sum;
+}
+
+// sum += a · b, with a 16 × 16 and b 16 × 8. Lane l has of the sum the elements 2 · (l % 4) and the
+// next of rows l / 4 and l / 4 + 8; of a, as `load_matrices` gives its quarters, upper ones first;
+// of b, the halves of its transpose.
+template <class T>
+DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, Half>) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};\n"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};\n"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+#else
+  if constexpr (std::is_same_v<T, Half>) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%8}, "
+        "{%0, %1, %2, %3};\n"
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%6, %7}, {%9}, "
+        "{%0, %1, %2, %3};\n"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    const float4 made = multiply_by_hand<T>(make_float4(sum[0], sum[1], sum[2], sum[3]),
+                                            make_uint4(a[0], a[1], a[2], a[3]), make_uint2(b0, b1));
+    sum[0] = made.x;
+    sum[1] = made.y;
+    sum[2] = made.z;
+    sum[3] = made.w;
+  }
+#endif
+}
+
+// Copies 16 bytes to shared memory in the background, zeros from `bytes` on.
+DL_DEVICE void copy_async(uint32_t to, const void* from, int bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n"
+               :
+               : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+               : "memory");
+#else
+  (void)to, (void)from, (void)bytes;
+#endif
+}
+
+// The copies since the last time become a group.
+DL_DEVICE void commit_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+#endif
+}
+
+// Until no more than `kGroups` groups of the thread's copies are under way.
+template <int kGroups>
+DL_DEVICE void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kGroups) : "memory");
+#endif
+}
+
+// The two halves that the floats round to.
+template <class T>
+DL_DEVICE uint32_t pair_of(float first, float second) {
+  uint32_t pair;
+  if constexpr (std::is_same_v<T, Half>) {
+    asm("{\n.reg .b16 low, high;\ncvt.rn.f16.f32 low, %1;\ncvt.rn.f16.f32 high, %2;\n"
+        "mov.b32 %0, {low, high};\n}\n"
+        : "=r"(pair)
+        : "f"(first), "f"(second));
+  } else {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;\n" : "=r"(pair) : "f"(second), "f"(first));
+#else
+    pair = BFloat16(first).bits | static_cast<uint32_t>(BFloat16(second).bits) << 16;
+#endif
+  }
+  return pair;
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_MACHINE_CUDA_MATRIX_H_
