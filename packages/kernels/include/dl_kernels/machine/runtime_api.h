@@ -13,6 +13,7 @@
 #define DL_FN __host__ __device__ __forceinline__
 #define DL_COLD_FN __host__ __device__ __noinline__
 #define DL_UNROLL _Pragma("unroll")
+#define DL_NO_UNROLL _Pragma("unroll 1")
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
@@ -36,7 +37,6 @@ inline constexpr int kThreads = 256;  // of a block
 DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
-DL_DEVICE int warp_threads() { return warpSize; }
 DL_DEVICE void barrier() { __syncthreads(); }
 // What the thread wrote before is seen by whoever sees what it writes after.
 DL_DEVICE void fence() { __threadfence(); }

@@ -61,13 +61,13 @@ std::vector<T> on_host(const T* memory, size_t count) {
   return values;
 }
 
-bool collectives_agree(const Launch& launch) {
+bool collectives_agree(const Launch& launch, bool by_warp) {
   std::vector<int64_t> in(kRows * kWidth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
   const std::vector<int64_t> empty(in.size());
   const CollectivesRow kernel{on_device(in), on_device(empty), on_device(empty), on_device(empty)};
   // Fewer blocks than rows: a block's scratch memory is used again.
-  gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, kernel);
+  gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, by_warp, kernel);
   const auto sums = on_host(kernel.sums, in.size()), tops = on_host(kernel.tops, in.size()),
              scans = on_host(kernel.scans, in.size());
   bool good = true;
@@ -221,7 +221,7 @@ int main() {
     std::puts("scratch memory is not asked of the host as it should be");
     return 1;
   }
-  if (!collectives_agree(launch)) {
+  if (!collectives_agree(launch, false) || !collectives_agree(launch, true)) {
     std::puts("the collectives of a block do not agree with loops");
     return 1;
   }
