@@ -81,6 +81,10 @@ inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
 }
 
+inline void store_words(void* to, const uint32_t (&words)[4]) {
+  std::memcpy(to, words, sizeof(words));
+}
+
 // Fibers never meet in these; a check with threads of the system does.
 template <class T>
 T compare_and_swap(T* at, T expected, T wanted) {

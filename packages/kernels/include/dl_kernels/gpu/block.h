@@ -120,6 +120,29 @@ class Block {
     return all;
   }
 
+  // What the threads before this one have in sum, and what all have.
+  template <class T>
+  DL_DEVICE Pair<T> sum_before(T mine) const {
+    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
+    Pair<T> sums{T(0), mine};
+    gpu::warp_barrier();
+    DL_UNROLL
+    for (int mask = 1; mask < warp; mask *= 2) {
+      if (mask >= inside) break;
+      const T other = gpu::shuffle_xor(sums.second, mask);
+      if ((lane_ & mask) != 0) sums.first += other;
+      sums.second += other;
+    }
+    if (lanes_ <= warp) return sums;
+    const T* slots = exchange(sums.second);
+    T all = 0;
+    for (int i = 0; i < gpu::kThreads / warp; ++i) {
+      if (i == lane_ / warp) sums.first += all;
+      all += slots[i];
+    }
+    return {sums.first, all};
+  }
+
  private:
   static constexpr int kPiece = 64;  // elements of a thread whose sum is kept in their own type
 

@@ -48,6 +48,23 @@ class ColumnTeam {
     return slots[lane];
   }
 
+  // What the lines before this one have in sum. All threads of the block take part.
+  template <class T>
+  DL_DEVICE T sum_before(T mine) const {
+    static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
+    if (lanes_ == kThreads) return T(0);
+    T* slots = reinterpret_cast<T*>(scratch_->bytes);
+    const int me = thread_index(), lane = me & (lanes_ - 1);
+    barrier();  // slots may still be read from the last time
+    slots[me] = mine;
+    barrier();
+    T sum = 0;
+    for (int line = 0; line < line_; ++line) sum += slots[line * lanes_ + lane];
+    return sum;
+  }
+
+  DL_DEVICE int lines() const { return kThreads / lanes_; }
+
  private:
   ColumnTeamScratch* scratch_;
   int lanes_, line_;

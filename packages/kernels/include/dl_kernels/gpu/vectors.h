@@ -54,7 +54,16 @@ DL_DEVICE void store_vector(T* to, const C (&from)[N]) {
   Vector<T, N> stored;
   DL_UNROLL
   for (int j = 0; j < N; ++j) stored.at[j] = cast<T>(from[j]);
-  *reinterpret_cast<Vector<T, N>*>(to) = stored;
+  if constexpr (sizeof(T) * N % kVectorBytes == 0) {
+    constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
+    uint32_t words[kPieces][4];
+    __builtin_memcpy(words, &stored, sizeof(words));
+    DL_UNROLL
+    for (int k = 0; k < kPieces; ++k)
+      store_words(reinterpret_cast<unsigned char*>(to) + k * kVectorBytes, words[k]);
+  } else {
+    *reinterpret_cast<Vector<T, N>*>(to) = stored;
+  }
 }
 
 template <class T, class C, int N>

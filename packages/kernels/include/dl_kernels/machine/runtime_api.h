@@ -41,6 +41,11 @@ DL_DEVICE void barrier() { __syncthreads(); }
 // What the thread wrote before is seen by whoever sees what it writes after.
 DL_DEVICE void fence() { __threadfence(); }
 
+// 16 bytes at once, at an address that is a multiple of that.
+DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
+  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
 // The word that was there before; `wanted` is there now if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
   return atomicCAS(at, expected, wanted);
