@@ -81,6 +81,9 @@ inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
 }
 
+inline void load_words(const void* from, uint32_t (&words)[4]) {
+  std::memcpy(words, from, sizeof(words));
+}
 inline void store_words(void* to, const uint32_t (&words)[4]) {
   std::memcpy(to, words, sizeof(words));
 }

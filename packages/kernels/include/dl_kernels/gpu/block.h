@@ -59,7 +59,7 @@ class Block {
     Wide mine = 0;
     for (int64_t i = lane_; i < n;) {
       T piece = 0;
-      for (int k = 0; k < kPiece && i < n; ++k, i += lanes_) piece += f(i);
+      for (const int64_t end = end_of_piece(i, n); i < end; i += lanes_) piece += f(i);
       mine += piece;
     }
     return together(static_cast<T>(mine), [](T a, T b) { return a + b; });
@@ -72,7 +72,7 @@ class Block {
     Pair<double> mine{0, 0};
     for (int64_t i = lane_; i < n;) {
       Pair<T> piece{0, 0};
-      for (int k = 0; k < kPiece && i < n; ++k, i += lanes_) {
+      for (const int64_t end = end_of_piece(i, n); i < end; i += lanes_) {
         const Pair<T> both = f(i);
         piece.first += both.first;
         piece.second += both.second;
@@ -145,6 +145,11 @@ class Block {
 
  private:
   static constexpr int kPiece = 64;  // elements of a thread whose sum is kept in their own type
+
+  DL_DEVICE int64_t end_of_piece(int64_t begin, int64_t n) const {
+    const int64_t end = begin + int64_t(kPiece) * lanes_;
+    return end < n ? end : n;
+  }
 
   DL_DEVICE Block(BlockScratch* scratch, int lane, int lanes)
       : scratch_(scratch), lane_(lane), lanes_(lanes) {}

@@ -30,7 +30,9 @@ struct TakeUnit {
     const int64_t at = index[row - outer * count];
     const U* from = in + (outer * extent + at) * next + unit;
     if constexpr (sizeof(U) == kVectorBytes) {
-      store_words(out + i, from->words);
+      U taken;
+      load_words(from, taken.words);
+      store_words(out + i, taken.words);
     } else {
       out[i] = *from;
     }

@@ -31,7 +31,17 @@ DL_FN bool is_aligned(const T* address, int elements) {
 
 template <class C, class T, int N>
 DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
-  const Vector<T, N> loaded = *reinterpret_cast<const Vector<T, N>*>(from);
+  Vector<T, N> loaded;
+  if constexpr (sizeof(T) * N % kVectorBytes == 0) {
+    constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
+    uint32_t words[kPieces][4];
+    DL_UNROLL
+    for (int k = 0; k < kPieces; ++k)
+      load_words(reinterpret_cast<const unsigned char*>(from) + k * kVectorBytes, words[k]);
+    __builtin_memcpy(&loaded, words, sizeof(words));
+  } else {
+    loaded = *reinterpret_cast<const Vector<T, N>*>(from);
+  }
   DL_UNROLL
   for (int j = 0; j < N; ++j) to[j] = cast<C>(loaded.at[j]);
 }

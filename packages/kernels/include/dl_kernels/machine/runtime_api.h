@@ -42,6 +42,13 @@ DL_DEVICE void barrier() { __syncthreads(); }
 DL_DEVICE void fence() { __threadfence(); }
 
 // 16 bytes at once, at an address that is a multiple of that.
+DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
+  const uint4 loaded = *static_cast<const uint4*>(from);
+  words[0] = loaded.x;
+  words[1] = loaded.y;
+  words[2] = loaded.z;
+  words[3] = loaded.w;
+}
 DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
   *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
 }
