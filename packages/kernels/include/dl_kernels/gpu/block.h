@@ -1,5 +1,5 @@
-// GPU: a block is a block of threads, or a warp where rows are short. Element i is always visited by
-// the same thread, so what a thread wrote in one `map` it may read in the next; every other
+// GPU: a block is a block of threads, or a warp where rows are short. Element i is always visited
+// by the same thread, so what a thread wrote in one `map` it may read in the next; every other
 // collective is a barrier.
 #ifndef DL_KERNELS_GPU_BLOCK_H_
 #define DL_KERNELS_GPU_BLOCK_H_

@@ -1,6 +1,6 @@
-// GPU: cumulative sums along one dimension. Rows of neighbours in rounds of a vector for each thread;
-// long ones in pieces, of which a first pass makes the sums. Where elements of a row lie apart,
-// threads lie across neighbouring rows.
+// GPU: cumulative sums along one dimension. Rows of neighbours in rounds of a vector for each
+// thread; long ones in pieces, of which a first pass makes the sums. Where elements of a row lie
+// apart, threads lie across neighbouring rows.
 #ifndef DL_KERNELS_GPU_CUMULATIVE_ROWS_H_
 #define DL_KERNELS_GPU_CUMULATIVE_ROWS_H_
 

@@ -24,8 +24,8 @@ struct EmbeddingGradient {
   const T* grad;
   const int64_t *named, *order;  // indices in order, and where they stand
   int64_t count, width, padding;
-  const C* scale;  // of each row; may be null
-  C* edges;        // sums of each run that belong to a row that began before, or goes on after
+  const C* scale;   // of each row; may be null
+  C* edges;         // sums of each run that belong to a row that began before, or goes on after
   int64_t vectors;  // of a row
   bool in_vectors;
 
@@ -149,9 +149,10 @@ diopiError_t embedding_gradient(const Launch& launch, T* out, const T* grad, con
     each(launch, count, 1, gpu::NamedFrequencyItem<C>{scale.data(), named.data(), count});
   const bool in_vectors = width % Job::kWide == 0 && gpu::is_aligned(out, Job::kWide) &&
                           gpu::is_aligned(grad, Job::kWide);
-  const Job job{out,   grad,    named.data(), order.data(), count,
-                width, padding, scale.data(), edges.data(), (width + Job::kWide - 1) / Job::kWide,
-                in_vectors};
+  const Job job{
+      out,       grad,    named.data(), order.data(), count,
+      width,     padding, scale.data(), edges.data(), (width + Job::kWide - 1) / Job::kWide,
+      in_vectors};
   each(launch, runs * job.vectors, Job::kRun, gpu::EmbeddingRunItem<T>{job});
   if (runs > 1) each(launch, runs * width, 1, gpu::EmbeddingJoinItem<T>{job});
   return diopiSuccess;

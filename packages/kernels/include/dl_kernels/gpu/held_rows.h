@@ -1,5 +1,5 @@
-// Rows that are looked at several times. A row is shared by a few threads, a warp or a block, as its
-// length asks for, and short enough ones stay in their registers; longer ones are read again.
+// Rows that are looked at several times. A row is shared by a few threads, a warp or a block, as
+// its length asks for, and short enough ones stay in their registers; longer ones are read again.
 #ifndef DL_KERNELS_GPU_HELD_ROWS_H_
 #define DL_KERNELS_GPU_HELD_ROWS_H_
 
@@ -17,9 +17,9 @@ namespace gpu {
 
 struct RowCut {
   int64_t count, n;
-  int lanes;      // threads of a row
-  bool vectors;   // every row begins at the place of a vector and ends with one
-  bool held;      // rows fit into registers
+  int lanes;     // threads of a row
+  bool vectors;  // every row begins at the place of a vector and ends with one
+  bool held;     // rows fit into registers
 };
 
 // `kHeld` elements of each thread are in registers. `aligned`: rows may be read in vectors.
@@ -53,8 +53,9 @@ void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   run_blocks(launch.stream(), blocks < kMost ? blocks : kMost, held_rows_kernel<Row>, cut, row);
 }
 
-// A thread takes a row in groups of kWide elements: vectors where the row has them, otherwise single
-// elements that are as far apart as there are threads, so that loads of a warp are of neighbours.
+// A thread takes a row in groups of kWide elements: vectors where the row has them, otherwise
+// single elements that are as far apart as there are threads, so that loads of a warp are of
+// neighbours.
 template <int kWide>
 struct Groups {
   const Block& team;

@@ -52,9 +52,9 @@ struct Positions {
     row_offsets(plan.rows, row, offsets);
     const T* x = in + offsets[0];
     const int64_t step = plan.step[0];
-    const Placed<C> best = block.reduce(
-        plan.n, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
-        [=](int64_t i) { return Placed<C>{cast<C>(x[i * step]), i}; });
+    const Placed<C> best =
+        block.reduce(plan.n, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
+                     [=](int64_t i) { return Placed<C>{cast<C>(x[i * step]), i}; });
     if (block.lane() == 0) put(offsets, best);
   }
 
@@ -82,9 +82,9 @@ struct PlacedPiece {
   DL_DEVICE void operator()(const Block& block, int64_t k) const {
     const int64_t begin = k * piece, left = count - begin;
     const T* x = in + begin;
-    const Placed<C> best = block.reduce(
-        left < piece ? left : piece, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
-        [=](int64_t i) { return Placed<C>{cast<C>(x[i]), begin + i}; });
+    const Placed<C> best =
+        block.reduce(left < piece ? left : piece, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
+                     [=](int64_t i) { return Placed<C>{cast<C>(x[i]), begin + i}; });
     if (block.lane() == 0) found[k] = best;
   }
 };

@@ -66,7 +66,8 @@ int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
   const bool neighbours =
       plan.reduced.strides[0][inner] == 1 && (plan.reduced.ndim == 1 || length >= kLeast);
   job.segment = neighbours ? length : 0;
-  const int64_t vectors = (neighbours ? length + kVector<I> - 1 : count) / (neighbours ? kVector<I> : 8);
+  const int64_t vectors =
+      (neighbours ? length + kVector<I> - 1 : count) / (neighbours ? kVector<I> : 8);
   // A warp up to eight vectors for each thread, then the block.
   const int lanes = vectors > 8 * kLeastWarp ? kThreads : power_of_two(vectors, kLeastWarp);
   const int64_t threads = plan.kept.numel * lanes;

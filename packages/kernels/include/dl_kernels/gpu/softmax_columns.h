@@ -211,8 +211,8 @@ struct SoftmaxBackwardColumns {
     const C total = team.together(sum.total(), [](C a, C b) { return a + b; });
     if (!live) return;
     team.map(plan.n, [&](int64_t i) {
-      to[i * plan.step[0]] = cast<I>(
-          rows.slope(cast<C>(g[i * plan.step[1]]), cast<C>(y[i * plan.step[2]]), total));
+      to[i * plan.step[0]] =
+          cast<I>(rows.slope(cast<C>(g[i * plan.step[1]]), cast<C>(y[i * plan.step[2]]), total));
     });
   }
 };

@@ -99,7 +99,8 @@ inline int power_of_two(int64_t count, int most) {
 DL_COLD_FN uint64_t wide_quotient(uint64_t a, uint64_t b) { return a / b; }
 
 DL_DEVICE int64_t quotient_of(int64_t a, int64_t b) {
-  if (a <= UINT32_MAX && b <= UINT32_MAX) return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+  if (a <= UINT32_MAX && b <= UINT32_MAX)
+    return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
   return static_cast<int64_t>(wide_quotient(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
 }
 DL_DEVICE int64_t remainder_of(int64_t a, int64_t b) { return a - quotient_of(a, b) * b; }

@@ -29,8 +29,8 @@ struct NormAffine {
   const C* weight;  // may be null
   const C* bias;    // may be null
   bool centred;     // the mean is subtracted
-  // Where each channel of a group has them: elements of a channel, groups of a sample, channels of a
-  // group. Otherwise each element of a row has them.
+  // Where each channel of a group has them: elements of a channel, groups of a sample, channels of
+  // a group. Otherwise each element of a row has them.
   int64_t positions = 0, groups = 1, group_channels = 1;
 };
 
@@ -46,6 +46,7 @@ struct NormRows {
 DL_KERNELS_END
 
 #if DL_KERNELS_GPU
+#include "dl_kernels/gpu/norm_parameters.h"
 #include "dl_kernels/gpu/norm_rows.h"
 #endif
 
