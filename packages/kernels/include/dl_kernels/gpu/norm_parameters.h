@@ -1,10 +1,11 @@
-// GPU: what the gradients of a norm's weight and bias are added up from.
+// GPU: the gradients of a norm's weight and bias, which are sums over rows.
 #ifndef DL_KERNELS_GPU_NORM_PARAMETERS_H_
 #define DL_KERNELS_GPU_NORM_PARAMETERS_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/gpu/column_team.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/vectors.h"
 #include "dl_kernels/norm/norm_rows.h"
@@ -25,7 +26,7 @@ struct NormParameterItem {
   bool in_vectors;
 
   DL_DEVICE void operator()(int64_t item) const {
-    const int64_t k = item / vectors, i = (item - k * vectors) * kWide;
+    const int64_t k = quotient_of(item, vectors), i = (item - k * vectors) * kWide;
     const int64_t begin = pieces.begin(k), end = pieces.end(k);
     const int count = n - i < kWide ? static_cast<int>(n - i) : kWide;
     C by_weight[kWide] = {}, by_bias[kWide] = {};
@@ -46,16 +47,40 @@ struct NormParameterItem {
   }
 };
 
+// Columns 0 … n - 1 are those of the weight, the others of the bias.
+template <class C>
+struct NormParameterSum {
+  C* weight;  // may be null
+  C* bias;    // may be null
+  const C* parts;
+  int64_t n, pieces;
+
+  DL_DEVICE void operator()(const ColumnTeam& team, int64_t column, bool live) const {
+    double mine = 0;
+    team.map(pieces, [&](int64_t k) { mine += static_cast<double>(parts[k * 2 * n + column]); });
+    const double all = team.together(mine, [](double a, double b) { return a + b; });
+    C* const to = column < n ? weight : bias;
+    if (live && team.line() == 0 && to != nullptr)
+      to[column < n ? column : column - n] = static_cast<C>(all);
+  }
+};
+
 }  // namespace gpu
 
 template <class T>
-void norm_parameter_parts(const Launch& launch, const NormShape& shape, const RowPieces& pieces,
-                          const NormRows<T>& rows, compute_t<T>* parts) {
+void norm_parameter_gradients(const Launch& launch, const NormShape& shape, const NormRows<T>& rows,
+                              compute_t<T>* weight, compute_t<T>* bias) {
+  using C = compute_t<T>;
   using Item = gpu::NormParameterItem<T>;
+  const RowPieces pieces = row_pieces(shape);
   const int64_t n = shape.width, vectors = (n + Item::kWide - 1) / Item::kWide;
   const bool aligned = n % Item::kWide == 0 && gpu::is_aligned(rows.grad_output, Item::kWide) &&
                        gpu::is_aligned(rows.in, Item::kWide);
-  each(launch, vectors * pieces.count, pieces.each, Item{rows, n, vectors, parts, pieces, aligned});
+  const Workspace<C> parts(launch, pieces.count * 2 * n);
+  each(launch, vectors * pieces.count, pieces.each,
+       Item{rows, n, vectors, parts.data(), pieces, aligned});
+  gpu::run_columns(launch, 2 * n, pieces.count,
+                   gpu::NormParameterSum<C>{weight, bias, parts.data(), n, pieces.count});
 }
 
 DL_KERNELS_END

@@ -96,7 +96,10 @@ inline int power_of_two(int64_t count, int most) {
 }
 
 // Rarely needed, and long.
-DL_COLD_FN uint64_t wide_quotient(uint64_t a, uint64_t b) { return a / b; }
+template <class U>
+DL_COLD_FN U wide_quotient(U a, U b) {
+  return a / b;
+}
 
 DL_DEVICE int64_t quotient_of(int64_t a, int64_t b) {
   if (a <= UINT32_MAX && b <= UINT32_MAX)

@@ -1,10 +1,5 @@
-// What normalisations over rows read and write. A GPU has one form for all of them, in
-// gpu/norm_rows.h:
-//
-//   norm_rows<T, ByChannel>(launch, shape, output, in, affine, eps)
-//   norm_rows_backward(launch, shape, grad_input, rows)
-//   norm_parameter_parts(launch, shape, pieces, rows, parts)    what the gradients of weight and
-//                                                               bias are added up from
+// What normalisations over rows read and write. A GPU has one form for all of them, which
+// gpu/norm_rows.h and gpu/norm_parameters.h define; CPUs have loops of their own.
 #ifndef DL_KERNELS_NORM_NORM_ROWS_H_
 #define DL_KERNELS_NORM_NORM_ROWS_H_
 
@@ -42,6 +37,19 @@ struct NormRows {
   const compute_t<T>* mean;    // null where rows are not centred
   const compute_t<T>* invstd;
 };
+
+template <class T, bool ByChannel>
+void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>& to, const T* in,
+               const NormAffine<compute_t<T>>& affine, compute_t<T> eps);
+
+template <class T>
+void norm_rows_backward(const Launch& launch, const NormShape& shape, T* grad_input,
+                        const NormRows<T>& rows);
+
+// `weight` and `bias`, the gradients of the parameters, may be null.
+template <class T>
+void norm_parameter_gradients(const Launch& launch, const NormShape& shape, const NormRows<T>& rows,
+                              compute_t<T>* weight, compute_t<T>* bias);
 
 DL_KERNELS_END
 
