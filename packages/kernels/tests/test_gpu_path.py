@@ -26,11 +26,15 @@ def barriers(header: str) -> list[int]:
     return [match.start() for match in re.finditer(r"\b(?:gpu::)?barrier\(\);", text)]
 
 
-CASES = [
-    (header, at)
-    for header in ("gpu/block.h", "gpu/product_simt.h", "gpu/sort.h", "gpu/tiles.h")
-    for at in range(len(barriers(header)))
-]
+HEADERS_WITH_BARRIERS = (
+    "gpu/block.h",
+    "gpu/column_team.h",
+    "gpu/product_simt.h",
+    "gpu/reduce_columns.h",
+    "gpu/sort.h",
+    "gpu/tiles.h",
+)
+CASES = [(header, at) for header in HEADERS_WITH_BARRIERS for at in range(len(barriers(header)))]
 
 
 @needs_compiler

@@ -56,6 +56,40 @@ def test_products_on_tensor_cores_are_right(simulator: str) -> None:
     assert said.endswith("right\n")
 
 
+def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None:
+    """What threads share a row, and whether it stays in registers, its width decides."""
+    code = """
+    random = np.random.default_rng(0)
+    for width in (1, 31, 257, 1024, 4100, 20000):
+        x = random.standard_normal((3, width)).astype("float32")
+        given, turned = vendor.tensor(x), vendor.tensor(np.ascontiguousarray(x.T))
+        exact = x.astype("float64")
+        power = np.exp(exact - exact.max(1, keepdims=True))
+        soft = power / power.sum(1, keepdims=True)
+        out, across = vendor.empty((3, width)), vendor.empty((width, 3))
+        near = {"rtol": 2e-5, "atol": 2e-5}
+        vendor.op.Softmax(out, given, 1)
+        np.testing.assert_allclose(out.numpy(), soft, **near)
+        vendor.op.Softmax(across, turned, 0)
+        np.testing.assert_allclose(across.numpy(), soft.T, **near)
+        vendor.op.Cumsum(out, given, 1)
+        np.testing.assert_allclose(out.numpy(), exact.cumsum(1), rtol=2e-5, atol=1e-3)
+        vendor.op.Cumsum(across, turned, 0)
+        np.testing.assert_allclose(across.numpy(), exact.cumsum(1).T, rtol=2e-5, atol=1e-3)
+        mean, invstd, total = (vendor.empty((3,)) for _ in range(3))
+        vendor.op.LayerNorm(out, mean, invstd, given, None, None, (width,), 1e-2)
+        apart = exact - exact.mean(1, keepdims=True)
+        scale = 1 / np.sqrt((apart**2).mean(1, keepdims=True) + 1e-2)
+        np.testing.assert_allclose(out.numpy(), apart * scale, **near)
+        for sums, dim in ((given, 1), (turned, 0)):
+            vendor.op.Sum(total, sums, (dim,))
+            np.testing.assert_allclose(total.numpy(), exact.sum(1), rtol=2e-5, atol=1e-3)
+    print("right")
+    """
+    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert said.endswith("right\n")
+
+
 def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -> None:
     code = """
     import torch

@@ -17,6 +17,7 @@
 #define DL_FN inline
 #define DL_COLD_FN inline
 #define DL_UNROLL
+#define DL_NO_UNROLL
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL static
@@ -89,9 +90,17 @@ inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::warp_threads(); }
 __attribute__((always_inline)) inline void barrier() { emulation::barrier(); }
+__attribute__((always_inline)) inline void warp_barrier() { emulation::shuffle_word(0, 0); }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 __attribute__((always_inline)) inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);
+}
+
+inline void load_words(const void* from, uint32_t (&words)[4]) {
+  std::memcpy(words, from, sizeof(words));
+}
+inline void store_words(void* to, const uint32_t (&words)[4]) {
+  std::memcpy(to, words, sizeof(words));
 }
 
 // Fibers never meet in these; a check with threads of the system does.

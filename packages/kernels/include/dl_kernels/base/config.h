@@ -26,8 +26,8 @@
 //   store_relaxed, load_relaxed    of a bool that several threads use
 //
 // and for gpu/ also DL_KERNEL, DL_KERNEL_FOR_BLOCKS, DL_DEVICE and DL_SHARED, which mark functions
-// and variables, and the namespace gpu of machine/runtime_api.h. DL_KERNELS_TENSOR_CORES says that
-// there is what machine/cuda_matrix.h has.
+// and variables, DL_NO_UNROLL, before a loop whose steps are rare and long, and the namespace gpu of
+// machine/runtime_api.h. DL_KERNELS_TENSOR_CORES says that there is what machine/cuda_matrix.h has.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)
 #define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"

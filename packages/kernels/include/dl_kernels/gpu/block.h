@@ -1,5 +1,6 @@
-// GPU: a block is a block of threads. Element i is always visited by the same thread, so what a
-// thread wrote in one `map` it may read in the next; every other collective is a barrier.
+// GPU: a block is a block of threads, or a warp where rows are short. Element i is always visited
+// by the same thread, so what a thread wrote in one `map` it may read in the next; every other
+// collective is a barrier.
 #ifndef DL_KERNELS_GPU_BLOCK_H_
 #define DL_KERNELS_GPU_BLOCK_H_
 
@@ -12,18 +13,27 @@
 
 DL_KERNELS_BEGIN
 
-// 16 bytes for each thread.
+// What the warps of a block tell each other: 32 bytes for each.
 struct alignas(16) BlockScratch {
-  unsigned char bytes[16 * gpu::kThreads];
+  unsigned char bytes[32 * gpu::kThreads / gpu::kLeastWarp];
 };
 
 class Block {
  public:
-  explicit DL_DEVICE Block(BlockScratch* scratch) : scratch_(scratch) {}
+  // All threads of the block.
+  explicit DL_DEVICE Block(BlockScratch* scratch)
+      : Block(scratch, gpu::thread_index(), gpu::kThreads) {}
+  // One of the teams of `lanes` threads that the block is cut into: a power of two up to a warp, or
+  // the block. Teams that are smaller than a warp do everything together with their neighbours.
+  DL_DEVICE Block(BlockScratch* scratch, int lanes)
+      : Block(scratch, gpu::thread_index() & (lanes - 1), lanes) {}
+
+  DL_DEVICE int lane() const { return lane_; }
+  DL_DEVICE int lanes() const { return lanes_; }
 
   template <class F>
   DL_DEVICE void map(int64_t n, const F& f) const {
-    for (int64_t i = gpu::thread_index(); i < n; i += gpu::kThreads) f(i);
+    for (int64_t i = lane_; i < n; i += lanes_) f(i);
   }
   template <class F>
   DL_DEVICE void map_part(int64_t begin, int64_t end, const F& f) const {
@@ -36,35 +46,33 @@ class Block {
   template <class T, class Combine, class F>
   DL_DEVICE T reduce(int64_t n, T start, const Combine& combine, const F& f) const {
     T mine = start;
-    for (int64_t i = gpu::thread_index(); i < n; i += gpu::kThreads) mine = combine(mine, f(i));
+    for (int64_t i = lane_; i < n; i += lanes_) mine = combine(mine, f(i));
     return together(mine, combine);
   }
 
-  // Long sums are cut into pieces whose results are added in double: the error does not grow with
-  // n.
+  // A thread's elements are added up in pieces, whose results are added in double, and threads as a
+  // tree: the error hardly grows with n.
   template <class F>
   DL_DEVICE auto sum(int64_t n, const F& f) const {
     using T = std::decay_t<decltype(f(int64_t(0)))>;
     using Wide = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-    constexpr int kPiece = 64;
     Wide mine = 0;
-    for (int64_t i = gpu::thread_index(); i < n;) {
+    for (int64_t i = lane_; i < n;) {
       T piece = 0;
-      for (int k = 0; k < kPiece && i < n; ++k, i += gpu::kThreads) piece += f(i);
+      for (const int64_t end = end_of_piece(i, n); i < end; i += lanes_) piece += f(i);
       mine += piece;
     }
-    return static_cast<T>(together(mine, [](Wide a, Wide b) { return a + b; }));
+    return together(static_cast<T>(mine), [](T a, T b) { return a + b; });
   }
 
   // Two sums in one pass: of `first` and `second` of what f(i) returns.
   template <class F>
   DL_DEVICE Pair<double> sum_pair(int64_t n, const F& f) const {
     using T = decltype(f(int64_t(0)).first);
-    constexpr int kPiece = 64;
     Pair<double> mine{0, 0};
-    for (int64_t i = gpu::thread_index(); i < n;) {
+    for (int64_t i = lane_; i < n;) {
       Pair<T> piece{0, 0};
-      for (int k = 0; k < kPiece && i < n; ++k, i += gpu::kThreads) {
+      for (const int64_t end = end_of_piece(i, n); i < end; i += lanes_) {
         const Pair<T> both = f(i);
         piece.first += both.first;
         piece.second += both.second;
@@ -77,55 +85,128 @@ class Block {
     });
   }
 
-  // Calls store(i, combination of load(0) … load(i)) for every i.
+  // Calls store(i, combination of load(0) … load(i)) for every i. A round takes as many neighbours
+  // as there are threads.
   template <class T, class Load, class Combine, class Store>
   DL_DEVICE void scan(int64_t n, const Load& load, const Combine& combine,
                       const Store& store) const {
-    T* slots = scratch<T, gpu::kThreads>();
-    const int me = gpu::thread_index();
     T before{};
-    for (int64_t base = 0; base < n; base += gpu::kThreads) {
-      const int64_t i = base + me;
-      T value = i < n ? load(i) : T{};
-      gpu::barrier();
-      slots[me] = value;
-      gpu::barrier();
-      // Hillis and Steele: after each round, a slot holds twice as many elements.
-      for (int distance = 1; distance < gpu::kThreads; distance *= 2) {
-        if (me >= distance) value = combine(slots[me - distance], value);
-        gpu::barrier();
-        slots[me] = value;
-        gpu::barrier();
+    for (int64_t base = 0; base < n; base += lanes_) {
+      const int64_t i = base + lane_;
+      const bool has = i < n;
+      const Scanned<T> scanned = scan_threads(has ? load(i) : T{}, combine);
+      if (has) {
+        T value = scanned.inner;
+        if (scanned.has_outer) value = combine(scanned.outer, value);
+        store(i, base == 0 ? value : combine(before, value));
       }
-      const T last = slots[gpu::kThreads - 1];
-      if (i < n) store(i, base == 0 ? value : combine(before, value));
-      before = base == 0 ? last : combine(before, last);
+      before = base == 0 ? scanned.all : combine(before, scanned.all);
     }
-  }
-
- private:
-  template <class T, int kSlots>
-  DL_DEVICE T* scratch() const {
-    static_assert(sizeof(T) * kSlots <= sizeof(scratch_->bytes), "the scratch memory is too small");
-    return reinterpret_cast<T*>(scratch_->bytes);
   }
 
   // The combination of what all threads have, to all of them.
   template <class T, class Combine>
   DL_DEVICE T together(T mine, const Combine& combine) const {
-    const int warp = gpu::warp_threads(), me = gpu::thread_index();
-    for (int mask = warp / 2; mask > 0; mask /= 2)
-      mine = combine(mine, gpu::shuffle_xor(mine, mask));
-    T* slots = scratch<T, gpu::kThreads / gpu::kLeastWarp>();
-    gpu::barrier();  // slots may still be read from the last time
-    if (me % warp == 0) slots[me / warp] = mine;
-    gpu::barrier();
+    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
+    gpu::warp_barrier();
+    DL_UNROLL
+    for (int mask = warp / 2; mask > 0; mask /= 2) {
+      if (mask < inside) mine = combine(mine, gpu::shuffle_xor(mine, mask));
+    }
+    if (lanes_ <= warp) return mine;
+    const T* slots = exchange(mine);
     T all = slots[0];
     for (int i = 1; i < gpu::kThreads / warp; ++i) all = combine(all, slots[i]);
     return all;
   }
 
+  // What the threads before this one have in sum, and what all have.
+  template <class T>
+  DL_DEVICE Pair<T> sum_before(T mine) const {
+    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
+    Pair<T> sums{T(0), mine};
+    gpu::warp_barrier();
+    DL_UNROLL
+    for (int mask = 1; mask < warp; mask *= 2) {
+      if (mask >= inside) break;
+      const T other = gpu::shuffle_xor(sums.second, mask);
+      if ((lane_ & mask) != 0) sums.first += other;
+      sums.second += other;
+    }
+    if (lanes_ <= warp) return sums;
+    const T* slots = exchange(sums.second);
+    T all = 0;
+    for (int i = 0; i < gpu::kThreads / warp; ++i) {
+      if (i == lane_ / warp) sums.first += all;
+      all += slots[i];
+    }
+    return {sums.first, all};
+  }
+
+ private:
+  static constexpr int kPiece = 64;  // elements of a thread whose sum is kept in their own type
+
+  DL_DEVICE int64_t end_of_piece(int64_t begin, int64_t n) const {
+    const int64_t end = begin + int64_t(kPiece) * lanes_;
+    return end < n ? end : n;
+  }
+
+  DL_DEVICE Block(BlockScratch* scratch, int lane, int lanes)
+      : scratch_(scratch), lane_(lane), lanes_(lanes) {}
+
+  // Of the threads up to this one: of its warp, and of the warps before; and of all.
+  template <class T>
+  struct Scanned {
+    T inner, outer, all;
+    bool has_outer;
+  };
+
+  template <class T, class Combine>
+  DL_DEVICE Scanned<T> scan_threads(T mine, const Combine& combine) const {
+    const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
+    Scanned<T> scanned{mine, T{}, mine, false};
+    gpu::warp_barrier();
+    // After each step, groups of twice as many threads know what they have together.
+    DL_UNROLL
+    for (int mask = 1; mask < warp; mask *= 2) {
+      if (mask >= inside) break;
+      const T other = gpu::shuffle_xor(scanned.all, mask);
+      if ((lane_ & mask) != 0) {
+        scanned.inner = combine(other, scanned.inner);
+        scanned.all = combine(other, scanned.all);
+      } else {
+        scanned.all = combine(scanned.all, other);
+      }
+    }
+    if (lanes_ <= warp) return scanned;
+    const T* slots = exchange(scanned.all);
+    T sum = slots[0];
+    for (int i = 1; i < gpu::kThreads / warp; ++i) {
+      if (i == lane_ / warp) {
+        scanned.outer = sum;
+        scanned.has_outer = true;
+      }
+      sum = combine(sum, slots[i]);
+    }
+    scanned.all = sum;
+    return scanned;
+  }
+
+  // What each warp of the block has.
+  template <class T>
+  DL_DEVICE const T* exchange(const T& of_warp) const {
+    static_assert(sizeof(T) * (gpu::kThreads / gpu::kLeastWarp) <= sizeof(scratch_->bytes),
+                  "the scratch memory is too small");
+    T* slots = reinterpret_cast<T*>(scratch_->bytes);
+    const int warp = gpu::warp_threads();
+    gpu::barrier();  // slots may still be read from the last time
+    if (lane_ % warp == 0) slots[lane_ / warp] = of_warp;
+    gpu::barrier();
+    return slots;
+  }
+
   BlockScratch* scratch_;
+  int lane_, lanes_;
 };
 
 namespace gpu {
@@ -159,11 +240,15 @@ DL_KERNEL void mapped_row_kernel(int64_t count, int lanes, Kernel kernel) {
     kernel(block, row);
 }
 
+// `by_warp`: each warp takes a row, else the block.
 template <class Kernel>
-DL_KERNEL void row_kernel(int64_t count, Kernel kernel) {
+DL_KERNEL void row_kernel(int64_t count, bool by_warp, Kernel kernel) {
   DL_SHARED BlockScratch scratch;
-  const Block block(&scratch);
-  for (int64_t row = block_index(); row < count; row += block_count()) kernel(block, row);
+  const int lanes = by_warp ? warp_threads() : kThreads, teams = kThreads / lanes;
+  const Block block(&scratch, lanes);
+  for (int64_t row = block_index() * teams + thread_index() / lanes; row < count;
+       row += block_count() * teams)
+    kernel(block, row);
 }
 
 template <class T, class Kernel>
@@ -176,13 +261,15 @@ DL_KERNEL void buffered_row_kernel(int64_t count, Kernel kernel, T* buffers, int
 
 }  // namespace gpu
 
-// A block for each row. `kernel` is a functor without references.
+// A warp for each row of little work, a block for others. `kernel` is a functor without references.
 template <class Kernel>
-void rows(const Launch& launch, int64_t count, int64_t, const Kernel& kernel) {
+void rows(const Launch& launch, int64_t count, int64_t work, const Kernel& kernel) {
   if (count <= 0) return;
-  constexpr int64_t kMost = 1 << 20;
-  gpu::run_blocks(launch.stream(), count < kMost ? count : kMost, gpu::row_kernel<Kernel>, count,
-                  kernel);
+  constexpr int64_t kMost = 1 << 20, kLittle = 1024, kWarps = gpu::kThreads / gpu::kLeastWarp;
+  const bool by_warp = work <= kLittle;
+  const int64_t blocks = by_warp ? (count + kWarps - 1) / kWarps : count;
+  gpu::run_blocks(launch.stream(), blocks < kMost ? blocks : kMost, gpu::row_kernel<Kernel>, count,
+                  by_warp, kernel);
 }
 
 // The same for kernels that only map over about `n` elements: a block takes several short rows.

@@ -7,6 +7,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/vectors.h"
 #include "dl_kernels/norm/channels.h"
 
 DL_KERNELS_BEGIN
@@ -23,14 +24,15 @@ struct ChannelPieceItem {
   int64_t pieces;
   F f;
 
-  DL_FN void operator()(int64_t item) const {
-    constexpr int kPiece = 64;  // elements whose sums are kept in C
-    const int64_t c = item % shape.channels, step = pieces * shape.channels;
+  DL_DEVICE void operator()(int64_t item) const {
+    constexpr int64_t kPiece = 64;  // elements whose sums are kept in C
+    const int64_t c = remainder_of(item, shape.channels), step = pieces * shape.channels;
     const int64_t end = shape.samples * shape.channels;
     Pair<double> total{0, 0};
     for (int64_t i = item; i < end;) {
       Pair<C> piece{0, 0};
-      for (int k = 0; k < kPiece && i < end; ++k, i += step) {
+      const int64_t stop = i + kPiece * step < end ? i + kPiece * step : end;
+      for (; i < stop; i += step) {
         const Pair<C> both = f(i, c);
         piece.first += both.first;
         piece.second += both.second;
@@ -50,14 +52,15 @@ struct ChannelPieceRow {
   int64_t piece;  // elements in one
   F f;
 
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t row) const {
-    const int64_t c = row % shape.channels, first = row / shape.channels * piece;
+  DL_DEVICE void operator()(const Block& block, int64_t row) const {
+    const int64_t k = quotient_of(row, shape.channels), c = row - k * shape.channels;
+    const int64_t first = k * piece;
     const int64_t left = shape.count() - first, positions = shape.positions;
     const int64_t channels = shape.channels;
     const F own = f;
     const Pair<double> total = block.sum_pair(left < piece ? left : piece, [=](int64_t i) {
-      const int64_t sample = (first + i) / positions, position = (first + i) % positions;
+      const int64_t sample = quotient_of(first + i, positions);
+      const int64_t position = first + i - sample * positions;
       return own((sample * channels + c) * positions + position, c);
     });
     Pair<double>* to = parts + row;
@@ -71,8 +74,7 @@ struct ChannelPartsRow {
   const Pair<double>* parts;
   int64_t channels, pieces;
 
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t c) const {
+  DL_DEVICE void operator()(const Block& block, int64_t c) const {
     const Pair<double>* from = parts + c;
     const int64_t step = channels;
     const Pair<double> total = block.sum_pair(pieces, [=](int64_t k) { return from[k * step]; });
@@ -90,7 +92,9 @@ struct ChannelItem {
   ChannelShape shape;
   F f;
 
-  DL_FN void operator()(int64_t i) const { f(i, i / shape.positions % shape.channels); }
+  DL_DEVICE void operator()(int64_t i) const {
+    f(i, remainder_of(quotient_of(i, shape.positions), shape.channels));
+  }
 };
 
 }  // namespace gpu

@@ -1,162 +1,118 @@
-// GPU loops behind reduce/reduce.h: a thread for each output of a short reduction, a block for each
-// output of a long one, and several blocks where there are few outputs.
+// GPU loops behind reduce/reduce.h. Where neighbouring outputs are neighbours in the input, threads
+// lie across them; otherwise as many threads as its length asks for share an output. Few outputs of
+// many elements are cut into ranges, whose results a second pass combines in order.
 #ifndef DL_KERNELS_GPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_GPU_REDUCE_LOOPS_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/base/dtype_dispatch.h"
-#include "dl_kernels/base/numeric.h"
-#include "dl_kernels/base/tensor_ref.h"
-#include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/reduce_columns.h"
+#include "dl_kernels/gpu/reduce_rows.h"
 #include "dl_kernels/layout/reduce_plan.h"
 
 DL_KERNELS_BEGIN
 
-// Where results go, in any dtype.
-template <class Acc>
-struct Store {
-  void* data;
-  diopiDtype_t dtype;
-
-  template <class O>
-  void set() {
-    dtype = dtype_of<O>();
-  }
-
-  DL_FN void operator()(int64_t offset, Acc value) const {
-    switch (dtype) {
-#define DL_STORE_CASE(value_dtype, O)               \
-  case value_dtype:                                 \
-    static_cast<O*>(data)[offset] = cast<O>(value); \
-    break;
-      DL_STORE_CASE(diopi_dtype_float32, float)
-      DL_STORE_CASE(diopi_dtype_float64, double)
-      DL_STORE_CASE(diopi_dtype_float16, Half)
-      DL_STORE_CASE(diopi_dtype_bfloat16, BFloat16)
-      DL_STORE_CASE(diopi_dtype_int8, int8_t)
-      DL_STORE_CASE(diopi_dtype_uint8, uint8_t)
-      DL_STORE_CASE(diopi_dtype_int16, int16_t)
-      DL_STORE_CASE(diopi_dtype_int32, int32_t)
-      DL_STORE_CASE(diopi_dtype_int64, int64_t)
-      DL_STORE_CASE(diopi_dtype_bool, Bool)
-#undef DL_STORE_CASE
-      default:
-        break;
-    }
-  }
-};
-
 namespace gpu {
 
-// What element `i` of the reduced dimensions contributes.
+inline constexpr int64_t kBusyThreads = 1 << 17;  // of a whole GPU
+inline constexpr int64_t kMostBlocks = 1 << 20;
+
+// How many ranges an output of `count` elements is cut into, so that `threads` are busy with no
+// less than `least` elements each; nor are a thread's ever more than a float can add up.
+inline int64_t ranges_of(int64_t count, int64_t threads, int64_t lanes, int64_t least) {
+  constexpr int64_t kMost = 4096;
+  const int64_t wanted = (kBusyThreads + threads - 1) / threads;
+  const int64_t useful = count / (least * lanes), needed = (count - 1) / (kMost * lanes) + 1;
+  const int64_t ranges = wanted < useful ? wanted : useful;
+  return ranges > needed ? ranges : needed;
+}
+
+// The dimensions that are reduced lie apart, and one that stays does not.
+template <class I>
+bool reduces_columns(const ReducePlan& plan) {
+  const int inner = plan.kept.ndim - 1;
+  return plan.reduced.numel > 1 && plan.kept.strides[1][inner] == 1 && plan.kept.shape[inner] > 1 &&
+         plan.kept.shape[inner] >= kVector<I> &&
+         plan.reduced.strides[0][plan.reduced.ndim - 1] != 1;
+}
+
+template <class I>
+ColumnCut column_cut(const ReducePlan& plan, const I* from) {
+  constexpr int kWide = kColumnVector<I>;
+  const Plan<2>& kept = plan.kept;
+  ColumnCut cut{};
+  cut.columns = kept.shape[kept.ndim - 1];
+  cut.lanes = power_of_two((cut.columns + kWide - 1) / kWide, kLeastWarp);
+  cut.blocks = (cut.columns + cut.lanes * kWide - 1) / (cut.lanes * kWide);
+  cut.vectors = is_aligned(from, kWide);
+  for (int d = 0; d < kept.ndim - 1; ++d) cut.vectors &= kept.strides[1][d] % kWide == 0;
+  for (int d = 0; d < plan.reduced.ndim; ++d)
+    cut.vectors &= plan.reduced.strides[0][d] % kWide == 0;
+  return cut;
+}
+
+// Segments of neighbours that are worth vectors, or single elements where there are none.
 template <class I, class R>
-struct Contribution {
-  R r;
-  Plan<1> reduced;
-  const I* from;
-
-  DL_FN typename R::Wide operator()(int64_t base, int64_t i) const {
-    int64_t offset[1];
-    offsets_of(reduced, i, offset);
-    return static_cast<typename R::Wide>(r.map(cast<compute_t<I>>(from[base + offset[0]])));
+int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
+  constexpr int64_t kPiece = 1 << 16, kLeast = 16;
+  const int inner = plan.reduced.ndim - 1;
+  const int64_t count = plan.reduced.numel, length = plan.reduced.shape[inner];
+  if (count == 0) {
+    job.pieces = 0;
+    return 1;
   }
-};
-
-template <class I, class R>
-struct ReduceItem {
-  Contribution<I, R> contribution;
-  Plan<2> kept;
-  Store<typename R::Acc> store;
-
-  DL_FN void operator()(int64_t output) const {
-    const R& r = contribution.r;
-    int64_t offsets[2];
-    offsets_of(kept, output, offsets);
-    typename R::Wide total = r.start;
-    for (int64_t i = 0; i < contribution.reduced.numel; ++i)
-      total = r.combine(total, contribution(offsets[1], i));
-    store(offsets[0], r.finish(total));
+  const bool neighbours =
+      plan.reduced.strides[0][inner] == 1 && (plan.reduced.ndim == 1 || length >= kLeast);
+  job.segment = neighbours ? length : 0;
+  const int64_t vectors =
+      (neighbours ? length + kVector<I> - 1 : count) / (neighbours ? kVector<I> : 8);
+  // A warp up to eight vectors for each thread, then the block.
+  const int lanes = vectors > 8 * kLeastWarp ? kThreads : power_of_two(vectors, kLeastWarp);
+  const int64_t threads = plan.kept.numel * lanes;
+  job.ranges = ranges_of(count, threads, lanes, 8 * kVector<I>);
+  if (!neighbours) {
+    job.pieces = count;
+  } else {
+    const int64_t share = (count + job.ranges - 1) / job.ranges;
+    job.piece = share < length ? (share + kVector<I> - 1) / kVector<I> * kVector<I> : length;
+    job.piece = job.piece < kPiece ? job.piece : kPiece;
+    job.pieces = count / length * ((length + job.piece - 1) / job.piece);
   }
-};
-
-// Row `k` is part k % ranges of output k / ranges.
-template <class I, class R>
-struct ReduceRow {
-  using Wide = typename R::Wide;
-  Contribution<I, R> contribution;
-  Plan<2> kept;
-  Store<typename R::Acc> store;
-  int64_t ranges, range;
-  Wide* parts;  // null where there is one range
-
-  template <class B>
-  DL_FN void operator()(const B& block, int64_t k) const {
-    const R& r = contribution.r;
-    int64_t offsets[2];
-    offsets_of(kept, k / ranges, offsets);
-    const int64_t first = k % ranges * range, left = contribution.reduced.numel - first;
-    const int64_t base = offsets[1];
-    const Contribution<I, R>& from = contribution;
-    const Wide total = block.reduce(
-        left < range ? left : range, static_cast<Wide>(r.start),
-        [&r](Wide a, Wide b) { return static_cast<Wide>(r.combine(a, b)); },
-        [&from, base, first](int64_t i) { return from(base, first + i); });
-    block.map(1, [=](int64_t) {
-      if (parts != nullptr) {
-        parts[k] = total;
-      } else {
-        store(offsets[0], r.finish(total));
-      }
-    });
-  }
-};
-
-template <class I, class R>
-struct ReduceParts {
-  R r;
-  Plan<2> kept;
-  Store<typename R::Acc> store;
-  int64_t ranges;
-  const typename R::Wide* parts;
-
-  DL_FN void operator()(int64_t output) const {
-    int64_t offsets[2];
-    offsets_of(kept, output, offsets);
-    typename R::Wide total = r.start;
-    for (int64_t i = 0; i < ranges; ++i) total = r.combine(total, parts[output * ranges + i]);
-    store(offsets[0], r.finish(total));
-  }
-};
+  job.in_range = (job.pieces + job.ranges - 1) / job.ranges;
+  job.ranges = (job.pieces + job.in_range - 1) / job.in_range;
+  return lanes;
+}
 
 }  // namespace gpu
 
 template <class I, class R>
 void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
                 const Store<typename R::Acc>& store) {
-  using Wide = typename R::Wide;
-  const gpu::Contribution<I, R> contribution{r, plan.reduced, from};
   const int64_t outputs = plan.kept.numel, count = plan.reduced.numel;
-  constexpr int64_t kShort = 32;
-  constexpr int64_t kRange = 1 << 16;
-  if (count <= kShort) {
-    each(launch, outputs, count, gpu::ReduceItem<I, R>{contribution, plan.kept, store});
-    return;
+  gpu::Reduction<I, R> job{r, from, plan.kept, plan.reduced, store, 1, nullptr, 0, 1, 0, 1};
+  Workspace<typename R::Wide> parts;
+  const auto launched = [&](int64_t blocks, auto kernel, const auto& cut) {
+    if (job.ranges > 1) job.parts = parts.reserve(launch, outputs * job.ranges);
+    gpu::run_blocks(launch.stream(), blocks < gpu::kMostBlocks ? blocks : gpu::kMostBlocks, kernel,
+                    job, cut);
+  };
+  if (gpu::reduces_columns<I>(plan)) {
+    gpu::ColumnCut cut = gpu::column_cut(plan, from);
+    const int64_t tasks = outputs / cut.columns * cut.blocks, lines = gpu::kThreads / cut.lanes;
+    job.ranges = gpu::ranges_of(count, tasks * gpu::kThreads, lines, 16);
+    cut.rows = (count + job.ranges - 1) / job.ranges;
+    job.ranges = (count + cut.rows - 1) / cut.rows;
+    launched(tasks * job.ranges, gpu::reduce_columns_kernel<I, R>, cut);
+  } else {
+    const int lanes = gpu::cut_rows(plan, job);
+    const int64_t teams = gpu::kThreads / lanes;
+    launched((outputs * job.ranges + teams - 1) / teams, gpu::reduce_rows_kernel<I, R>, lanes);
   }
-  // The cut depends on the shape alone.
-  const int64_t ranges = outputs < 256 ? (count + kRange - 1) / kRange : 1;
-  const int64_t range = (count + ranges - 1) / ranges;
-  if (ranges == 1) {
-    rows(launch, outputs, count,
-         gpu::ReduceRow<I, R>{contribution, plan.kept, store, 1, range, nullptr});
-    return;
-  }
-  const Workspace<Wide> parts(launch, outputs * ranges);
-  rows(launch, outputs * ranges, range,
-       gpu::ReduceRow<I, R>{contribution, plan.kept, store, ranges, range, parts.data()});
-  each(launch, outputs, ranges, gpu::ReduceParts<I, R>{r, plan.kept, store, ranges, parts.data()});
+  if (job.ranges > 1)
+    rows(launch, outputs, job.ranges,
+         gpu::ReduceParts<R>{r, plan.kept, store, job.ranges, job.parts});
 }
 
 DL_KERNELS_END

@@ -16,6 +16,11 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
+DL_DEVICE constexpr int warp_threads() { return 32; }
+
+// The threads of a warp meet; what they wrote before, they see afterwards.
+DL_DEVICE void warp_barrier() { __syncwarp(); }
+
 DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return __shfl_xor_sync(0xffffffffu, word, mask);
 }

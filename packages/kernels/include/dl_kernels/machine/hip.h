@@ -16,6 +16,14 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
+DL_DEVICE int warp_threads() { return warpSize; }
+
+// The threads of a warp meet; what they wrote before, they see afterwards.
+DL_DEVICE void warp_barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
+  __builtin_amdgcn_wave_barrier();
+}
+
 DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return static_cast<uint32_t>(__shfl_xor(static_cast<int>(word), mask));
 }

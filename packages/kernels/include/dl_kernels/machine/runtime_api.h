@@ -13,6 +13,7 @@
 #define DL_FN __host__ __device__ __forceinline__
 #define DL_COLD_FN __host__ __device__ __noinline__
 #define DL_UNROLL _Pragma("unroll")
+#define DL_NO_UNROLL _Pragma("unroll 1")
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
@@ -43,10 +44,21 @@ inline constexpr int kThreads = 256;  // of a block
 DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
-DL_DEVICE int warp_threads() { return warpSize; }
 DL_DEVICE void barrier() { __syncthreads(); }
 // What the thread wrote before is seen by whoever sees what it writes after.
 DL_DEVICE void fence() { __threadfence(); }
+
+// 16 bytes at once, at an address that is a multiple of that.
+DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
+  const uint4 loaded = *static_cast<const uint4*>(from);
+  words[0] = loaded.x;
+  words[1] = loaded.y;
+  words[2] = loaded.z;
+  words[3] = loaded.w;
+}
+DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
+  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
 
 // The word that was there before; `wanted` is there now if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "dl_kernels/gpu/column_team.h"
 #include "dl_kernels/gpu/parts/attention.inc"
 #include "dl_kernels/gpu/parts/gemm.inc"
 #include "dl_kernels/parallel/block.h"
+#include "dl_kernels/reduce/reduce.h"
 #include "dl_kernels/sort/sort.h"
 
 using namespace dl::kernels;
@@ -61,13 +63,13 @@ std::vector<T> on_host(const T* memory, size_t count) {
   return values;
 }
 
-bool collectives_agree(const Launch& launch) {
+bool collectives_agree(const Launch& launch, bool by_warp) {
   std::vector<int64_t> in(kRows * kWidth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
   const std::vector<int64_t> empty(in.size());
   const CollectivesRow kernel{on_device(in), on_device(empty), on_device(empty), on_device(empty)};
   // Fewer blocks than rows: a block's scratch memory is used again.
-  gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, kernel);
+  gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, by_warp, kernel);
   const auto sums = on_host(kernel.sums, in.size()), tops = on_host(kernel.tops, in.size()),
              scans = on_host(kernel.scans, in.size());
   bool good = true;
@@ -82,6 +84,92 @@ bool collectives_agree(const Launch& launch) {
       good = good && sums[static_cast<size_t>(i)] == sum && tops[static_cast<size_t>(i)] == top;
   }
   return good;
+}
+
+// Collectives of the lines of a block right after each other, whose scratch memory is the same.
+struct LinesColumn {
+  const int64_t* in;
+  int64_t* results;  // of each line: the sum, the lines before it, the sum again
+  int64_t count, n;
+
+  void operator()(const gpu::ColumnTeam& team, int64_t column, bool live) const {
+    const auto add = [](int64_t a, int64_t b) { return a + b; };
+    int64_t mine = 0;
+    team.map(n, [&](int64_t i) { mine += in[i * count + column]; });
+    const int64_t all = team.together(mine, add), before = team.sum_before(mine),
+                  twice = team.together(2 * mine, add);
+    if (!live) return;
+    int64_t* to = results + (column * team.lines() + team.line()) * 3;
+    to[0] = all;
+    to[1] = before;
+    to[2] = twice;
+  }
+};
+
+bool lines_agree(const Launch& launch) {
+  constexpr int64_t count = 50, n = 70;
+  const int lanes = 8, lines = gpu::kThreads / lanes;
+  std::vector<int64_t> in(count * n);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
+  const LinesColumn kernel{on_device(in), on_device(std::vector<int64_t>(count * lines * 3)), count,
+                           n};
+  gpu::run_blocks(launch.stream(), 2, gpu::columns_kernel<LinesColumn>, count, lanes, kernel);
+  const auto results = on_host(kernel.results, static_cast<size_t>(count * lines * 3));
+  for (int64_t column = 0; column < count; ++column) {
+    int64_t all = 0, before = 0;
+    for (int64_t i = 0; i < n; ++i) all += in[static_cast<size_t>(i * count + column)];
+    for (int line = 0; line < lines; ++line) {
+      const int64_t* got = results.data() + (column * lines + line) * 3;
+      if (got[0] != all || got[1] != before || got[2] != 2 * all) return false;
+      for (int64_t i = line; i < n; i += lines)
+        before += in[static_cast<size_t>(i * count + column)];
+    }
+  }
+  return true;
+}
+
+// Sums over the first or the last dimension of `outer` matrices of `rows` rows and `columns`
+// columns, which begin `apart` elements behind the place of a vector.
+bool sums_agree(const Launch& launch, int64_t outer, int64_t rows, int64_t columns, int64_t apart,
+                bool of_columns) {
+  std::vector<int32_t> in(static_cast<size_t>(outer * rows * columns + apart));
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int32_t>(i * 7919 % 1009);
+  const int64_t kept = of_columns ? columns : rows, reduced = of_columns ? rows : columns;
+  ReducePlan plan{};
+  plan.kept = {
+      2, outer * kept, {outer, kept}, {{kept, 1}, {rows * columns, of_columns ? 1 : columns}}};
+  plan.reduced = {1, reduced, {reduced}, {{of_columns ? columns : 1}}};
+  simplify(plan.kept);
+  simplify(plan.reduced);
+  Store<int64_t> store{on_device(std::vector<int64_t>(static_cast<size_t>(outer * kept))),
+                       diopi_dtype_int64};
+  run_reduce(launch, SumReducer<int64_t>{}, plan,
+             static_cast<const int32_t*>(on_device(in)) + apart, store);
+  const auto results =
+      on_host(static_cast<const int64_t*>(store.data), static_cast<size_t>(outer * kept));
+  for (int64_t k = 0; k < outer * kept; ++k) {
+    const int64_t first = k / kept * rows * columns + k % kept * (of_columns ? 1 : columns) + apart;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < reduced; ++i)
+      sum += in[static_cast<size_t>(first + i * (of_columns ? columns : 1))];
+    if (results[static_cast<size_t>(k)] != sum) return false;
+  }
+  return true;
+}
+
+bool all_sums_agree(const Launch& launch) {
+  for (const bool of_columns : {false, true}) {
+    for (const int64_t apart : {0, 1, 3}) {
+      for (const int64_t width : {1, 5, 64, 300}) {
+        if (!sums_agree(launch, 3, 37, width, apart, of_columns)) return false;
+        if (!sums_agree(launch, 1, width, 70, apart, of_columns)) return false;
+      }
+    }
+    // Long enough for several ranges.
+    if (!sums_agree(launch, 1, of_columns ? 9000 : 2, of_columns ? 6 : 20000, 1, of_columns))
+      return false;
+  }
+  return true;
 }
 
 bool products_agree(const Launch& launch) {
@@ -221,8 +309,16 @@ int main() {
     std::puts("scratch memory is not asked of the host as it should be");
     return 1;
   }
-  if (!collectives_agree(launch)) {
+  if (!collectives_agree(launch, false) || !collectives_agree(launch, true)) {
     std::puts("the collectives of a block do not agree with loops");
+    return 1;
+  }
+  if (!lines_agree(launch)) {
+    std::puts("the collectives of the lines of a block do not agree with loops");
+    return 1;
+  }
+  if (!all_sums_agree(launch)) {
+    std::puts("reductions do not agree with loops");
     return 1;
   }
   if (!products_agree(launch)) {

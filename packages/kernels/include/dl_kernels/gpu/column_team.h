@@ -1,0 +1,100 @@
+// Rows whose elements lie apart and which are neighbours of each other: the threads of a block lie
+// across some rows, and its lines share each of them.
+#ifndef DL_KERNELS_GPU_COLUMN_TEAM_H_
+#define DL_KERNELS_GPU_COLUMN_TEAM_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/vectors.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+struct alignas(16) ColumnTeamScratch {
+  unsigned char bytes[16 * kThreads];
+};
+
+// The threads of one row, one in each line.
+class ColumnTeam {
+ public:
+  // `lanes` rows, a power of two.
+  DL_DEVICE ColumnTeam(ColumnTeamScratch* scratch, int lanes)
+      : scratch_(scratch), lanes_(lanes), line_(thread_index() / lanes) {}
+
+  template <class F>
+  DL_DEVICE void map(int64_t n, const F& f) const {
+    for (int64_t i = line_; i < n; i += kThreads / lanes_) f(i);
+  }
+
+  DL_DEVICE int line() const { return line_; }
+
+  // The combination of what all lines have, to all of them. All threads of the block take part.
+  template <class T, class Combine>
+  DL_DEVICE T together(T mine, const Combine& combine) const {
+    static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
+    if (lanes_ == kThreads) return mine;
+    T* slots = reinterpret_cast<T*>(scratch_->bytes);
+    const int me = thread_index(), lane = me & (lanes_ - 1);
+    barrier();  // slots may still be read from the last time
+    slots[me] = mine;
+    for (int half = kThreads / lanes_ / 2; half > 0; half /= 2) {
+      barrier();
+      if (line_ < half) slots[me] = mine = combine(mine, slots[me + half * lanes_]);
+    }
+    barrier();
+    return slots[lane];
+  }
+
+  // What the lines before this one have in sum. All threads of the block take part.
+  template <class T>
+  DL_DEVICE T sum_before(T mine) const {
+    static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
+    if (lanes_ == kThreads) return T(0);
+    T* slots = reinterpret_cast<T*>(scratch_->bytes);
+    const int me = thread_index(), lane = me & (lanes_ - 1);
+    barrier();  // slots may still be read from the last time
+    slots[me] = mine;
+    barrier();
+    T sum = 0;
+    for (int line = 0; line < line_; ++line) sum += slots[line * lanes_ + lane];
+    return sum;
+  }
+
+  DL_DEVICE int lines() const { return kThreads / lanes_; }
+
+ private:
+  ColumnTeamScratch* scratch_;
+  int lanes_, line_;
+};
+
+template <class F>
+DL_KERNEL void columns_kernel(int64_t count, int lanes, F f) {
+  DL_SHARED ColumnTeamScratch scratch;
+  const ColumnTeam team(&scratch, lanes);
+  for (int64_t first = block_index() * lanes; first < count; first += block_count() * lanes) {
+    const int64_t own = first + (thread_index() & (lanes - 1));
+    f(team, own < count ? own : count - 1, own < count);
+  }
+}
+
+// Calls f(team, row, whether to store) for `count` rows of n elements. A functor without
+// references.
+template <class F>
+void run_columns(const Launch& launch, int64_t count, int64_t n, const F& f) {
+  if (count <= 0) return;
+  constexpr int64_t kMost = 1 << 20;
+  // Lines have 16 elements or more, and loads of a warp stay whole.
+  const int lines = power_of_two(n / 16, kThreads / kLeastWarp);
+  const int lanes = power_of_two(count, kThreads / lines);
+  const int64_t blocks = (count + lanes - 1) / lanes;
+  run_blocks(launch.stream(), blocks < kMost ? blocks : kMost, columns_kernel<F>, count, lanes, f);
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_COLUMN_TEAM_H_

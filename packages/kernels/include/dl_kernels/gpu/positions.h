@@ -1,0 +1,133 @@
+// GPU: where the extremum of a row stands, in one pass. The first of equal elements wins, and the
+// first NaN over everything.
+#ifndef DL_KERNELS_GPU_POSITIONS_H_
+#define DL_KERNELS_GPU_POSITIONS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/block.h"
+#include "dl_kernels/gpu/column_team.h"
+#include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/layout/dim_plan.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+template <class C>
+struct Placed {
+  C value;
+  int64_t at;  // -1: none
+};
+
+template <bool Max, class C>
+struct BetterPlaced {
+  DL_DEVICE Placed<C> operator()(const Placed<C>& a, const Placed<C>& b) const {
+    if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;
+    const bool nan_a = is_nan(a.value), nan_b = is_nan(b.value);
+    const bool better = nan_b ? !nan_a : !nan_a && (Max ? b.value > a.value : b.value < a.value);
+    const bool same = nan_a ? nan_b : b.value == a.value;
+    return better || (same && b.at < a.at) ? b : a;
+  }
+};
+
+template <bool Max, class T>
+struct Positions {
+  using C = compute_t<T>;
+  T* values;  // may be null
+  int64_t* positions;
+  const T* in;
+  DimPlan<3> plan;  // input, values, positions
+
+  DL_DEVICE void put(const int64_t (&offsets)[3], const Placed<C>& best) const {
+    positions[offsets[2]] = best.at;
+    if (values != nullptr) values[offsets[1]] = cast<T>(best.value);
+  }
+
+  DL_DEVICE void operator()(const Block& block, int64_t row) const {
+    int64_t offsets[3];
+    row_offsets(plan.rows, row, offsets);
+    const T* x = in + offsets[0];
+    const int64_t step = plan.step[0];
+    const Placed<C> best =
+        block.reduce(plan.n, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
+                     [=](int64_t i) { return Placed<C>{cast<C>(x[i * step]), i}; });
+    if (block.lane() == 0) put(offsets, best);
+  }
+
+  DL_DEVICE void operator()(const ColumnTeam& team, int64_t row, bool live) const {
+    int64_t offsets[3];
+    row_offsets(plan.rows, row, offsets);
+    const T* x = in + offsets[0];
+    Placed<C> best{C(0), -1};
+    team.map(plan.n, [&](int64_t i) {
+      best = BetterPlaced<Max, C>{}(best, Placed<C>{cast<C>(x[i * plan.step[0]]), i});
+    });
+    best = team.together(best, BetterPlaced<Max, C>{});
+    if (live && team.line() == 0) put(offsets, best);
+  }
+};
+
+// A piece of all elements.
+template <bool Max, class T>
+struct PlacedPiece {
+  using C = compute_t<T>;
+  Placed<C>* found;
+  const T* in;
+  int64_t count, piece;
+
+  DL_DEVICE void operator()(const Block& block, int64_t k) const {
+    const int64_t begin = k * piece, left = count - begin;
+    const T* x = in + begin;
+    const Placed<C> best =
+        block.reduce(left < piece ? left : piece, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
+                     [=](int64_t i) { return Placed<C>{cast<C>(x[i]), begin + i}; });
+    if (block.lane() == 0) found[k] = best;
+  }
+};
+
+template <bool Max, class C>
+struct BestPlaced {
+  int64_t* position;
+  const Placed<C>* found;
+  int64_t pieces;
+
+  DL_DEVICE void operator()(const Block& block, int64_t) const {
+    const Placed<C>* from = found;
+    const Placed<C> best = block.reduce(pieces, Placed<C>{C(0), -1}, BetterPlaced<Max, C>{},
+                                        [=](int64_t k) { return from[k]; });
+    if (block.lane() == 0) *position = best.at;
+  }
+};
+
+}  // namespace gpu
+
+// `values` may be null.
+template <bool Max, class T>
+void find_positions(const Launch& launch, const DimPlan<3>& plan, T* values, int64_t* positions,
+                    const T* in) {
+  const gpu::Positions<Max, T> job{values, positions, in, plan};
+  const int inner = plan.rows.ndim - 1;
+  if (plan.step[0] != 1 && plan.rows.strides[0][inner] == 1 && plan.rows.shape[inner] > 1) {
+    gpu::run_columns(launch, plan.rows.numel, plan.n, job);
+  } else {
+    rows(launch, plan.rows.numel, plan.n, job);
+  }
+}
+
+template <bool Max, class T>
+void find_position(const Launch& launch, int64_t* position, const T* in, int64_t count) {
+  using C = compute_t<T>;
+  constexpr int64_t kPiece = 1 << 13;
+  const int64_t pieces = (count + kPiece - 1) / kPiece;
+  const Workspace<gpu::Placed<C>> found(launch, pieces);
+  rows(launch, pieces, kPiece, gpu::PlacedPiece<Max, T>{found.data(), in, count, kPiece});
+  rows(launch, 1, pieces, gpu::BestPlaced<Max, C>{position, found.data(), pieces});
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_POSITIONS_H_

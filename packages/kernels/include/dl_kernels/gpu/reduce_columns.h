@@ -1,0 +1,122 @@
+// GPU loop of a reduction along columns: neighbouring outputs are neighbours in the input, and
+// threads lie across them.
+#ifndef DL_KERNELS_GPU_REDUCE_COLUMNS_H_
+#define DL_KERNELS_GPU_REDUCE_COLUMNS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/reduce_rows.h"
+#include "dl_kernels/gpu/vectors.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+// Neighbours that a thread of this loop takes.
+template <class I>
+inline constexpr int kColumnVector = kVector<I> < 8 ? kVector<I> : 8;
+
+// A block takes `lanes` vectors of neighbouring outputs and some of their rows at a time.
+struct ColumnCut {
+  int lanes;
+  int64_t columns;  // outputs that are neighbours
+  int64_t blocks;   // pieces of them
+  int64_t rows;     // of a range
+  bool vectors;     // every row has its vectors aligned
+};
+
+template <class Near, int kWide>
+struct alignas(16) ColumnScratch {
+  unsigned char bytes[sizeof(Near) * kWide * kThreads];
+};
+
+// The columns from `base` on, of which the thread takes every lines-th row.
+template <class I, class R, int kWide>
+DL_DEVICE void add_rows(const Reduction<I, R>& job, const I* base, int width, bool whole,
+                        int64_t begin, int64_t end, int lines, near_t<I, R> (&total)[kWide]) {
+  using C = compute_t<I>;
+  constexpr int kAtOnce = 4;
+  const R& r = job.r;
+  int64_t i = begin;
+  if (whole && job.reduced.ndim == 1) {
+    const int64_t row = job.reduced.strides[0][0];
+    for (; i + (kAtOnce - 1) * lines < end; i += kAtOnce * lines) {
+      C loaded[kAtOnce][kWide];
+      DL_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) load_vector(base + (i + u * lines) * row, loaded[u]);
+      DL_UNROLL
+      for (int j = 0; j < kWide; ++j) {
+        const C down[kAtOnce] = {loaded[0][j], loaded[1][j], loaded[2][j], loaded[3][j]};
+        total[j] = r.combine(total[j], fold<I>(r, down));
+      }
+    }
+  }
+  DL_NO_UNROLL
+  for (; i < end; i += lines) {
+    int64_t offset[1];
+    row_offsets(job.reduced, i, offset);
+    C loaded[kWide] = {};
+    load_some(base + offset[0], whole, width, loaded);
+    DL_UNROLL
+    for (int j = 0; j < kWide; ++j) total[j] = r.combine(total[j], r.map(loaded[j]));
+  }
+}
+
+template <class I, class R>
+DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
+  using Near = near_t<I, R>;
+  constexpr int kWide = kColumnVector<I>;
+  DL_SHARED ColumnScratch<Near, kWide> scratch;
+  Near* const shared = reinterpret_cast<Near*>(scratch.bytes);
+  const R& r = job.r;
+  const int me = thread_index(), lane = me & (cut.lanes - 1), line = me / cut.lanes;
+  const int lines = kThreads / cut.lanes;
+  const int64_t tasks = job.kept.numel / cut.columns * cut.blocks;
+  for (int64_t item = block_index(); item < tasks * job.ranges; item += block_count()) {
+    const int64_t range = quotient_of(item, tasks), task = item - range * tasks;
+    const int64_t outer = quotient_of(task, cut.blocks);
+    const int64_t first = (task - outer * cut.blocks) * cut.lanes * kWide;
+    const int64_t column = first + lane * kWide, left = cut.columns - column;
+    const int width = static_cast<int>(left < 0 ? 0 : left < kWide ? left : kWide);
+    Near total[kWide];
+    DL_UNROLL
+    for (int j = 0; j < kWide; ++j) total[j] = static_cast<Near>(r.start);
+    if (width > 0) {
+      int64_t offsets[2];
+      row_offsets(job.kept, outer * cut.columns + column, offsets);
+      const int64_t begin = range * cut.rows, count = job.reduced.numel;
+      const int64_t end = begin + cut.rows < count ? begin + cut.rows : count;
+      add_rows(job, job.from + offsets[1], width, cut.vectors && width == kWide, begin + line, end,
+               lines, total);
+    }
+    barrier();  // others may still read what was there
+    DL_UNROLL
+    for (int j = 0; j < kWide; ++j) shared[j * kThreads + me] = total[j];
+    for (int half = lines / 2; half > 0; half /= 2) {
+      barrier();
+      if (line >= half) continue;
+      DL_UNROLL
+      for (int j = 0; j < kWide; ++j) {
+        total[j] = r.combine(total[j], shared[j * kThreads + me + half * cut.lanes]);
+        shared[j * kThreads + me] = total[j];
+      }
+    }
+    barrier();
+    // Neighbouring threads store neighbouring outputs.
+    DL_NO_UNROLL
+    for (int c = me; c < cut.lanes * kWide && first + c < cut.columns; c += kThreads) {
+      const int64_t output = outer * cut.columns + first + c;
+      int64_t offsets[2];
+      row_offsets(job.kept, output, offsets);
+      job.put(output, range, offsets[0], shared[c % kWide * kThreads + c / kWide]);
+    }
+  }
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_REDUCE_COLUMNS_H_

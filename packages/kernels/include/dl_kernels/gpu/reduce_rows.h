@@ -1,0 +1,192 @@
+// GPU loops of a reduction along rows; see reduce_loops.h for which are taken.
+//
+// A thread combines its elements in the type that a reducer maps them to, threads combine theirs as
+// a tree, and only pieces of a long reduction meet in the reducer's wide type.
+#ifndef DL_KERNELS_GPU_REDUCE_ROWS_H_
+#define DL_KERNELS_GPU_REDUCE_ROWS_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/block.h"
+#include "dl_kernels/gpu/reduce_store.h"
+#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/layout/plan.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+// What a thread has combined so far.
+template <class I, class R>
+using near_t = std::decay_t<decltype(static_cast<const R*>(nullptr)->map(compute_t<I>()))>;
+
+// Reducers that combine neighbours faster than one by one say so, see MomentsReducer.
+template <class R, class C, class = void>
+struct JoinsNeighbours : std::false_type {};
+template <class R, class C>
+struct JoinsNeighbours<R, C, std::void_t<decltype(&R::template neighbours<4>)>> : std::true_type {};
+
+template <class I, class R, int N>
+DL_DEVICE near_t<I, R> fold(const R& r, const compute_t<I> (&x)[N]) {
+  if constexpr (N == 1) {
+    return r.map(x[0]);
+  } else if constexpr (JoinsNeighbours<R, compute_t<I>>::value) {
+    return r.template neighbours<N>(x);
+  } else {
+    near_t<I, R> mapped[N];
+    DL_UNROLL
+    for (int j = 0; j < N; ++j) mapped[j] = r.map(x[j]);
+    DL_UNROLL
+    for (int width = N / 2; width > 0; width /= 2) {
+      DL_UNROLL
+      for (int j = 0; j < width; ++j) mapped[j] = r.combine(mapped[j], mapped[j + width]);
+    }
+    return mapped[0];
+  }
+}
+
+// Reductions of some outputs, each of which `ranges` pieces of work share. Result k of the pieces
+// is one of output k % outputs.
+template <class I, class R>
+struct Reduction {
+  R r;
+  const I* from;
+  Plan<2> kept;     // strides of output and input
+  Plan<1> reduced;  // strides of the input
+  Store<typename R::Acc> store;
+  int64_t ranges;
+  typename R::Wide* parts;  // null where there is one range
+  // The reduced dimensions as segments that no gap interrupts, in pieces of which a range has some.
+  int64_t segment, piece, pieces, in_range;
+
+  DL_DEVICE void put(int64_t output, int64_t range, int64_t offset, near_t<I, R> value) const {
+    const auto wide = static_cast<typename R::Wide>(value);
+    if (parts != nullptr) {
+      parts[range * kept.numel + output] = wide;
+    } else {
+      store(offset, r.finish(wide));
+    }
+  }
+};
+
+// Combines n neighbours from `x` on into the partial results of a thread.
+template <class I, class R, int kAtOnce>
+DL_DEVICE void reduce_neighbours(const R& r, const Block& team, const I* x, int n,
+                                 near_t<I, R> (&total)[kAtOnce]) {
+  using C = compute_t<I>;
+  constexpr int kWide = kVector<I>;
+  const int lane = team.lane(), lanes = team.lanes();
+  const int apart = static_cast<int>(reinterpret_cast<uintptr_t>(x) % kVectorBytes / sizeof(I));
+  const int before = apart == 0 ? 0 : kWide - apart, head = before < n ? before : n;
+  const int vectors = (n - head) / kWide;
+  const I* body = x + head;
+  int v = lane;
+  for (; v + (kAtOnce - 1) * lanes < vectors; v += kAtOnce * lanes) {
+    C loaded[kAtOnce][kWide];
+    DL_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) load_vector(body + (v + u * lanes) * kWide, loaded[u]);
+    DL_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) total[u] = r.combine(total[u], fold<I>(r, loaded[u]));
+  }
+  for (; v < vectors; v += lanes) {
+    C loaded[kWide];
+    load_vector(body + v * kWide, loaded);
+    total[0] = r.combine(total[0], fold<I>(r, loaded));
+  }
+  // What lies before the first whole vector and behind the last one.
+  const int behind = n - vectors * kWide;
+  for (int i = lane; i < behind; i += lanes) {
+    const int at = i < head ? i : i + vectors * kWide;
+    total[kAtOnce - 1] = r.combine(total[kAtOnce - 1], r.map(cast<C>(x[at])));
+  }
+}
+
+// Elements begin … end - 1 of the reduced dimensions, wherever they lie.
+template <class I, class R>
+DL_DEVICE near_t<I, R> reduce_scattered(const Reduction<I, R>& job, const Block& team,
+                                        const I* base, int64_t begin, int64_t end,
+                                        near_t<I, R> total) {
+  for (int64_t i = begin + team.lane(); i < end; i += team.lanes()) {
+    int64_t offset[1];
+    row_offsets(job.reduced, i, offset);
+    total = job.r.combine(total, job.r.map(cast<compute_t<I>>(base[offset[0]])));
+  }
+  return total;
+}
+
+// `lanes` threads for each range of an output.
+template <class I, class R>
+DL_KERNEL void reduce_rows_kernel(Reduction<I, R> job, int lanes) {
+  using Near = near_t<I, R>;
+  constexpr int kAtOnce = sizeof(Near) > 8 ? 1 : 4;
+  DL_SHARED BlockScratch scratch;
+  const Block team(&scratch, lanes);
+  const R& r = job.r;
+  const int64_t teams = kThreads / lanes, rows = job.kept.numel * job.ranges;
+  for (int64_t first = block_index() * teams; first < rows; first += block_count() * teams) {
+    // Teams of a warp stay together: one without a row repeats the last one.
+    const int64_t own = first + thread_index() / lanes, row = own < rows ? own : rows - 1;
+    const int64_t range = job.ranges == 1 ? 0 : quotient_of(row, job.kept.numel);
+    const int64_t output = row - range * job.kept.numel;
+    int64_t offsets[2];
+    row_offsets(job.kept, output, offsets);
+    const I* base = job.from + offsets[1];
+    Near total[kAtOnce];
+    DL_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) total[u] = static_cast<Near>(r.start);
+    const int64_t begin = range * job.in_range;
+    const int64_t end = begin + job.in_range < job.pieces ? begin + job.in_range : job.pieces;
+    if (job.segment == 0) {
+      total[0] = reduce_scattered(job, team, base, begin, end, total[0]);
+    } else {
+      const int64_t in_segment = (job.segment + job.piece - 1) / job.piece;
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t s = in_segment == 1 ? p : quotient_of(p, in_segment);
+        const int64_t at = (p - s * in_segment) * job.piece, left = job.segment - at;
+        int64_t offset[1];
+        row_offsets(job.reduced, s * job.segment, offset);
+        reduce_neighbours<I>(r, team, base + offset[0] + at,
+                             static_cast<int>(left < job.piece ? left : job.piece), total);
+      }
+    }
+    DL_UNROLL
+    for (int u = 1; u < kAtOnce; ++u) total[0] = r.combine(total[0], total[u]);
+    const Near all = team.together(
+        total[0], [&r](const Near& a, const Near& b) -> Near { return r.combine(a, b); });
+    if (team.lane() == 0 && own < rows) job.put(output, range, offsets[0], all);
+  }
+}
+
+// The pieces of an output, in their order.
+template <class R>
+struct ReduceParts {
+  using Wide = typename R::Wide;
+  R r;
+  Plan<2> kept;
+  Store<typename R::Acc> store;
+  int64_t ranges;
+  const Wide* parts;
+
+  DL_DEVICE void operator()(const Block& block, int64_t output) const {
+    const R& reducer = r;
+    const Wide* from = parts + output;
+    const int64_t outputs = kept.numel;
+    const Wide all = block.reduce(
+        ranges, static_cast<Wide>(r.start),
+        [&reducer](const Wide& a, const Wide& b) -> Wide { return reducer.combine(a, b); },
+        [=](int64_t k) { return from[k * outputs]; });
+    if (block.lane() != 0) return;
+    int64_t offsets[2];
+    row_offsets(kept, output, offsets);
+    store(offsets[0], r.finish(all));
+  }
+};
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_REDUCE_ROWS_H_

@@ -1,0 +1,63 @@
+// What softmax is put together from: the highest element of a part of a row with the sum of the
+// exponentials below it.
+#ifndef DL_KERNELS_GPU_SOFTMAX_PARTS_H_
+#define DL_KERNELS_GPU_SOFTMAX_PARTS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/math/vector_math.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+// One instruction, which passes NaN over: it reaches the sum by its exponential.
+DL_DEVICE float higher(float a, float b) { return ::fmaxf(a, b); }
+DL_DEVICE double higher(double a, double b) { return ::fmax(a, b); }
+
+template <class C, int N>
+DL_DEVICE C highest_of(const C (&x)[N]) {
+  C top = x[0];
+  DL_UNROLL
+  for (int j = 1; j < N; ++j) top = higher(top, x[j]);
+  return top;
+}
+
+// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+template <class C>
+struct Softened {
+  C top = lowest<C>(), sum = 0;
+
+  template <int N>
+  DL_DEVICE void add(const C (&x)[N]) {
+    raise(higher(top, highest_of(x)));
+    if (top == lowest<C>()) return;
+    DL_UNROLL
+    for (int j = 0; j < N; ++j) sum += math::exp(x[j] - top);
+  }
+  // Nothing above minus infinity has been seen where that is the top.
+  DL_DEVICE void raise(C to) {
+    if (to != lowest<C>() && to != top) sum *= math::exp(top - to);
+    top = to;
+  }
+};
+
+struct Join {
+  template <class C>
+  DL_DEVICE Softened<C> operator()(Softened<C> a, Softened<C> b) const {
+    const C top = higher(a.top, b.top);
+    a.raise(top);
+    b.raise(top);
+    a.sum += b.sum;
+    return a;
+  }
+};
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_SOFTMAX_PARTS_H_

@@ -1,0 +1,132 @@
+// Neighbouring elements that a thread reads or writes at once, in accesses of 16 bytes.
+#ifndef DL_KERNELS_GPU_VECTORS_H_
+#define DL_KERNELS_GPU_VECTORS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+
+DL_KERNELS_BEGIN
+
+namespace gpu {
+
+inline constexpr int kVectorBytes = 16;
+
+// Elements of T in an access.
+template <class T>
+inline constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
+
+// `N` elements in accesses of 16 bytes, or in one that is shorter.
+template <class T, int N>
+struct alignas(sizeof(T) * N < kVectorBytes ? sizeof(T) * N : kVectorBytes) Vector {
+  T at[N];
+};
+
+template <class T>
+DL_FN bool is_aligned(const T* address, int elements) {
+  const int64_t bytes = static_cast<int64_t>(sizeof(T)) * elements;
+  return reinterpret_cast<uintptr_t>(address) % (bytes < kVectorBytes ? bytes : kVectorBytes) == 0;
+}
+
+template <class C, class T, int N>
+DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
+  Vector<T, N> loaded;
+  if constexpr (sizeof(T) * N % kVectorBytes == 0) {
+    constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
+    uint32_t words[kPieces][4];
+    DL_UNROLL
+    for (int k = 0; k < kPieces; ++k)
+      load_words(reinterpret_cast<const unsigned char*>(from) + k * kVectorBytes, words[k]);
+    __builtin_memcpy(&loaded, words, sizeof(words));
+  } else {
+    loaded = *reinterpret_cast<const Vector<T, N>*>(from);
+  }
+  DL_UNROLL
+  for (int j = 0; j < N; ++j) to[j] = cast<C>(loaded.at[j]);
+}
+
+// A whole vector, or as many elements as there are.
+template <class C, class T, int N>
+DL_DEVICE void load_some(const T* from, bool whole, int count, C (&to)[N]) {
+  if (whole) {
+    load_vector(from, to);
+  } else {
+    DL_UNROLL
+    for (int j = 0; j < N; ++j) {
+      if (j < count) to[j] = cast<C>(from[j]);
+    }
+  }
+}
+
+template <class T, class C, int N>
+DL_DEVICE void store_vector(T* to, const C (&from)[N]) {
+  Vector<T, N> stored;
+  DL_UNROLL
+  for (int j = 0; j < N; ++j) stored.at[j] = cast<T>(from[j]);
+  if constexpr (sizeof(T) * N % kVectorBytes == 0) {
+    constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
+    uint32_t words[kPieces][4];
+    __builtin_memcpy(words, &stored, sizeof(words));
+    DL_UNROLL
+    for (int k = 0; k < kPieces; ++k)
+      store_words(reinterpret_cast<unsigned char*>(to) + k * kVectorBytes, words[k]);
+  } else {
+    *reinterpret_cast<Vector<T, N>*>(to) = stored;
+  }
+}
+
+template <class T, class C, int N>
+DL_DEVICE void store_some(T* to, bool whole, int count, const C (&from)[N]) {
+  if (whole) {
+    store_vector(to, from);
+  } else {
+    DL_UNROLL
+    for (int j = 0; j < N; ++j) {
+      if (j < count) to[j] = cast<T>(from[j]);
+    }
+  }
+}
+
+// The smallest power of two that is not less, at most `most`, which is one.
+inline int power_of_two(int64_t count, int most) {
+  int power = 1;
+  while (power < count && power < most) power *= 2;
+  return power;
+}
+
+// Rarely needed, and long.
+template <class U>
+DL_COLD_FN U wide_quotient(U a, U b) {
+  return a / b;
+}
+
+DL_DEVICE int64_t quotient_of(int64_t a, int64_t b) {
+  if (a <= UINT32_MAX && b <= UINT32_MAX)
+    return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+  return static_cast<int64_t>(wide_quotient(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+}
+DL_DEVICE int64_t remainder_of(int64_t a, int64_t b) { return a - quotient_of(a, b) * b; }
+
+// Element offsets of row `index`, without divisions of 64 bits where there is no need for them.
+template <class Plan, int N>
+DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N]) {
+  DL_UNROLL
+  for (int k = 0; k < N; ++k) offsets[k] = 0;
+  DL_NO_UNROLL
+  for (int d = plan.ndim - 1; d > 0; --d) {
+    const int64_t extent = plan.shape[d], rest = quotient_of(index, extent);
+    const int64_t at = index - rest * extent;
+    index = rest;
+    DL_UNROLL
+    for (int k = 0; k < N; ++k) offsets[k] += at * plan.strides[k][d];
+  }
+  DL_UNROLL
+  for (int k = 0; k < N; ++k) offsets[k] += index * plan.strides[k][0];
+}
+
+}  // namespace gpu
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_GPU_VECTORS_H_

@@ -1,0 +1,61 @@
+// What normalisations over rows read and write. A GPU has one form for all of them, which
+// gpu/norm_rows.h and gpu/norm_parameters.h define; CPUs have loops of their own.
+#ifndef DL_KERNELS_NORM_NORM_ROWS_H_
+#define DL_KERNELS_NORM_NORM_ROWS_H_
+
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/norm/norm_shape.h"
+
+DL_KERNELS_BEGIN
+
+// `mean` and `invstd` have an element for each row, and may be null.
+template <class T>
+struct NormOutput {
+  T* out;
+  compute_t<T>* mean;
+  compute_t<T>* invstd;
+};
+
+template <class C>
+struct NormAffine {
+  const C* weight;  // may be null
+  const C* bias;    // may be null
+  bool centred;     // the mean is subtracted
+  // Where each channel of a group has them: elements of a channel, groups of a sample, channels of
+  // a group. Otherwise each element of a row has them.
+  int64_t positions = 0, groups = 1, group_channels = 1;
+};
+
+template <class T>
+struct NormRows {
+  const T* grad_output;
+  const T* in;
+  const compute_t<T>* weight;  // may be null
+  const compute_t<T>* mean;    // null where rows are not centred
+  const compute_t<T>* invstd;
+};
+
+template <class T, bool ByChannel>
+void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>& to, const T* in,
+               const NormAffine<compute_t<T>>& affine, compute_t<T> eps);
+
+template <class T>
+void norm_rows_backward(const Launch& launch, const NormShape& shape, T* grad_input,
+                        const NormRows<T>& rows);
+
+// `weight` and `bias`, the gradients of the parameters, may be null.
+template <class T>
+void norm_parameter_gradients(const Launch& launch, const NormShape& shape, const NormRows<T>& rows,
+                              compute_t<T>* weight, compute_t<T>* bias);
+
+DL_KERNELS_END
+
+#if DL_KERNELS_GPU
+#include "dl_kernels/gpu/norm_parameters.h"
+#include "dl_kernels/gpu/norm_rows.h"
+#endif
+
+#endif  // DL_KERNELS_NORM_NORM_ROWS_H_
