@@ -16,6 +16,7 @@
 #define DL_FN inline
 #define DL_COLD_FN inline
 #define DL_UNROLL
+#define DL_ONE_BY_ONE
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL static
@@ -74,6 +75,7 @@ inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::kWarpThreads; }
 inline void barrier() { emulation::barrier(); }
+inline int64_t wide_product(int32_t a, int32_t b) { return int64_t(a) * b; }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);

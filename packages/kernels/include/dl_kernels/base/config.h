@@ -25,8 +25,11 @@
 //   kScratchElements      that an operator takes at a time where it can bound its scratch memory
 //   store_relaxed, load_relaxed    of a bool that several threads use
 //
-// and for gpu/ also DL_KERNEL, DL_DEVICE and DL_SHARED, which mark functions and variables, and the
-// namespace gpu of machine/runtime_api.h.
+// and for gpu/ also DL_KERNEL, DL_DEVICE and DL_SHARED, which mark functions and variables,
+// DL_ONE_BY_ONE before a loop that is not to be unrolled, and the namespace gpu of
+// machine/runtime_api.h. Where it has instructions that convert the 16-bit floats, it defines
+// DL_HALF_INSTRUCTIONS or DL_BFLOAT16_INSTRUCTIONS, and the functions that base/float16.h calls
+// then.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)
 #define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"
