@@ -277,7 +277,7 @@ def _lists() -> Iterator[Pair]:
             "AdamW of a list",
             dtype,
             "optimiser",
-            ("optimizer", rf"AdamRow<{OURS[dtype]}>"),
+            ("optimizer", rf"AdamRow<{OURS[dtype]}(?:, false)?>"),
             (
                 LIBRARY,
                 rf"^multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "

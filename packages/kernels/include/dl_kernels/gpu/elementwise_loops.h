@@ -184,6 +184,8 @@ struct ElementwiseTask {
   using Item = gpu::ElementwiseItem<F, O, I...>;
   const F& f;
   static constexpr size_t kSizes[] = {sizeof(O), sizeof(I)...};
+  static constexpr bool kMoves =
+      std::is_same_v<F, IdentityOp> && sizeof...(I) == 1 && (std::is_same_v<O, I> && ...);
 };
 
 template <class O, class... I, class F>
@@ -198,7 +200,7 @@ template <int N, class Task>
 void launch_elementwise(const Launch& launch, const Task& task, const Plan<N>& plan,
                         void* const (&data)[N], const ElementValue (&values)[N]) {
   using Item = typename Task::Item;
-  if constexpr (N == 2 && std::is_same_v<std::decay_t<decltype(task.f)>, IdentityOp>) {
+  if constexpr (Task::kMoves) {
     if (data[1] != nullptr && copy_transposed<Task::kSizes[0]>(launch, plan, data[0], data[1]))
       return;
   }
