@@ -309,7 +309,7 @@ def _random() -> Iterator[Pair]:
             "uniform",
             dtype,
             "random",
-            ("random", rf"<DrawItem<UniformPut<{own}>|UniformPut<{own}>"),
+            ("random", rf"Uniform(?:Put|Draw)<{own}>"),
             (LIBRARY, rf"{grid}uniform_and_transform<{other}, .*uniform_kernel<"),
             stored(dtype),
         )
@@ -317,7 +317,7 @@ def _random() -> Iterator[Pair]:
             "normal",
             dtype,
             "random",
-            ("random", rf"NormalItem<float, NormalPut<{own}>|NormalPut<{own}>"),
+            ("random", rf"NormalPut<{own}>|NormalDraw<float>, Writes<{own}>"),
             (LIBRARY, rf"{grid}normal_and_transform<{other}, .*::normal_kernel<"),
             stored(dtype),
         )
@@ -325,7 +325,7 @@ def _random() -> Iterator[Pair]:
             "dropout",
             dtype,
             "random",
-            ("bernoulli", rf"DropoutPut<{own}>"),
+            ("bernoulli", rf"DropoutPut<{own}>|DropoutDraw<float>, Reads<{own}>"),
             (LIBRARY, rf"^fused_dropout_kernel_vec<{other}, float, unsigned long, 1, "),
             stored(dtype),
             Unit("stored", BYTES[dtype] + 1),

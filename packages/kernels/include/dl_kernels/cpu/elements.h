@@ -25,7 +25,7 @@ struct PassingElement {
   }
 };
 
-template <class F, class... Arrays>
+template <class... Arrays, class F>
 DL_FN void pass(const F& f, PassingElement<Arrays>... elements, int64_t i, Arrays... arrays) {
   f(elements.value...);
   (elements.leave(arrays, i), ...);
@@ -36,8 +36,8 @@ DL_FN void pass(const F& f, PassingElement<Arrays>... elements, int64_t i, Array
 template <class B, class F, class... Arrays>
 DL_FN void map_elements(const B& block, int64_t n, const F& f, int64_t first, Arrays... arrays) {
   block.map(n, [=](int64_t i) {
-    detail::pass<F, Arrays...>(f, detail::PassingElement<Arrays>(arrays, first + i)..., first + i,
-                               arrays...);
+    detail::pass<Arrays...>(f, detail::PassingElement<Arrays>(arrays, first + i)..., first + i,
+                            arrays...);
   });
 }
 

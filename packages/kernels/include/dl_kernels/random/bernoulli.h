@@ -13,16 +13,16 @@ DL_KERNELS_BEGIN
 // True with the probability p in [0, 1]: the word is the first digits of a number that is compared
 // with p, and further ones are drawn where these are the first digits of p too.
 struct BernoulliTrial {
-  uint64_t whole;  // of p · 2^32
+  uint32_t whole;  // of p · 2^32, but not more than the largest word
   double rest;
 
   BernoulliTrial() = default;
   DL_FN explicit BernoulliTrial(double p)
-      : whole(static_cast<uint64_t>(p * 0x1p32)), rest(p * 0x1p32 - static_cast<double>(whole)) {}
+      : whole(p < 1.0 ? static_cast<uint32_t>(p * 0x1p32) : UINT32_MAX),
+        rest(p * 0x1p32 - static_cast<double>(whole)) {}
 
   DL_FN bool operator()(uint32_t word, const WordSource& source) const {
-    if (word != whole || rest == 0.0) return word < whole;
-    return by_further_digits(source);
+    return word == whole ? by_further_digits(source) : word < whole;
   }
 
  private:
@@ -39,13 +39,13 @@ struct BernoulliTrial {
   }
 };
 
-template <class T>
-struct BernoulliPut {
-  T* out;
+// Writes 0 or 1 in the type that is computed in.
+struct BernoulliDraw {
   BernoulliTrial trial;
 
-  DL_FN void operator()(int64_t i, uint32_t word, const WordSource& source) const {
-    out[i] = trial(word, source) ? cast<T>(true) : cast<T>(false);
+  template <class C>
+  DL_FN void operator()(int64_t, uint32_t word, const WordSource& source, C& y) const {
+    y = cast<C>(trial(word, source));
   }
 };
 
