@@ -283,9 +283,8 @@ def _lists() -> Iterator[Pair]:
                 rf"^multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
                 rf"FusedAdamMathFunctor<{other}, 4, \(ADAM_MODE\)1, false>",
             ),
-            stored(dtype, 3),
-            # It writes the gradient back too.
-            stored(dtype, 4),
+            # Both read parameter, gradient and averages; torch can write the gradient too.
+            loaded(dtype, 4),
         )
         yield Pair(
             "add a scalar to a list",

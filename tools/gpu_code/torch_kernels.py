@@ -82,17 +82,22 @@ def find(wanted: Iterable[Pair], files: Iterable[Path]) -> dict[str, Figures]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, help="where machine code is kept for the next run")
+    parser.add_argument("--only", default="", help="pairs that match; the others keep theirs")
     options = parser.parse_args()
+    chosen = [pair for pair in pairs() if re.search(options.only, pair.key)]
     found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         for name, library in libraries().items():
-            wanted = [pair for pair in pairs() if pair.torch[0] == name]
-            found.update(find(wanted, images(library, folder / name)))
+            wanted = [pair for pair in chosen if pair.torch[0] == name]
+            if wanted:
+                found.update(find(wanted, images(library, folder / name)))
+    known = json.loads(DATA.read_text("utf-8"))["kernels"] if options.only else {}
+    known.update({key: figure.json() for key, figure in found.items()})
     data: dict[str, Any] = {
         "architecture": ARCHITECTURE,
         "versions": {"torch": version("torch"), "cublas": version("nvidia-cublas"), "cudnn": version("nvidia-cudnn-cu13")},
-        "kernels": {key: found[key].json() for key in sorted(found)},
+        "kernels": {key: known[key] for key in sorted(known)},
     }
     DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     return 0

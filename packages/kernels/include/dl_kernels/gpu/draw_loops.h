@@ -2,6 +2,9 @@
 #ifndef DL_KERNELS_GPU_DRAW_LOOPS_H_
 #define DL_KERNELS_GPU_DRAW_LOOPS_H_
 
+#include <cstdint>
+#include <type_traits>
+
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/elements.h"
 #include "dl_kernels/gpu/launch.h"
@@ -10,6 +13,11 @@
 DL_KERNELS_BEGIN
 
 namespace gpu {
+
+template <class F, class = void>
+struct HasFastWords : std::false_type {};
+template <class F>
+struct HasFastWords<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
 // What a step of the stream gives to its elements: lane `lane` calls f(i, what, …).
 struct WordStep {
@@ -25,11 +33,44 @@ struct WordStep {
   DL_DEVICE void give(const F& f, int64_t i, int lane, X&... x) const {
     f(i, random.word[lane], WordSource{seed, step, lane}, x...);
   }
+
+  // Whether `give_fast` does the same for all lanes.
+  template <class F>
+  DL_DEVICE bool is_fast(const F& f) const {
+    if constexpr (HasFastWords<F>::value) {
+      bool fast = true;
+      DL_UNROLL
+      for (int lane = 0; lane < kLanes; ++lane) fast = fast && f.in_fast_range(random.word[lane]);
+      return fast;
+    } else {
+      return false;
+    }
+  }
+  template <class F, class... X>
+  DL_DEVICE void give_fast(const F& f, int64_t i, int lane, X&... x) const {
+    if constexpr (HasFastWords<F>::value) f.fast(i, random.word[lane], x...);
+  }
 };
 
-struct LongWordStep : WordStep {
+// A step whose elements are all equally dear.
+struct PlainStep {
+  template <class F>
+  DL_DEVICE bool is_fast(const F&) const {
+    return false;
+  }
+  template <class F, class... X>
+  DL_DEVICE void give_fast(const F&, int64_t, int, X&...) const {}
+};
+
+struct LongWordStep : PlainStep {
   static constexpr int kLanes = 2;
-  using WordStep::WordStep;
+  Philox random;
+  uint64_t seed, step;
+
+  DL_DEVICE LongWordStep(const RandomState& state, int64_t at)
+      : random(state.seed, state.offset + static_cast<uint64_t>(at)),
+        seed(state.seed),
+        step(state.offset + static_cast<uint64_t>(at)) {}
   template <class F, class... X>
   DL_DEVICE void give(const F& f, int64_t i, int lane, X&... x) const {
     f(i, long_lane(random, lane), WordSource{seed, step, lane}, x...);
@@ -37,7 +78,7 @@ struct LongWordStep : WordStep {
 };
 
 template <class C>
-struct NormalStep {
+struct NormalStep : PlainStep {
   static constexpr int kLanes = static_cast<int>(kNormalsPerStep<C>);
   C numbers[kLanes];
 
@@ -53,21 +94,27 @@ struct NormalStep {
 // Elements of the last step that are not there are worked out too, as the last one that is, unless
 // the function itself writes.
 template <class Step, class F, class... Arrays>
-DL_DEVICE void draw_step(const RandomState& state, int64_t at, int64_t n, bool vectors, const F& f,
+DL_DEVICE void draw_step(const RandomState& state, int64_t at, int64_t n, bool whole, const F& f,
                          PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {
   const int64_t first = at * Step::kLanes;
-  const bool whole = vectors && first + Step::kLanes <= n;
   if (whole) {
     (elements.load(arrays, first, 0), ...);
   } else {
     (elements.load_until(arrays, first, n), ...);
   }
   const Step step(state, at);
+  if (whole && step.is_fast(f)) {
+    DL_UNROLL
+    for (int lane = 0; lane < Step::kLanes; ++lane)
+      step.give_fast(f, first + lane, lane, elements.values[lane]...);
+    (elements.store(arrays, first, 0), ...);
+    return;
+  }
   DL_UNROLL
   for (int lane = 0; lane < Step::kLanes; ++lane) {
-    const bool last = first + lane >= n;
-    if (sizeof...(Arrays) == 0 && last) break;
-    step.give(f, last ? n - 1 : first + lane, lane, elements.values[lane]...);
+    const bool outside = !whole && first + lane >= n;
+    if (sizeof...(Arrays) == 0 && outside) break;
+    step.give(f, outside ? n - 1 : first + lane, lane, elements.values[lane]...);
   }
   if (whole) {
     (elements.store(arrays, first, 0), ...);
@@ -76,12 +123,13 @@ DL_DEVICE void draw_step(const RandomState& state, int64_t at, int64_t n, bool v
   }
 }
 
+// The first `whole` steps have all their elements, and vectors serve them.
 template <class Step, class F, class... Arrays>
-DL_KERNEL void draw_kernel(RandomState state, int64_t n, bool vectors, F f, Arrays... arrays) {
+DL_KERNEL void draw_kernel(RandomState state, int64_t n, int64_t whole, F f, Arrays... arrays) {
   const int64_t steps = (n + Step::kLanes - 1) / Step::kLanes, stride = block_count() * kThreads;
   DL_ONE_BY_ONE
   for (int64_t at = block_index() * kThreads + thread_index(); at < steps; at += stride)
-    draw_step<Step, F, Arrays...>(state, at, n, vectors, f,
+    draw_step<Step, F, Arrays...>(state, at, n, at < whole, f,
                                   PassingElements<Arrays, Step::kLanes>{}..., arrays...);
 }
 
@@ -89,9 +137,10 @@ template <class Step, class F, class... Arrays>
 void draw(const Launch& launch, const RandomState& state, int64_t n, const F& f,
           const Arrays&... arrays) {
   if (n == 0) return;
-  run_threads(launch.stream(), blocks_for((n + Step::kLanes - 1) / Step::kLanes),
-              draw_kernel<Step, F, Arrays...>, state, n, have_vectors(Step::kLanes, 0, arrays...),
-              f, arrays...);
+  constexpr int kLanes = Step::kLanes;
+  const int64_t whole = have_vectors(kLanes, 0, arrays...) ? n / kLanes : 0;
+  run_threads(launch.stream(), blocks_for((n + kLanes - 1) / kLanes),
+              draw_kernel<Step, F, Arrays...>, state, n, whole, f, arrays...);
 }
 
 }  // namespace gpu

@@ -20,8 +20,8 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return __shfl_xor_sync(0xffffffffu, word, mask);
 }
 
-// In PTX, because from the product as C++ has it nvcc makes several instructions of each address
-// that is worked out of it in a loop.
+// In PTX: nvcc takes products as C++ has them for products of 64 bits, of which it makes more
+// instructions, in a loop again for each address that is worked out of one.
 DL_FN int64_t wide_product(int32_t a, int32_t b) {
 #if defined(__CUDA_ARCH__)
   int64_t product;
@@ -29,6 +29,15 @@ DL_FN int64_t wide_product(int32_t a, int32_t b) {
   return product;
 #else
   return int64_t(a) * b;
+#endif
+}
+DL_FN uint64_t wide_product(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  uint64_t product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return uint64_t(a) * b;
 #endif
 }
 

@@ -21,6 +21,7 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
 }
 
 DL_FN int64_t wide_product(int32_t a, int32_t b) { return int64_t(a) * b; }
+DL_FN uint64_t wide_product(uint32_t a, uint32_t b) { return uint64_t(a) * b; }
 
 #if defined(__HIP_DEVICE_COMPILE__)
 #define DL_HALF_INSTRUCTIONS 1

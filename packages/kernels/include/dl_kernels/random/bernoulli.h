@@ -21,13 +21,20 @@ struct BernoulliTrial {
       : whole(p < 1.0 ? static_cast<uint32_t>(p * 0x1p32) : UINT32_MAX),
         rest(p * 0x1p32 - static_cast<double>(whole)) {}
 
+  // Whether the word decides alone, and how it does then.
+  DL_FN bool in_fast_range(uint32_t word) const { return word != whole; }
+  DL_FN bool fast(uint32_t word) const { return word < whole; }
+
   DL_FN bool operator()(uint32_t word, const WordSource& source) const {
-    return word == whole ? by_further_digits(source) : word < whole;
+    return word == whole ? by_further_digits(rest, source.seed, source.step, source.lane)
+                         : word < whole;
   }
 
  private:
-  DL_COLD_FN bool by_further_digits(const WordSource& source) const {
-    double digits = rest;
+  // By value: of what a call is given an address of, every way to it keeps a copy in memory.
+  DL_COLD_FN static bool by_further_digits(double digits, uint64_t seed, uint64_t step,
+                                           int64_t lane) {
+    const WordSource source{seed, step, lane};
     for (uint64_t attempt = 1; attempt < 3; ++attempt) {
       digits *= 0x1p32;
       const double drawn = source.word(attempt);
@@ -46,6 +53,11 @@ struct BernoulliDraw {
   template <class C>
   DL_FN void operator()(int64_t, uint32_t word, const WordSource& source, C& y) const {
     y = cast<C>(trial(word, source));
+  }
+  DL_FN bool in_fast_range(uint32_t word) const { return trial.in_fast_range(word); }
+  template <class C>
+  DL_FN void fast(int64_t, uint32_t word, C& y) const {
+    y = cast<C>(trial.fast(word));
   }
 };
 

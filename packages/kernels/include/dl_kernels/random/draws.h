@@ -8,7 +8,8 @@
 //                                                     in C
 //
 // `f` is a functor without references. Arrays and x are those of parallel/elements.h; with none, f
-// itself writes what is drawn.
+// itself writes what is drawn. Where most words of 32 bits are enough, f may also have
+// `in_fast_range(word)`, and for such words `fast(i, word, x...)`.
 #ifndef DL_KERNELS_RANDOM_DRAWS_H_
 #define DL_KERNELS_RANDOM_DRAWS_H_
 
