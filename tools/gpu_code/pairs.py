@@ -258,7 +258,7 @@ def _copies() -> Iterator[Pair]:
             "copy",
             ("copy", elementwise("IdentityOp", bits, bits)),
             (LIBRARY, vectorized("direct_copy_kernel_cuda", TORCH[dtype])),
-            stored(dtype),
+            loaded(dtype),
         )
         yield Pair(
             "fill",

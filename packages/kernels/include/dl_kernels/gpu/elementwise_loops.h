@@ -61,8 +61,9 @@ DL_DEVICE T* row_begin(T* data, int32_t offset) {
                               wide_product(offset, static_cast<int32_t>(sizeof(T))));
 }
 
-// An input along a row.
-template <class T, int kWidth>
+// An input along a row. Functions of one input are hardly ever called for a single element many
+// times, but that it is copied.
+template <class T, int kWidth, bool kMayBeConstant>
 struct RowInput {
   const T* from;  // the row's first element
   int32_t step;
@@ -79,8 +80,10 @@ struct RowInput {
     value = data == nullptr ? *reinterpret_cast<const T*>(given.bytes) : *from;
     vector.fill(value);
   }
+  // By vectors.
+  DL_DEVICE void advance(int32_t count) { from = row_begin(from, count * kWidth); }
   DL_DEVICE void load(uint32_t at) {
-    if (!constant) vector.load(from, at);
+    if (!kMayBeConstant || !constant) vector.load(from, at);
   }
   DL_DEVICE compute_t<T> element(uint32_t at) const {
     return cast<compute_t<T>>(constant ? value : from[static_cast<int32_t>(at) * step]);
@@ -97,14 +100,16 @@ DL_DEVICE T& slot_of(Slot<kIndex, T>& slots) {
   return slots.slot;
 }
 
-template <class Sequence, int kWidth, class... I>
+template <class Sequence, int kWidth, bool kMayBeConstant, class... I>
 struct RowInputs;
-template <size_t... K, int kWidth, class... I>
-struct RowInputs<std::index_sequence<K...>, kWidth, I...> : Slot<K, RowInput<I, kWidth>>... {
+template <size_t... K, int kWidth, bool kMayBeConstant, class... I>
+struct RowInputs<std::index_sequence<K...>, kWidth, kMayBeConstant, I...>
+    : Slot<K, RowInput<I, kWidth, kMayBeConstant>>... {
   DL_DEVICE void open(void* const* data, const ElementValue* given, const int32_t* offsets,
                   const int32_t* steps) {
     (slot_of<K>(*this).open(data[K], given[K], offsets[K], steps[K]), ...);
   }
+  DL_DEVICE void advance(int32_t count) { (slot_of<K>(*this).advance(count), ...); }
   DL_DEVICE void load(uint32_t at) { (slot_of<K>(*this).load(at), ...); }
 
   template <class F, class C>
@@ -124,6 +129,8 @@ struct ElementwiseItem {
   static constexpr int N = 1 + static_cast<int>(sizeof...(I));
   static constexpr int kWidth = vector_width<F, O, I...>();
   static constexpr int kAtOnce = vectors_at_once<O, kWidth>();
+  static constexpr bool kMayBeConstant = N > 2 || std::is_same_v<F, IdentityOp>;
+  using Inputs = RowInputs<std::index_sequence_for<I...>, kWidth, kMayBeConstant, I...>;
 
   F f;
   RowWalk<N> walk;
@@ -143,19 +150,22 @@ struct ElementwiseItem {
     int32_t offsets[N];
     walk.begin_of(row, offsets);
     O* const to = row_begin(static_cast<O*>(data[0]), offsets[0]);
-    RowInputs<std::index_sequence_for<I...>, kWidth, I...> in;
+    Inputs in;
     in.open(data + 1, values + 1, offsets + 1, walk.steps + 1);
     const uint32_t step = walk.lanes.divisor();
     if constexpr (kWidth > 1) {
       // With several vectors at a time, their loads are on the way together.
       const uint32_t turns = walk.turns;
-      RowInputs<std::index_sequence_for<I...>, kWidth, I...> all[kAtOnce];
+      Inputs all[kAtOnce];
       DL_UNROLL
-      for (int k = 0; k < kAtOnce; ++k) all[k] = in;
+      for (int k = 0; k < kAtOnce; ++k) {
+        all[k] = in;
+        all[k].advance(static_cast<int32_t>(turns) * k);
+      }
       DL_ONE_BY_ONE
       for (uint32_t at = lane; at < turns; at += step) {
         DL_UNROLL
-        for (int k = 0; k < kAtOnce; ++k) all[k].load(at + static_cast<uint32_t>(k) * turns);
+        for (int k = 0; k < kAtOnce; ++k) all[k].load(at);
         DL_UNROLL
         for (int k = 0; k < kAtOnce; ++k) {
           C results[kWidth];
@@ -208,7 +218,7 @@ void launch_elementwise(const Launch& launch, const Task& task, const Plan<N>& p
   bool vectors = kWidth > 1;
   for (int k = 0; k < N; ++k) {
     const int64_t size = static_cast<int64_t>(Task::kSizes[k]), bytes = kWidth * size;
-    const bool constant = k > 0 && plan.strides[k][plan.ndim - 1] == 0;
+    const bool constant = Item::kMayBeConstant && k > 0 && plan.strides[k][plan.ndim - 1] == 0;
     vectors = vectors && (constant || has_vectors(plan, k, data[k], size,
                                                   bytes < kWidestAccess ? bytes : kWidestAccess));
   }
