@@ -91,6 +91,8 @@ inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::warp_threads(); }
 __attribute__((always_inline)) inline void barrier() { emulation::barrier(); }
 __attribute__((always_inline)) inline void warp_barrier() { emulation::shuffle_word(0, 0); }
+inline int64_t wide_product(int32_t a, int32_t b) { return int64_t(a) * b; }
+inline uint64_t wide_product(uint32_t a, uint32_t b) { return uint64_t(a) * b; }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 __attribute__((always_inline)) inline uint32_t shuffle_word(uint32_t word, int mask) {
   return emulation::shuffle_word(word, mask);

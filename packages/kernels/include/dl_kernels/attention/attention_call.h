@@ -240,7 +240,7 @@ inline diopiError_t write_kept_weights(diopiContextHandle_t ctx, const Attention
   RandomState state{};
   read_generator(call.generator, &state.seed, &state.offset);
   draw_words(Launch(ctx), state, tensor.numel,
-             BernoulliPut<Bool>{drawn.data(), BernoulliTrial(1.0 - call.dropout)});
+             BernoulliDraw{BernoulliTrial(1.0 - call.dropout)}, Writes<Bool>{drawn.data()});
   return drawn.finish();
 }
 

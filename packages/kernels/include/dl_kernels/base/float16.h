@@ -1,6 +1,7 @@
 // The two 16-bit floating-point formats as storage types. Kernels compute in float; only loads and
-// stores convert. The conversions are branch-free integer code: compilers vectorise them on every
-// instruction set, which they do not do for the scalar conversion instructions.
+// stores convert. Where the machine has no instructions that it names, the conversions are
+// branch-free integer code: compilers vectorise it on every instruction set, which they do not do
+// for scalar conversion instructions.
 #ifndef DL_KERNELS_BASE_FLOAT16_H_
 #define DL_KERNELS_BASE_FLOAT16_H_
 
@@ -26,7 +27,20 @@ struct Half {
   DL_FN explicit Half(float value) : bits(encode(value)) {}
   DL_FN explicit operator float() const { return decode(bits); }
 
+  // The bits of two, the first one in the lower half.
+  DL_FN static uint32_t pair(float first, float second) {
+#if defined(DL_HALF_INSTRUCTIONS)
+    return gpu::half_pair_of_floats(first, second);
+#else
+    return encode(first) | static_cast<uint32_t>(encode(second)) << 16;
+#endif
+  }
+
  private:
+#if defined(DL_HALF_INSTRUCTIONS)
+  DL_FN static float decode(uint16_t half) { return gpu::float_of_half(half); }
+  DL_FN static uint16_t encode(float value) { return gpu::half_of_float(value); }
+#else
   DL_FN static float decode(uint16_t half) {
     // The multiplication moves the exponent bias from 15 to 127 and normalises subnormals on the
     // way.
@@ -48,6 +62,7 @@ struct Half {
     half = magnitude > 0x7f800000u ? 0x7e00u : half;
     return static_cast<uint16_t>(half | sign);
   }
+#endif
 };
 
 // The upper half of an IEEE 754 binary32.
@@ -60,12 +75,25 @@ struct BFloat16 {
     return bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 
+  // The bits of two, the first one in the lower half.
+  DL_FN static uint32_t pair(float first, float second) {
+#if defined(DL_BFLOAT16_INSTRUCTIONS)
+    return gpu::bfloat16_pair_of_floats(first, second);
+#else
+    return encode(first) | static_cast<uint32_t>(encode(second)) << 16;
+#endif
+  }
+
  private:
+#if defined(DL_BFLOAT16_INSTRUCTIONS)
+  DL_FN static uint16_t encode(float value) { return gpu::bfloat16_of_float(value); }
+#else
   DL_FN static uint16_t encode(float value) {
     const uint32_t whole = bit_cast<uint32_t>(value);
     const uint32_t rounded = (whole + 0x7fffu + ((whole >> 16) & 1u)) >> 16;
     return static_cast<uint16_t>((whole & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
   }
+#endif
 };
 
 DL_KERNELS_END

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/cpu/elements.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/random/philox.h"
 
@@ -68,6 +69,37 @@ void draw_normals(const Launch& launch, const RandomState& state, int64_t n, con
                        const int64_t elements = left < kLanes * count ? left : kLanes * count;
                        for (int64_t k = 0; k < elements; ++k) put(kLanes * first + k, numbers[k]);
                      });
+}
+
+namespace detail {
+
+// Of a function whose elements pass through arrays, one that is told where they are.
+template <class F, class... Arrays>
+auto passing(const F& f, const Arrays&... arrays) {
+  return [=](int64_t i, const auto&... drawn) {
+    pass<Arrays...>([&](auto&... x) { f(i, drawn..., x...); },
+                    PassingElement<Arrays>(arrays, i)..., i, arrays...);
+  };
+}
+
+}  // namespace detail
+
+template <class F, class Array, class... Arrays>
+void draw_words(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                const Array& array, const Arrays&... arrays) {
+  draw_words(launch, state, n, detail::passing(f, array, arrays...));
+}
+
+template <class F, class Array, class... Arrays>
+void draw_long_words(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                     const Array& array, const Arrays&... arrays) {
+  draw_long_words(launch, state, n, detail::passing(f, array, arrays...));
+}
+
+template <class C, class F, class Array, class... Arrays>
+void draw_normals(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                  const Array& array, const Arrays&... arrays) {
+  draw_normals<C>(launch, state, n, detail::passing(f, array, arrays...));
 }
 
 DL_KERNELS_END

@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Of numbers that are not negative, by one that is positive.
+// Of numbers below 2^31, by one of 1 to 2^31.
 struct Divider {
   int32_t by = 1;
   uint32_t factor = 0;
@@ -25,10 +25,13 @@ struct Divider {
     factor = static_cast<uint32_t>((high << 32) / static_cast<uint64_t>(divisor) + 1);
   }
 
+  DL_FN uint32_t divisor() const { return static_cast<uint32_t>(by); }
+  DL_FN uint32_t quotient(uint32_t n) const {
+    const auto high = static_cast<uint32_t>((uint64_t{n} * factor) >> 32);
+    return (high + n) >> shift;
+  }
   DL_FN int32_t quotient(int32_t n) const {
-    const auto of = static_cast<uint32_t>(n);
-    const auto high = static_cast<uint32_t>((uint64_t{of} * factor) >> 32);
-    return static_cast<int32_t>((high + of) >> shift);
+    return static_cast<int32_t>(quotient(static_cast<uint32_t>(n)));
   }
   // The remainder; n becomes the quotient.
   DL_FN int32_t split(int32_t& n) const {

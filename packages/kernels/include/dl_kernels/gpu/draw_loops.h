@@ -2,7 +2,11 @@
 #ifndef DL_KERNELS_GPU_DRAW_LOOPS_H_
 #define DL_KERNELS_GPU_DRAW_LOOPS_H_
 
+#include <cstdint>
+#include <type_traits>
+
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/gpu/elements.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/random/philox.h"
 
@@ -10,67 +14,153 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
+template <class F, class = void>
+struct HasFastWords : std::false_type {};
 template <class F>
-struct DrawItem {
-  RandomState state;
-  int64_t n;
-  F put;
+struct HasFastWords<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
-  DL_FN void operator()(int64_t item) const {
-    const uint64_t step = state.offset + static_cast<uint64_t>(item);
-    const Philox random(state.seed, step);
-    const int64_t first = item * 4, count = n - first < 4 ? n - first : 4;
-    for (int64_t lane = 0; lane < count; ++lane)
-      put(first + lane, random.word[lane], WordSource{state.seed, step, lane});
+// What a step of the stream gives to its elements: lane `lane` calls f(i, what, …).
+struct WordStep {
+  static constexpr int kLanes = 4;
+  Philox random;
+  uint64_t seed, step;
+
+  DL_DEVICE WordStep(const RandomState& state, int64_t at)
+      : random(state.seed, state.offset + static_cast<uint64_t>(at)),
+        seed(state.seed),
+        step(state.offset + static_cast<uint64_t>(at)) {}
+  template <class F, class... X>
+  DL_DEVICE void give(const F& f, int64_t i, int lane, X&... x) const {
+    f(i, random.word[lane], WordSource{seed, step, lane}, x...);
+  }
+
+  // Whether `give_fast` does the same for all lanes.
+  template <class F>
+  DL_DEVICE bool is_fast(const F& f) const {
+    if constexpr (HasFastWords<F>::value) {
+      bool fast = true;
+      DL_UNROLL
+      for (int lane = 0; lane < kLanes; ++lane) fast = fast && f.in_fast_range(random.word[lane]);
+      return fast;
+    } else {
+      return false;
+    }
+  }
+  template <class F, class... X>
+  DL_DEVICE void give_fast(const F& f, int64_t i, int lane, X&... x) const {
+    if constexpr (HasFastWords<F>::value) f.fast(i, random.word[lane], x...);
   }
 };
 
-template <class F>
-struct LongDrawItem {
-  RandomState state;
-  int64_t n;
-  F put;
+// A step whose elements are all equally dear.
+struct PlainStep {
+  template <class F>
+  DL_DEVICE bool is_fast(const F&) const {
+    return false;
+  }
+  template <class F, class... X>
+  DL_DEVICE void give_fast(const F&, int64_t, int, X&...) const {}
+};
 
-  DL_FN void operator()(int64_t item) const {
-    const uint64_t step = state.offset + static_cast<uint64_t>(item);
-    const Philox random(state.seed, step);
-    const int64_t first = item * 2, count = n - first < 2 ? n - first : 2;
-    for (int64_t lane = 0; lane < count; ++lane)
-      put(first + lane, long_lane(random, lane), WordSource{state.seed, step, lane});
+struct LongWordStep : PlainStep {
+  static constexpr int kLanes = 2;
+  Philox random;
+  uint64_t seed, step;
+
+  DL_DEVICE LongWordStep(const RandomState& state, int64_t at)
+      : random(state.seed, state.offset + static_cast<uint64_t>(at)),
+        seed(state.seed),
+        step(state.offset + static_cast<uint64_t>(at)) {}
+  template <class F, class... X>
+  DL_DEVICE void give(const F& f, int64_t i, int lane, X&... x) const {
+    f(i, long_lane(random, lane), WordSource{seed, step, lane}, x...);
   }
 };
 
-template <class C, class F>
-struct NormalItem {
-  static constexpr int64_t kLanes = kNormalsPerStep<C>;
-  RandomState state;
-  int64_t n;
-  F put;
+template <class C>
+struct NormalStep : PlainStep {
+  static constexpr int kLanes = static_cast<int>(kNormalsPerStep<C>);
+  C numbers[kLanes];
 
-  DL_FN void operator()(int64_t item) const {
-    C numbers[kLanes];
-    normals_of(Philox(state.seed, state.offset + static_cast<uint64_t>(item)), numbers);
-    const int64_t first = item * kLanes, count = n - first < kLanes ? n - first : kLanes;
-    for (int64_t lane = 0; lane < count; ++lane) put(first + lane, numbers[lane]);
+  DL_DEVICE NormalStep(const RandomState& state, int64_t at) {
+    normals_of(Philox(state.seed, state.offset + static_cast<uint64_t>(at)), numbers);
+  }
+  template <class F, class... X>
+  DL_DEVICE void give(const F& f, int64_t i, int lane, X&... x) const {
+    f(i, numbers[lane], x...);
   }
 };
+
+// Elements of the last step that are not there are worked out too, as the last one that is, unless
+// the function itself writes.
+template <class Step, class F, class... Arrays>
+DL_DEVICE void draw_step(const RandomState& state, int64_t at, int64_t n, bool whole, const F& f,
+                         PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {
+  const int64_t first = at * Step::kLanes;
+  if (whole) {
+    (elements.load(arrays, first, 0), ...);
+  } else {
+    (elements.load_until(arrays, first, n), ...);
+  }
+  const Step step(state, at);
+  if (whole && step.is_fast(f)) {
+    DL_UNROLL
+    for (int lane = 0; lane < Step::kLanes; ++lane)
+      step.give_fast(f, first + lane, lane, elements.values[lane]...);
+    (elements.store(arrays, first, 0), ...);
+    return;
+  }
+  DL_UNROLL
+  for (int lane = 0; lane < Step::kLanes; ++lane) {
+    const bool outside = !whole && first + lane >= n;
+    if (sizeof...(Arrays) == 0 && outside) break;
+    step.give(f, outside ? n - 1 : first + lane, lane, elements.values[lane]...);
+  }
+  if (whole) {
+    (elements.store(arrays, first, 0), ...);
+  } else {
+    (elements.store_until(arrays, first, n), ...);
+  }
+}
+
+// The first `whole` steps have all their elements, and vectors serve them.
+template <class Step, class F, class... Arrays>
+DL_KERNEL void draw_kernel(RandomState state, int64_t n, int64_t whole, F f, Arrays... arrays) {
+  const int64_t steps = (n + Step::kLanes - 1) / Step::kLanes, stride = block_count() * kThreads;
+  DL_NO_UNROLL
+  for (int64_t at = block_index() * kThreads + thread_index(); at < steps; at += stride)
+    draw_step<Step, F, Arrays...>(state, at, n, at < whole, f,
+                                  PassingElements<Arrays, Step::kLanes>{}..., arrays...);
+}
+
+template <class Step, class F, class... Arrays>
+void draw(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+          const Arrays&... arrays) {
+  if (n == 0) return;
+  constexpr int kLanes = Step::kLanes;
+  const int64_t whole = have_vectors(kLanes, 0, arrays...) ? n / kLanes : 0;
+  run_threads(launch.stream(), blocks_for((n + kLanes - 1) / kLanes),
+              draw_kernel<Step, F, Arrays...>, state, n, whole, f, arrays...);
+}
 
 }  // namespace gpu
 
-template <class F>
-void draw_words(const Launch& launch, const RandomState& state, int64_t n, const F& put) {
-  each(launch, word_steps(n), 32, gpu::DrawItem<F>{state, n, put});
+template <class F, class... Arrays>
+void draw_words(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                const Arrays&... arrays) {
+  gpu::draw<gpu::WordStep>(launch, state, n, f, arrays...);
 }
 
-template <class F>
-void draw_long_words(const Launch& launch, const RandomState& state, int64_t n, const F& put) {
-  each(launch, long_word_steps(n), 32, gpu::LongDrawItem<F>{state, n, put});
+template <class F, class... Arrays>
+void draw_long_words(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                     const Arrays&... arrays) {
+  gpu::draw<gpu::LongWordStep>(launch, state, n, f, arrays...);
 }
 
-template <class C, class F>
-void draw_normals(const Launch& launch, const RandomState& state, int64_t n, const F& put) {
-  using Item = gpu::NormalItem<C, F>;
-  each(launch, (n + Item::kLanes - 1) / Item::kLanes, 128, Item{state, n, put});
+template <class C, class F, class... Arrays>
+void draw_normals(const Launch& launch, const RandomState& state, int64_t n, const F& f,
+                  const Arrays&... arrays) {
+  gpu::draw<gpu::NormalStep<C>>(launch, state, n, f, arrays...);
 }
 
 DL_KERNELS_END

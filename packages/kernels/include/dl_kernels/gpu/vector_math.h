@@ -13,6 +13,7 @@ DL_KERNELS_BEGIN
 namespace math {
 
 DL_FN float magnitude(float x) { return bit_cast<float>(bit_cast<uint32_t>(x) & 0x7fffffffu); }
+DL_FN float fused(float a, float b, float c) { return ::fmaf(a, b, c); }  // a · b + c
 DL_FN float exp(float x) { return ::expf(x); }
 DL_FN float expm1(float x) { return ::expm1f(x); }
 DL_FN float log(float x) { return ::logf(x); }

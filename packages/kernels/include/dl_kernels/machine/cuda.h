@@ -25,6 +25,65 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return __shfl_xor_sync(0xffffffffu, word, mask);
 }
 
+// In PTX: nvcc takes products as C++ has them for products of 64 bits, of which it makes more
+// instructions, in a loop again for each address that is worked out of one.
+DL_FN int64_t wide_product(int32_t a, int32_t b) {
+#if defined(__CUDA_ARCH__)
+  int64_t product;
+  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return int64_t(a) * b;
+#endif
+}
+DL_FN uint64_t wide_product(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  uint64_t product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return uint64_t(a) * b;
+#endif
+}
+
+// The conversions as PTX: CUDA's headers for them take longer to compile than most families.
+#if defined(__CUDA_ARCH__)
+#define DL_HALF_INSTRUCTIONS 1
+DL_FN float float_of_half(uint16_t half) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+}
+DL_FN uint16_t half_of_float(float value) {
+  uint16_t half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+}
+DL_FN uint32_t half_pair_of_floats(float low, float high) {
+#if __CUDA_ARCH__ >= 800
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+#else
+  return half_of_float(low) | static_cast<uint32_t>(half_of_float(high)) << 16;
+#endif
+}
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define DL_BFLOAT16_INSTRUCTIONS 1
+DL_FN uint16_t bfloat16_of_float(float value) {
+  uint16_t half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+}
+DL_FN uint32_t bfloat16_pair_of_floats(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#endif
+
 }  // namespace gpu
 
 DL_KERNELS_END

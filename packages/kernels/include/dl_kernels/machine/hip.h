@@ -28,6 +28,27 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return static_cast<uint32_t>(__shfl_xor(static_cast<int>(word), mask));
 }
 
+DL_FN int64_t wide_product(int32_t a, int32_t b) { return int64_t(a) * b; }
+DL_FN uint64_t wide_product(uint32_t a, uint32_t b) { return uint64_t(a) * b; }
+
+#if defined(__HIP_DEVICE_COMPILE__)
+#define DL_HALF_INSTRUCTIONS 1
+DL_FN float float_of_half(uint16_t half) {
+  _Float16 value;
+  __builtin_memcpy(&value, &half, sizeof(value));
+  return static_cast<float>(value);
+}
+DL_FN uint16_t half_of_float(float value) {
+  const _Float16 rounded = static_cast<_Float16>(value);
+  uint16_t half;
+  __builtin_memcpy(&half, &rounded, sizeof(half));
+  return half;
+}
+DL_FN uint32_t half_pair_of_floats(float low, float high) {
+  return half_of_float(low) | static_cast<uint32_t>(half_of_float(high)) << 16;
+}
+#endif
+
 }  // namespace gpu
 
 DL_KERNELS_END

@@ -12,6 +12,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/optimizer/tensor_batch.h"
 #include "dl_kernels/parallel/block.h"
+#include "dl_kernels/parallel/elements.h"
 #include "dl_kernels/parallel/launch.h"
 
 DL_KERNELS_BEGIN
@@ -74,7 +75,8 @@ struct AdamBiasItem {
   }
 };
 
-template <class T>
+// A store that depends on a condition would keep compilers from vectorising.
+template <class T, bool amsgrad>
 struct AdamRow {
   Held<AdamBatch<T>> batch;
   AdamRule rule;
@@ -83,18 +85,6 @@ struct AdamRow {
 
   template <class B>
   DL_FN void operator()(const B& block, int64_t piece) const {
-    if (rule.amsgrad) {
-      update<true>(block, piece);
-    } else {
-      update<false>(block, piece);
-    }
-  }
-
- private:
-  // A store that depends on a condition known in advance only would keep compilers from
-  // vectorising.
-  template <bool amsgrad, class B>
-  DL_FN void update(const B& block, int64_t piece) const {
     using C = compute_t<T>;
     const auto part = batch->part(piece);
     const AdamArrays<T>& a = batch->of(part.tensor);
@@ -106,25 +96,35 @@ struct AdamRow {
     const C shrink = rule.decoupled ? static_cast<C>(1.0 - rule.lr * rule.weight_decay) : C(1);
     const C decay = rule.decoupled ? C(0) : static_cast<C>(rule.weight_decay);
     const C sign = rule.maximize ? C(-1) : C(1);
-    const T *grad = a.grad + part.first, *param = a.param + part.first, *mean = a.mean + part.first,
-            *square = a.square + part.first, *largest = amsgrad ? a.largest + part.first : nullptr;
-    T *new_param = a.new_param + part.first, *new_mean = a.new_mean + part.first,
-      *new_square = a.new_square + part.first,
-      *new_largest = amsgrad ? a.new_largest + part.first : nullptr;
-    block.map(part.count, [=](int64_t i) {
-      const C p = cast<C>(param[i]);
-      const C g = sign * cast<C>(grad[i]) + decay * p;
-      const C m = beta1 * cast<C>(mean[i]) + rest1 * g;
-      const C v = beta2 * cast<C>(square[i]) + rest2 * g * g;
-      C top = v;
-      if constexpr (amsgrad) {
-        top = max_nan(cast<C>(largest[i]), v);
-        new_largest[i] = cast<T>(top);
-      }
-      new_mean[i] = cast<T>(m);
-      new_square[i] = cast<T>(v);
-      new_param[i] = cast<T>(p * shrink - step_size * m / (std::sqrt(top) * root + eps));
-    });
+    const auto averages = [=](C p, C given_grad, C mean, C square, C& new_mean, C& new_square) {
+      const C g = sign * given_grad + decay * p;
+      new_mean = beta1 * mean + rest1 * g;
+      new_square = beta2 * square + rest2 * g * g;
+    };
+    const auto stepped = [=](C p, C m, C top) {
+      return p * shrink - step_size * m / (std::sqrt(top) * root + eps);
+    };
+    const Reads<T> param{a.param}, grad{a.grad}, mean{a.mean}, square{a.square};
+    const Writes<T> new_param{a.new_param}, new_mean{a.new_mean}, new_square{a.new_square};
+    if constexpr (amsgrad) {
+      map_elements(
+          block, part.count,
+          [=](C p, C g, C mean, C square, C largest, C& new_p, C& m, C& v, C& top) {
+            averages(p, g, mean, square, m, v);
+            top = max_nan(largest, v);
+            new_p = stepped(p, m, top);
+          },
+          part.first, param, grad, mean, square, Reads<T>{a.largest}, new_param, new_mean,
+          new_square, Writes<T>{a.new_largest});
+    } else {
+      map_elements(
+          block, part.count,
+          [=](C p, C g, C mean, C square, C& new_p, C& m, C& v) {
+            averages(p, g, mean, square, m, v);
+            new_p = stepped(p, m, v);
+          },
+          part.first, param, grad, mean, square, new_param, new_mean, new_square);
+    }
   }
 };
 
@@ -138,8 +138,13 @@ void run_adam(const Launch& launch, const AdamBatch<T>& batch, const AdamRule& r
     each(launch, batch.count(), 1,
          AdamBiasItem<T>{&batch, rule, biases.reserve(launch, batch.count())});
   }
-  rows(launch, batch.pieces(), 4 * AdamBatch<T>::kPiece,
-       AdamRow<T>{&batch, rule, given == nullptr ? AdamBias{} : *given, biases.data()});
+  const AdamBias bias = given == nullptr ? AdamBias{} : *given;
+  constexpr int64_t kWork = 4 * AdamBatch<T>::kPiece;
+  if (rule.amsgrad) {
+    rows(launch, batch.pieces(), kWork, AdamRow<T, true>{&batch, rule, bias, biases.data()});
+  } else {
+    rows(launch, batch.pieces(), kWork, AdamRow<T, false>{&batch, rule, bias, biases.data()});
+  }
 }
 
 DL_KERNELS_END

@@ -13,21 +13,28 @@ DL_KERNELS_BEGIN
 // True with the probability p in [0, 1]: the word is the first digits of a number that is compared
 // with p, and further ones are drawn where these are the first digits of p too.
 struct BernoulliTrial {
-  uint64_t whole;  // of p · 2^32
+  uint32_t whole;  // of p · 2^32, but not more than the largest word
   double rest;
 
   BernoulliTrial() = default;
   DL_FN explicit BernoulliTrial(double p)
-      : whole(static_cast<uint64_t>(p * 0x1p32)), rest(p * 0x1p32 - static_cast<double>(whole)) {}
+      : whole(p < 1.0 ? static_cast<uint32_t>(p * 0x1p32) : UINT32_MAX),
+        rest(p * 0x1p32 - static_cast<double>(whole)) {}
+
+  // Whether the word decides alone, and how it does then.
+  DL_FN bool in_fast_range(uint32_t word) const { return word != whole; }
+  DL_FN bool fast(uint32_t word) const { return word < whole; }
 
   DL_FN bool operator()(uint32_t word, const WordSource& source) const {
-    if (word != whole || rest == 0.0) return word < whole;
-    return by_further_digits(source);
+    return word == whole ? by_further_digits(rest, source.seed, source.step, source.lane)
+                         : word < whole;
   }
 
  private:
-  DL_COLD_FN bool by_further_digits(const WordSource& source) const {
-    double digits = rest;
+  // By value: of what a call is given an address of, every way to it keeps a copy in memory.
+  DL_COLD_FN static bool by_further_digits(double digits, uint64_t seed, uint64_t step,
+                                           int64_t lane) {
+    const WordSource source{seed, step, lane};
     for (uint64_t attempt = 1; attempt < 3; ++attempt) {
       digits *= 0x1p32;
       const double drawn = source.word(attempt);
@@ -39,13 +46,18 @@ struct BernoulliTrial {
   }
 };
 
-template <class T>
-struct BernoulliPut {
-  T* out;
+// Writes 0 or 1 in the type that is computed in.
+struct BernoulliDraw {
   BernoulliTrial trial;
 
-  DL_FN void operator()(int64_t i, uint32_t word, const WordSource& source) const {
-    out[i] = trial(word, source) ? cast<T>(true) : cast<T>(false);
+  template <class C>
+  DL_FN void operator()(int64_t, uint32_t word, const WordSource& source, C& y) const {
+    y = cast<C>(trial(word, source));
+  }
+  DL_FN bool in_fast_range(uint32_t word) const { return trial.in_fast_range(word); }
+  template <class C>
+  DL_FN void fast(int64_t, uint32_t word, C& y) const {
+    y = cast<C>(trial.fast(word));
   }
 };
 

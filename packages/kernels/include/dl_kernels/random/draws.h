@@ -1,15 +1,19 @@
 // Loops over the words of a random stream, of the backend, and what is made of a word;
 // docs/random.md of dl-diopi-proto says which element gets which part of the stream.
 //
-//   draw_words(launch, state, n, put)         calls put(i, word, source) for every i in [0, n)
-//   draw_long_words(launch, state, n, put)    the same with 64 bits each
-//   draw_normals<C>(launch, state, n, put)    calls put(i, number) with normal numbers, computed in
-//   C
+//   draw_words(launch, state, n, f, arrays...)        calls f(i, word, source, x...) for every i in
+//                                                     [0, n)
+//   draw_long_words(launch, state, n, f, arrays...)   the same with 64 bits each
+//   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with normal numbers, computed
+//                                                     in C
 //
-// `put` is a functor without references.
+// `f` is a functor without references. Arrays and x are those of parallel/elements.h; with none, f
+// itself writes what is drawn. Where most words of 32 bits are enough, f may also have
+// `in_fast_range(word)`, and for such words `fast(i, word, x...)`.
 #ifndef DL_KERNELS_RANDOM_DRAWS_H_
 #define DL_KERNELS_RANDOM_DRAWS_H_
 
+#include "dl_kernels/parallel/elements.h"
 #include "dl_kernels/parallel/launch.h"
 #include "dl_kernels/random/philox.h"
 

@@ -26,7 +26,7 @@ struct Philox {
     uint32_t c0 = static_cast<uint32_t>(step), c1 = static_cast<uint32_t>(step >> 32);
     uint32_t c2 = static_cast<uint32_t>(attempt), c3 = static_cast<uint32_t>(attempt >> 32);
     for (int round = 0; round < 10; ++round) {
-      const uint64_t left = uint64_t(0xd2511f53u) * c0, right = uint64_t(0xcd9e8d57u) * c2;
+      const uint64_t left = product(0xd2511f53u, c0), right = product(0xcd9e8d57u, c2);
       const uint32_t n0 = static_cast<uint32_t>(right >> 32) ^ c1 ^ key0;
       const uint32_t n2 = static_cast<uint32_t>(left >> 32) ^ c3 ^ key1;
       c1 = static_cast<uint32_t>(right);
@@ -40,6 +40,15 @@ struct Philox {
     word[1] = c1;
     word[2] = c2;
     word[3] = c3;
+  }
+
+ private:
+  DL_FN static uint64_t product(uint32_t a, uint32_t b) {
+#if DL_KERNELS_GPU
+    return gpu::wide_product(a, b);
+#else
+    return uint64_t(a) * b;
+#endif
   }
 };
 

@@ -1,0 +1,87 @@
+"""Kernels of dl-kernels, compiled for one GPU: only those that are asked for become machine code.
+
+nvcc makes PTX of a family without the host's code, and ptxas machine code of the kernels in it
+whose names match.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools.gpu_code.cubin import program, run
+
+ROOT = Path(__file__).parents[2]
+INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
+ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)*\.entry\s+([\w$]+)", re.MULTILINE)
+SPILLS = re.compile(
+    r"Function properties for (\S+)\s+\d+ bytes stack frame, (\d+) bytes spill stores, "
+    r"(\d+) bytes spill loads"
+)
+ARCHITECTURE = "90"
+
+
+def nvcc() -> list[str]:
+    """How nvcc is called.
+
+    :raises MissingTool: there is none.
+    """
+    if "NVCC" in os.environ:
+        return shlex.split(os.environ["NVCC"])
+    return [program("nvcc")]
+
+
+def units(folder: Path, families: Iterable[str]) -> dict[str, Path]:
+    """The sources of some families, by name."""
+    # The session has a compiler and no package of ours.
+    sys.path[:0] = [str(ROOT / f"packages/{name}/src") for name in ("kernels", "diopi-proto")]
+    from dl_kernels import write_units
+
+    wanted = sorted(families)
+    # Beside nothing else: what is not a unit would be read as one of an earlier time.
+    written = write_units(str(folder / "units"), suffix=".cu", only=wanted)
+    found = {unit.stem.removeprefix("family_"): unit for unit in written if unit.suffix == ".cu"}
+    return {name: found[name] for name in wanted}
+
+
+def ptx(source: Path) -> Path:
+    """The intermediate code of a source, for the host's part of which nothing is done."""
+    made = source.parents[1] / f"{source.stem.removeprefix('family_')}.ptx"
+    flags = ["-std=c++17", "--expt-relaxed-constexpr", f"-arch=compute_{ARCHITECTURE}", "-ptx"]
+    run([*nvcc(), *flags, *(f"-I{path}" for path in INCLUDES), str(source), "-o", str(made)])
+    return made
+
+
+def entries(code: Path) -> list[str]:
+    """The mangled names of the kernels in PTX."""
+    return ENTRY.findall(code.read_text("utf-8"))
+
+
+def assemble(code: Path, names: Iterable[str]) -> tuple[Path, dict[str, int]]:
+    """The machine code of some kernels, and how many bytes each spills, if any."""
+    made = code.with_suffix(".cubin")
+    command = [assembler(), "-v", f"-arch=sm_{ARCHITECTURE}"]
+    command += [f"--entry={','.join(names)}", str(code), "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"ptxas failed for {code.name}: {done.stderr.strip()[:2000]}")
+    return made, spills(done.stderr)
+
+
+def spills(said: str) -> dict[str, int]:
+    """The bytes that kernels spill, from what ptxas says with ``-v``; only those that do."""
+    found = {name: int(s) + int(x) for name, s, x in SPILLS.findall(re.sub(r"\n\s+", " ", said))}
+    return {name: count for name, count in found.items() if count}
+
+
+def assembler() -> str:
+    """ptxas, which lies beside nvcc or is in PATH."""
+    beside = Path(nvcc()[-1]).with_name("ptxas")
+    return str(beside) if beside.exists() else program("ptxas")
+
+
