@@ -37,9 +37,6 @@ DL_DEVICE int computed_here(int value) {
   return value;
 }
 
-// What lanes of the warp wrote before is seen by the others.
-DL_DEVICE void warp_barrier() { __syncwarp(); }
-
 // Four matrices of 8 × 8 halves; lane 8 i + j gives the address of row j of matrix i. A lane gets
 // of each matrix the elements 2 · (lane % 4) and the next of row lane / 4; of the transposed matrix
 // where `turned`. Both forms stand in the code, and one of them runs: a choice by a branch would
