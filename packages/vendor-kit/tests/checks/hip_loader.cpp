@@ -149,9 +149,9 @@ MAIN {
                         nullptr, nullptr, nullptr, nullptr);
   CHECK(hipLaunchKernel(&other, {1, 1, 1}, {64, 1, 1}, nullptr, 0, nullptr) == hip::kInvalidImage);
 
-  // At the end of the library its code is given back; then the card is lost.
+  // The card is lost; then the library is closed, which calls no driver.
   fail("hipModuleLaunchKernel:700");
   CHECK(launch(first) == 700 && last_says("has to be started again"));
   __hipUnregisterFatBinary(handle);
-  CHECK(calls("hipModuleUnload") == 2);
+  __hipUnregisterFatBinary(handle);
 }
