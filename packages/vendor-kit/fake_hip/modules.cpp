@@ -78,11 +78,6 @@ FAKE Code hipModuleLoadData(Module* out, const void* data) {
   *out = module.release();
   return kSuccess;
 }
-FAKE Code hipModuleUnload(Module module) {
-  ENTER_AND_WAIT(hipModuleUnload);
-  delete module;
-  return kSuccess;
-}
 FAKE Code hipModuleGetFunction(Kernel* out, Module module, const char* name) {
   ENTER(hipModuleGetFunction);
   if (module->device != current) return kInvalidHandle;

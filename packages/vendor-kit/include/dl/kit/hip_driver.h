@@ -117,7 +117,6 @@ inline constexpr PropertiesLayout kProperties5{792, 396}, kProperties6{1472, 116
   X(event_query, hipEventQuery, Code (*)(Event))                                                   \
   X(event_elapsed, hipEventElapsedTime, Code (*)(float*, Event, Event))                            \
   X(module_load, hipModuleLoadData, Code (*)(Module*, const void*))                                \
-  X(module_unload, hipModuleUnload, Code (*)(Module))                                              \
   X(module_kernel, hipModuleGetFunction, Code (*)(Kernel*, Module, const char*))                   \
   X(launch, hipModuleLaunchKernel,                                                                 \
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \

@@ -14,8 +14,6 @@
 #ifndef DL_KIT_HIP_LOADER_H_
 #define DL_KIT_HIP_LOADER_H_
 
-#include <unistd.h>
-
 #include <atomic>
 #include <mutex>
 
@@ -73,10 +71,7 @@ struct Kernels {
 inline Code load_image(HipDriver& driver, CodeImage& image, int device, Module* out) {
   const auto& wrapper = *static_cast<const FatBinary*>(image.data);
   if (wrapper.magic != FatBinary::kMagic) return kInvalidImage;
-  if (image.loaded == nullptr) {
-    image.loaded = new Modules;
-    image.loader = getpid();
-  }
+  if (image.loaded == nullptr) image.loaded = new Modules;
   Module& module = static_cast<Modules*>(image.loaded)->of[device];
   if (module == nullptr) {
     Module loaded = nullptr;
@@ -144,21 +139,16 @@ DL_KIT_END
 #define DL_KIT_LOADED extern "C" [[gnu::visibility("hidden")]]
 // clang-format on
 
-// What constructors call, and destructors when the library is closed.
+// What constructors call, and destructors when the library is closed. Modules stay with the driver:
+// at the end of a process, when most libraries are closed, it has ended before, since it was opened
+// later, and HIP's does not bear to be called then.
 DL_KIT_LOADED void** __hipRegisterFatBinary(const void* wrapper) {
   return reinterpret_cast<void**>(::dl::kit::EmbeddedCode::here().add_image(wrapper));
 }
 DL_KIT_LOADED void __hipUnregisterFatBinary(void** handle) {
-  using namespace ::dl::kit::hip;
   auto& image = *reinterpret_cast<::dl::kit::CodeImage*>(handle);
-  auto* const modules = static_cast<Modules*>(image.loaded);
+  delete static_cast<::dl::kit::hip::Modules*>(image.loaded);
   image.loaded = nullptr;
-  // What a parent has loaded is its own. At the end of a process the driver may have ended before.
-  if (modules == nullptr || image.loader != getpid()) return;
-  for (const Module module : modules->of) {
-    if (module != nullptr) (void)::dl::kit::hip_loader_driver().module_unload(module);
-  }
-  delete modules;
 }
 DL_KIT_LOADED void __hipRegisterFunction(void** handle, const void* stub, char*, const char* name,
                                          unsigned, void*, void*, void*, void*, int*) {
