@@ -58,9 +58,9 @@ DL_FN bool have_vectors(int width, int64_t first, const Arrays&... arrays) {
     const size_t bytes = size * static_cast<size_t>(width);
     return place % (bytes < kWidestAccess ? bytes : kWidestAccess) == 0;
   };
-  return (fits(reinterpret_cast<uintptr_t>(arrays.array + first),
-               sizeof(typename Arrays::Element)) &&
-          ...);
+  return (
+      fits(reinterpret_cast<uintptr_t>(arrays.array + first), sizeof(typename Arrays::Element)) &&
+      ...);
 }
 
 template <int kWidth, class F, class... Arrays>

@@ -39,9 +39,8 @@ constexpr int vector_width() {
   // A scalar beside a tensor has the type that is computed in, and is not loaded.
   constexpr bool kBesideScalar = (std::is_same_v<I, O> || ...);
   int largest = sizeof(O);
-  for (const int size : {static_cast<int>(std::is_same_v<I, compute_t<O>> && kBesideScalar
-                                              ? sizeof(O)
-                                              : sizeof(I))...})
+  for (const int size : {static_cast<int>(
+           std::is_same_v<I, compute_t<O>> && kBesideScalar ? sizeof(O) : sizeof(I))...})
     largest = size > largest ? size : largest;
   const int width = kWidestAccess / largest, most = std::is_integral_v<O> && !kMoves ? 4 : 8;
   return width < most ? width : most;
@@ -106,7 +105,7 @@ template <size_t... K, int kWidth, bool kMayBeConstant, class... I>
 struct RowInputs<std::index_sequence<K...>, kWidth, kMayBeConstant, I...>
     : Slot<K, RowInput<I, kWidth, kMayBeConstant>>... {
   DL_DEVICE void open(void* const* data, const ElementValue* given, const int32_t* offsets,
-                  const int32_t* steps) {
+                      const int32_t* steps) {
     (slot_of<K>(*this).open(data[K], given[K], offsets[K], steps[K]), ...);
   }
   DL_DEVICE void advance(int32_t count) { (slot_of<K>(*this).advance(count), ...); }

@@ -29,8 +29,8 @@ struct Vector {
 
   // Vector `at` of an array. A 64-bit product of two 32-bit numbers is one instruction.
   DL_FN void load(const T* array, uint32_t at) {
-    const Access* from =
-        reinterpret_cast<const Access*>(reinterpret_cast<const char*>(array) + uint64_t(at) * kBytes);
+    const Access* from = reinterpret_cast<const Access*>(reinterpret_cast<const char*>(array) +
+                                                         uint64_t(at) * kBytes);
     DL_UNROLL
     for (int i = 0; i < kBytes / kAlignment; ++i) accesses[i] = from[i];
   }
