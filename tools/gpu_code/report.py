@@ -91,9 +91,9 @@ def markdown(rows: Sequence[Comparison], versions: Mapping[str, str], spilling: 
         "kernels that pass over a row several times it is the pass that stores.",
         "",
         "*Before*: when this report began. *Access*: the widest load and store on the hot path, in",
-        "bytes. *Registers*: of a thread. *Occupancy*: the share of a multiprocessor's threads that",
-        "run at once, as far as registers and shared memory let them. *Matrix*: instructions of",
-        "tensor cores on the hot path.",
+        "bytes. *Registers*: of a thread. *Occupancy*: the share of a multiprocessor's threads",
+        "that run at once, as far as registers and shared memory let them. *Matrix*: instructions",
+        "of tensor cores on the hot path.",
         "",
     ]
     lines += _means(rows)
