@@ -2,8 +2,8 @@
 
 Three environments serve nearly all, because each takes its time to install torch:
 ``toolchain`` builds and checks, ``environment`` holds nothing but the built wheels and what they
-need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` has a compiler,
-and each release of ``torch-matrix`` an environment of its own.
+need, ``torch-free`` proves that the contract does without torch. ``kernels-gpu`` and ``gpu-code``
+have a compiler, and each release of ``torch-matrix`` an environment of its own.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
 # The compiler of CUDA; what it needs of its other parts must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
+# What reads its machine code; cuobjdump calls nvdisasm.
+DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
 # What `import torch` does before and after the first vendor wheel is installed.
 WITHOUT_VENDOR = """
 import torch
@@ -418,6 +420,16 @@ def find_nvcc(folder: Path) -> str | None:
     of_wheels = sorted(folder.parent.glob("lib/python*/site-packages/nvidia/cu*/bin/nvcc"))
     named = os.environ.get("NVCC") or shutil.which("nvcc")
     return named or (str(of_wheels[-1]) if of_wheels else None)
+
+@nox.session(name="gpu-code", default=False)
+def gpu_code(session: nox.Session) -> None:
+    """Hold the machine code of GPU kernels against torch's; `--update` writes the report."""
+    if sys.platform != "linux":
+        session.skip("NVIDIA's disassemblers are for Linux")
+    session.install(*CONSTRAINTS, *NVCC, *DISASSEMBLERS, "numpy")
+    folders = session.env_dir.glob("lib/python*/site-packages/nvidia/cu*/bin")
+    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    session.run("python", "-m", "tools.gpu_code", *session.posargs, env={"PATH": path})
 
 
 def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:

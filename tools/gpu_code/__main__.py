@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.gpu_code.cubin import MissingTool, kernels, readable, run
+from tools.gpu_code.cubin import MissingToolError, kernels, readable, run
 from tools.gpu_code.figures import Figures, best, figures
 from tools.gpu_code.ours import assemble, entries, nvcc, ptx, units
 from tools.gpu_code.pairs import Pair, pairs, short
@@ -121,7 +121,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             found, spilling = measure(wanted, folder)
-        except MissingTool as error:
+        except MissingToolError as error:
             sys.stderr.write(f"{error}\n")
             return 2
     rows = compared(wanted, found, torch, report)

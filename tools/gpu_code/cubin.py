@@ -20,18 +20,20 @@ MAX_THREADS = 5  # the attribute with a kernel's launch bounds
 UNBOUNDED = 1024  # threads of a block of a kernel without them
 
 
-class MissingTool(RuntimeError):
+class MissingToolError(RuntimeError):
     """A program that this needs is not in PATH."""
 
 
 def program(name: str) -> str:
     """The path of a tool of CUDA's.
 
-    :raises MissingTool: it is not in PATH.
+    :raises MissingToolError: it is not in PATH.
     """
     found = shutil.which(name)
     if found is None:
-        raise MissingTool(f"{name} is not in PATH; `tools/nox -s gpu-code` installs it on Linux")
+        raise MissingToolError(
+            f"{name} is not in PATH; `tools/nox -s gpu-code` installs it on Linux"
+        )
     return found
 
 
@@ -40,7 +42,9 @@ def run(command: list[str], folder: Path | None = None) -> str:
 
     :raises RuntimeError: it failed; with what it said.
     """
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, cwd=folder)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, cwd=folder
+    )
     if done.returncode != 0:
         raise RuntimeError(f"{Path(command[0]).name} failed: {done.stderr.strip()[:2000]}")
     return done.stdout

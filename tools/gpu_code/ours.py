@@ -29,7 +29,7 @@ ARCHITECTURE = "90"
 def nvcc() -> list[str]:
     """How nvcc is called.
 
-    :raises MissingTool: there is none.
+    :raises MissingToolError: there is none.
     """
     if "NVCC" in os.environ:
         return shlex.split(os.environ["NVCC"])
@@ -83,5 +83,3 @@ def assembler() -> str:
     """ptxas, which lies beside nvcc or is in PATH."""
     beside = Path(nvcc()[-1]).with_name("ptxas")
     return str(beside) if beside.exists() else program("ptxas")
-
-

@@ -290,7 +290,10 @@ def _lists() -> Iterator[Pair]:
             "add a scalar to a list",
             dtype,
             "optimiser",
-            ("arithmetic", elementwise(f"AddOp<{COMPUTE[dtype]}>", OURS[dtype], OURS[dtype], "float")),
+            (
+                "arithmetic",
+                elementwise(f"AddOp<{COMPUTE[dtype]}>", OURS[dtype], OURS[dtype], "float"),
+            ),
             (
                 LIBRARY,
                 rf"^multi_tensor_apply_kernel<TensorListMetadata<2>, "
@@ -336,7 +339,11 @@ def _rows() -> Iterator[Pair]:
         own, other = OURS[dtype], TORCH[dtype]
         sums = rf"^reduce_kernel<512, 1, ReduceOp<{other}, func_wrapper_t<{other}, sum_functor"
         yield Pair(
-            "sum", dtype, "reduction", ("reduction", rf"<Reduce\w*<{own}, SumReducer<"), (LIBRARY, sums),
+            "sum",
+            dtype,
+            "reduction",
+            ("reduction", rf"<Reduce\w*<{own}, SumReducer<"),
+            (LIBRARY, sums),
             loaded(dtype),
         )
         yield Pair(
@@ -410,7 +417,10 @@ def _indexes() -> Iterator[Pair]:
             dtype,
             "index",
             ("gather", rf"\bSelectRow<{bits}>"),
-            (LIBRARY, rf"^(?:indexSelectLargeIndex<{other}, long|vectorized_gather_kernel<16, long)"),
+            (
+                LIBRARY,
+                rf"^(?:indexSelectLargeIndex<{other}, long|vectorized_gather_kernel<16, long)",
+            ),
             stored(dtype),
         )
         yield Pair(
@@ -418,8 +428,11 @@ def _indexes() -> Iterator[Pair]:
             dtype,
             "index",
             ("gather", rf"\bGatherRow<{bits}>"),
-            (LIBRARY, r"^_scatter_gather_elementwise_kernel<.*_cuda_scatter_gather_internal_kernel"
-             rf"<false, OpaqueType<{BYTES[dtype]}>"),
+            (
+                LIBRARY,
+                r"^_scatter_gather_elementwise_kernel<.*_cuda_scatter_gather_internal_kernel"
+                rf"<false, OpaqueType<{BYTES[dtype]}>",
+            ),
             stored(dtype),
         )
         yield Pair(
@@ -457,9 +470,7 @@ def _products() -> Iterator[Pair]:
     }
     for dtype, theirs in gemms.items():
         own = OURS[dtype]
-        yield Pair(
-            "matmul", dtype, "product", ("matmul", rf"^\w*gemm\w*<{own}, "), theirs, each
-        )
+        yield Pair("matmul", dtype, "product", ("matmul", rf"^\w*gemm\w*<{own}, "), theirs, each)
         yield Pair(
             "convolution",
             dtype,

@@ -162,9 +162,7 @@ def amounts(found: list[Block], unit: Unit) -> list[float]:
         of_kind = [x for x in of_kind if x.bytes == widest]
         of_kind = [x for x in of_kind if not x.predicate] or of_kind
     counted = {x.address for x in of_kind}
-    return [
-        sum(unit.of(x) for x in block.instructions if x.address in counted) for block in found
-    ]
+    return [sum(unit.of(x) for x in block.instructions if x.address in counted) for block in found]
 
 
 def hot_path(found: list[Block], unit: Unit) -> HotPath | None:
@@ -206,9 +204,7 @@ def _best(
     return best
 
 
-def _order(
-    found: list[Block], sets: list[int], start: int, inside: set[int] | None
-) -> list[int]:
+def _order(found: list[Block], sets: list[int], start: int, inside: set[int] | None) -> list[int]:
     """Blocks that are reached, each before those that follow; ways back are left out."""
     done: list[int] = []
     seen = {start}
@@ -226,11 +222,7 @@ def _order(
 
 
 def _forward(found: list[Block], sets: list[int], at: int, inside: set[int] | None) -> list[int]:
-    return [
-        k
-        for k in found[at].next
-        if not sets[at] >> k & 1 and (inside is None or k in inside)
-    ]
+    return [k for k in found[at].next if not sets[at] >> k & 1 and (inside is None or k in inside)]
 
 
 def _cheapest(

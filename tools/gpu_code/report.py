@@ -81,19 +81,19 @@ def markdown(rows: Sequence[Comparison], versions: Mapping[str, str], spilling: 
         f"out of the wheel of torch {torch} for CUDA. They say what a kernel does for an element,",
         "which is no time.",
         "",
-        "**Instructions for an element**: of the hot path, which is the way through the kernel, or",
-        "once round a loop of it, that moves elements by the widest accesses there are, and of",
+        "**Instructions for an element**: of the hot path, which is the way through the kernel,",
+        "or once round a loop of it, that moves elements by the widest accesses there are, and of",
         "several such ways the one with the fewest instructions for an element. Elements are told",
-        "by the bytes stored (in reductions, loaded); those of products and attention are",
-        "multiply-adds. A loop's share of what comes before it is not counted; kernels without a",
-        "loop, as torch's elementwise ones, are counted from the entry to the end. The cheaper side",
-        "of a branch is taken, and called functions are not counted. Of kernels that pass over a row",
-        "several times it is the pass that stores.",
+        "by the bytes stored (in reductions, copies and AdamW: loaded); those of products and",
+        "attention are multiply-adds. A loop's share of what comes before it is not counted;",
+        "kernels without a loop, as torch's elementwise ones, are counted from the entry to the",
+        "end. The cheaper side of a branch is taken, and called functions are not counted. Of",
+        "kernels that pass over a row several times it is the pass that stores.",
         "",
         "*Before*: when this report began. *Access*: the widest load and store on the hot path, in",
-        "bytes. *Registers*: of a thread. *Occupancy*: the share of a multiprocessor's threads that",
-        "run at once, as far as registers and shared memory let them. *Matrix*: instructions of",
-        "tensor cores on the hot path.",
+        "bytes. *Registers*: of a thread. *Occupancy*: the share of a multiprocessor's threads",
+        "that run at once, as far as registers and shared memory let them. *Matrix*: instructions",
+        "of tensor cores on the hot path.",
         "",
     ]
     lines += _means(rows)
@@ -104,7 +104,10 @@ def markdown(rows: Sequence[Comparison], versions: Mapping[str, str], spilling: 
 
 
 def _means(rows: Sequence[Comparison]) -> list[str]:
-    lines = ["| class | pairs | ours / torch, geometric mean | worst |", "| --- | ---: | ---: | ---: |"]
+    lines = [
+        "| class | pairs | ours / torch, geometric mean | worst |",
+        "| --- | ---: | ---: | ---: |",
+    ]
     for kind in dict.fromkeys(row.pair.kind for row in rows):
         ratios = [row.ratio for row in rows if row.pair.kind == kind and row.ratio is not None]
         if ratios:
@@ -114,8 +117,24 @@ def _means(rows: Sequence[Comparison]) -> list[str]:
 
 
 def _table(rows: Sequence[Comparison]) -> list[str]:
-    head = ("operator", "dtype", "before", "ours", "torch", "ratio", "access", "torch's", "registers",
-            "torch's", "occupancy", "torch's", "stack", "shared", "matrix", "torch's")
+    head = (
+        "operator",
+        "dtype",
+        "before",
+        "ours",
+        "torch",
+        "ratio",
+        "access",
+        "torch's",
+        "registers",
+        "torch's",
+        "occupancy",
+        "torch's",
+        "stack",
+        "shared",
+        "matrix",
+        "torch's",
+    )
     lines = [f"| {' | '.join(head)} |", "| --- | --- |" + " ---: |" * (len(head) - 2)]
     for row in rows:
         ours, torch = row.ours or {}, row.torch or {}

@@ -25,6 +25,7 @@ from tools.gpu_code.pairs import Pair, pairs, short
 
 DATA = Path(__file__).parents[2] / "packages/kernels/docs/gpu-code-torch.json"
 ARCHITECTURE = "sm_90"
+PACKAGES = {"torch": "torch", "cublas": "nvidia-cublas", "cudnn": "nvidia-cudnn-cu13"}
 
 
 def libraries() -> dict[str, Path]:
@@ -96,7 +97,11 @@ def main() -> int:
     known.update({key: figure.json() for key, figure in found.items()})
     data: dict[str, Any] = {
         "architecture": ARCHITECTURE,
-        "versions": {"torch": version("torch"), "cublas": version("nvidia-cublas"), "cudnn": version("nvidia-cudnn-cu13")},
+        "versions": {
+            "torch": version("torch"),
+            "cublas": version("nvidia-cublas"),
+            "cudnn": version("nvidia-cudnn-cu13"),
+        },
         "kernels": {key: known[key] for key in sorted(known)},
     }
     DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

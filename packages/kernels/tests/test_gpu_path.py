@@ -47,6 +47,34 @@ def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@needs_compiler
+@pytest.mark.parametrize(
+    ("header", "right", "wrong"),
+    [
+        ("", "", ""),
+        ("gpu/divider.h", "static_cast<uint64_t>(divisor) + 1", "static_cast<uint64_t>(divisor)"),
+        ("gpu/row_walk.h", "if (reach > kLargest) return false;", ""),
+        ("gpu/row_walk.h", "begin[k] += half *", "begin[k] += 1 *"),
+        ("gpu/row_walk.h", "% alignment != 0) return false;", "% alignment > 999) return false;"),
+    ],
+)
+def test_what_the_host_decides_for_large_tensors(
+    header: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    if header:
+        text = (HEADERS / header).read_text(encoding="utf-8")
+        assert right in text
+        mutated = tmp_path / "mutated" / "dl_kernels" / header
+        mutated.parent.mkdir(parents=True)
+        mutated.write_text(text.replace(right, wrong), encoding="utf-8")
+    source, made = EMULATION / "check" / "row_walk.cpp", tmp_path / "row_walk.o"
+    compile_object(source, made, f"-I{tmp_path / 'mutated'}")
+    program = tmp_path / "row_walk"
+    subprocess.run([*COMPILER, "-o", str(program), str(made)], check=True)
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (not header), done.stdout + done.stderr
+
+
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The objects of the emulation, but for the vendor: no header of the kernels changes them."""

@@ -239,8 +239,8 @@ inline diopiError_t write_kept_weights(diopiContextHandle_t ctx, const Attention
   DL_TRY(drawn.status());
   RandomState state{};
   read_generator(call.generator, &state.seed, &state.offset);
-  draw_words(Launch(ctx), state, tensor.numel,
-             BernoulliDraw{BernoulliTrial(1.0 - call.dropout)}, Writes<Bool>{drawn.data()});
+  draw_words(Launch(ctx), state, tensor.numel, BernoulliDraw{BernoulliTrial(1.0 - call.dropout)},
+             Writes<Bool>{drawn.data()});
   return drawn.finish();
 }
 

@@ -77,8 +77,8 @@ namespace detail {
 template <class F, class... Arrays>
 auto passing(const F& f, const Arrays&... arrays) {
   return [=](int64_t i, const auto&... drawn) {
-    pass<Arrays...>([&](auto&... x) { f(i, drawn..., x...); },
-                    PassingElement<Arrays>(arrays, i)..., i, arrays...);
+    pass<Arrays...>([&](auto&... x) { f(i, drawn..., x...); }, PassingElement<Arrays>(arrays, i)...,
+                    i, arrays...);
   };
 }
 

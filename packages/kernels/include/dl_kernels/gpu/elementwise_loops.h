@@ -42,14 +42,15 @@ constexpr int vector_width() {
   for (const int size : {static_cast<int>(
            std::is_same_v<I, compute_t<O>> && kBesideScalar ? sizeof(O) : sizeof(I))...})
     largest = size > largest ? size : largest;
-  const int width = kWidestAccess / largest, most = std::is_integral_v<O> && !kMoves ? 4 : 8;
+  const int width = kWidestAccess / largest,
+            most = sizeof(O) == 1 && std::is_integral_v<O> && !kMoves ? 4 : 8;
   return width < most ? width : most;
 }
 
 // How many vectors a thread takes at once, whose loads are on the way together.
 template <class O, int kWidth>
 constexpr int vectors_at_once() {
-  if (sizeof(O) < 4 && std::is_integral_v<O>) return 1;
+  if (sizeof(O) == 1 && std::is_integral_v<O>) return 1;
   return kWidth >= 8 ? 1 : 2;
 }
 

@@ -4,7 +4,8 @@
 //   draw_words(launch, state, n, f, arrays...)        calls f(i, word, source, x...) for every i in
 //                                                     [0, n)
 //   draw_long_words(launch, state, n, f, arrays...)   the same with 64 bits each
-//   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with normal numbers, computed
+//   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with normal numbers,
+//   computed
 //                                                     in C
 //
 // `f` is a functor without references. Arrays and x are those of parallel/elements.h; with none, f
