@@ -28,6 +28,10 @@ DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return static_cast<uint32_t>(__shfl_xor(static_cast<int>(word), mask));
 }
 
+DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
+  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
 }  // namespace gpu
 
 DL_KERNELS_END
