@@ -25,9 +25,8 @@
 //   kScratchElements      that an operator takes at a time where it can bound its scratch memory
 //   store_relaxed, load_relaxed    of a bool that several threads use
 //
-// and for gpu/ also DL_KERNEL, DL_DEVICE and DL_SHARED, which mark functions and variables,
-// DL_NO_UNROLL, before a loop whose steps are rare and long, and the namespace gpu of
-// machine/runtime_api.h.
+// and for gpu/ also DL_KERNEL, DL_DEVICE and DL_SHARED, which mark functions and variables, and the
+// namespace gpu of machine/runtime_api.h.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)
 #define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"
