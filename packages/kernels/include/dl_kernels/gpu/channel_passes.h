@@ -7,7 +7,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/norm/channels.h"
 
 DL_KERNELS_BEGIN

@@ -12,7 +12,7 @@
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/column_team.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/layout/dim_plan.h"
 
 DL_KERNELS_BEGIN

@@ -9,7 +9,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/sort/sort.h"
 
 DL_KERNELS_BEGIN

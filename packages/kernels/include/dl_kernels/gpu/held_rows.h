@@ -9,11 +9,18 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 
 DL_KERNELS_BEGIN
 
 namespace gpu {
+
+// How many elements of float a thread may keep, as elements of C: few of double, whose rows are
+// rare and whose functions are long.
+template <class C>
+constexpr int held_elements(int floats) {
+  return sizeof(C) == sizeof(float) ? floats : 4;
+}
 
 struct RowCut {
   int64_t count, n;
@@ -112,7 +119,7 @@ struct Groups {
   template <class F>
   DL_DEVICE void all(const F& f) const {
     const int64_t round = int64_t(team.lanes()) * kWide, count = (cut.n + round - 1) / round;
-    DL_NO_UNROLL
+    DL_ONE_BY_ONE
     for (int64_t v = 0; v < count; ++v) f(v);
   }
 };

@@ -7,7 +7,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/column_team.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/norm/norm_rows.h"
 
 DL_KERNELS_BEGIN

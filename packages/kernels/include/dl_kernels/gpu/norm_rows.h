@@ -19,7 +19,7 @@ namespace gpu {
 template <class T, bool ByChannel>
 struct NormForward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = 128 / static_cast<int>(sizeof(C));
+  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(32);
   NormOutput<T> to;
   NormAffine<C> affine;
   const T* in;
@@ -158,7 +158,7 @@ struct NormForward {
 template <class T>
 struct NormBackward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = 64 / static_cast<int>(sizeof(C));
+  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(16);
   T* grad_input;
   NormRows<T> rows;
 

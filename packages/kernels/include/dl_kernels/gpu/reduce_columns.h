@@ -8,7 +8,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/reduce_rows.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 
 DL_KERNELS_BEGIN
 
@@ -53,7 +53,7 @@ DL_DEVICE void add_rows(const Reduction<I, R>& job, const I* base, int width, bo
       }
     }
   }
-  DL_NO_UNROLL
+  DL_ONE_BY_ONE
   for (; i < end; i += lines) {
     int64_t offset[1];
     row_offsets(job.reduced, i, offset);
@@ -105,7 +105,7 @@ DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
     }
     barrier();
     // Neighbouring threads store neighbouring outputs.
-    DL_NO_UNROLL
+    DL_ONE_BY_ONE
     for (int c = me; c < cut.lanes * kWide && first + c < cut.columns; c += kThreads) {
       const int64_t output = outer * cut.columns + first + c;
       int64_t offsets[2];

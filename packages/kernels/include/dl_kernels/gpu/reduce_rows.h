@@ -12,7 +12,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/reduce_store.h"
-#include "dl_kernels/gpu/vectors.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/layout/plan.h"
 
 DL_KERNELS_BEGIN

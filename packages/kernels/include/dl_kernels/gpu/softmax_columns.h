@@ -20,7 +20,7 @@ namespace gpu {
 template <class T, class O>
 struct SoftmaxForward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = 128 / static_cast<int>(sizeof(C));
+  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(32);
   O* out;
   const T* in;
   DimPlan<2> plan;
@@ -130,7 +130,7 @@ struct SoftmaxForwardColumns {
 template <class T, class I>
 struct SoftmaxBackward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = 64 / static_cast<int>(sizeof(C));
+  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(16);
   I* grad_input;
   const T* grad_output;
   const T* output;

@@ -84,6 +84,13 @@ DL_FN uint32_t bfloat16_pair_of_floats(float low, float high) {
 }
 #endif
 
+// To global memory. The compiler takes a store of uint4 apart where it is one of two branches.
+DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+
 }  // namespace gpu
 
 DL_KERNELS_END

@@ -48,6 +48,9 @@ DL_FN uint32_t half_pair_of_floats(float low, float high) {
   return half_of_float(low) | static_cast<uint32_t>(half_of_float(high)) << 16;
 }
 #endif
+DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
+  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
 
 }  // namespace gpu
 

@@ -14,6 +14,7 @@
 #define DL_COLD_FN __host__ __device__ __noinline__
 #define DL_UNROLL _Pragma("unroll")
 #define DL_NO_UNROLL _Pragma("unroll 1")
+#define DL_ONE_BY_ONE _Pragma("unroll 1")
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
@@ -48,7 +49,8 @@ DL_DEVICE void barrier() { __syncthreads(); }
 // What the thread wrote before is seen by whoever sees what it writes after.
 DL_DEVICE void fence() { __threadfence(); }
 
-// 16 bytes at once, at an address that is a multiple of that.
+// 16 bytes at once, at an address that is a multiple of that; store_words, of the machine, is
+// alike.
 DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
   const uint4 loaded = *static_cast<const uint4*>(from);
   words[0] = loaded.x;
@@ -56,10 +58,6 @@ DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
   words[2] = loaded.z;
   words[3] = loaded.w;
 }
-DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
-  *static_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
-}
-
 // The word that was there before; `wanted` is there now if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
   return atomicCAS(at, expected, wanted);

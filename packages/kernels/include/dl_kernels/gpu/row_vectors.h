@@ -1,6 +1,6 @@
 // Neighbouring elements that a thread reads or writes at once, in accesses of 16 bytes.
-#ifndef DL_KERNELS_GPU_VECTORS_H_
-#define DL_KERNELS_GPU_VECTORS_H_
+#ifndef DL_KERNELS_GPU_ROW_VECTORS_H_
+#define DL_KERNELS_GPU_ROW_VECTORS_H_
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ inline constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
 
 // `N` elements in accesses of 16 bytes, or in one that is shorter.
 template <class T, int N>
-struct alignas(sizeof(T) * N < kVectorBytes ? sizeof(T) * N : kVectorBytes) Vector {
+struct alignas(sizeof(T) * N < kVectorBytes ? sizeof(T) * N : kVectorBytes) Packed {
   T at[N];
 };
 
@@ -31,7 +31,7 @@ DL_FN bool is_aligned(const T* address, int elements) {
 
 template <class C, class T, int N>
 DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
-  Vector<T, N> loaded;
+  Packed<T, N> loaded;
   if constexpr (sizeof(T) * N % kVectorBytes == 0) {
     constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
     uint32_t words[kPieces][4];
@@ -40,7 +40,7 @@ DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
       load_words(reinterpret_cast<const unsigned char*>(from) + k * kVectorBytes, words[k]);
     __builtin_memcpy(&loaded, words, sizeof(words));
   } else {
-    loaded = *reinterpret_cast<const Vector<T, N>*>(from);
+    loaded = *reinterpret_cast<const Packed<T, N>*>(from);
   }
   DL_UNROLL
   for (int j = 0; j < N; ++j) to[j] = cast<C>(loaded.at[j]);
@@ -61,7 +61,7 @@ DL_DEVICE void load_some(const T* from, bool whole, int count, C (&to)[N]) {
 
 template <class T, class C, int N>
 DL_DEVICE void store_vector(T* to, const C (&from)[N]) {
-  Vector<T, N> stored;
+  Packed<T, N> stored;
   DL_UNROLL
   for (int j = 0; j < N; ++j) stored.at[j] = cast<T>(from[j]);
   if constexpr (sizeof(T) * N % kVectorBytes == 0) {
@@ -72,7 +72,7 @@ DL_DEVICE void store_vector(T* to, const C (&from)[N]) {
     for (int k = 0; k < kPieces; ++k)
       store_words(reinterpret_cast<unsigned char*>(to) + k * kVectorBytes, words[k]);
   } else {
-    *reinterpret_cast<Vector<T, N>*>(to) = stored;
+    *reinterpret_cast<Packed<T, N>*>(to) = stored;
   }
 }
 
@@ -113,7 +113,7 @@ template <class Plan, int N>
 DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N]) {
   DL_UNROLL
   for (int k = 0; k < N; ++k) offsets[k] = 0;
-  DL_NO_UNROLL
+  DL_ONE_BY_ONE
   for (int d = plan.ndim - 1; d > 0; --d) {
     const int64_t extent = plan.shape[d], rest = quotient_of(index, extent);
     const int64_t at = index - rest * extent;
@@ -129,4 +129,4 @@ DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_VECTORS_H_
+#endif  // DL_KERNELS_GPU_ROW_VECTORS_H_
