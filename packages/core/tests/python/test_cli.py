@@ -129,6 +129,15 @@ def test_doctor_tells_a_broken_plugin_and_ends_with_1(wheels: Wheels) -> None:
         assert part in done.stdout
 
 
+def test_doctor_tells_which_libraries_a_vendor_uses(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", libraries="lambda: {'X BLAS': '/opt/libxblas.so'}")
+    wheels.add_vendor("dl-vendor-y", name="y", libraries="lambda: 1 / 0")
+    found = json.loads(dl(wheels, "doctor", "--json").stdout)["vendors"]
+    told = {vendor["name"]: vendor["libraries"] for vendor in found}
+    assert told["x"] == {"X BLAS": "/opt/libxblas.so"}
+    assert told["y"] == {"unknown": "its plugin failed: division by zero"}
+
+
 def test_doctor_tells_what_a_vendor_is_and_why_it_fails(wheels: Wheels) -> None:
     library = wheels.root / "libdamaged.so"
     library.write_bytes(b"not a library")
