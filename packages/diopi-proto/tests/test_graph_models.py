@@ -61,6 +61,15 @@ def test_a_session_outlives_its_vendor_without_a_crash(runner: Vendor) -> None:
     session.close()
 
 
+def test_plans_in_the_file_are_followed(runner: Vendor) -> None:
+    graph = mlp().build().with_plan("forward", batch=3).with_plan("forward", batch=64)
+    plans = graph.entry("forward")["plans"]
+    assert [plan["sizes"] for plan in plans] == [[3], [64]]
+    assert graph.with_plan("forward", batch=3).entry("forward")["plans"][1] == plans[0]
+    with Session(graph, runner, poison=True) as session:
+        check_mlp(session)
+
+
 def test_two_sessions_keep_their_state_apart(runner: Vendor) -> None:
     graph = decoder().build()
     with Session(graph, runner) as one, Session(graph, runner) as other:
