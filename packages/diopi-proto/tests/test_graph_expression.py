@@ -63,5 +63,5 @@ def test_what_is_no_expression_is_refused(json: Any) -> None:
     out = entry.empty([Expression(json)])
     entry.call("Fill", out, 1.0)
     entry.output("out", out)
-    with pytest.raises(GraphError, match="expression|sign|symbol"):
+    with pytest.raises(GraphError, match=r"expression|sign|symbol"):
         graph.build()
