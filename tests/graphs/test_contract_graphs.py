@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from dl_vendor_cpu.plugin import dl_vendor
-from graph_models import MODELS, random
 
 from diopi_proto import Generator, Vendor, load_vendor
 from diopi_proto.graph import GraphBuilder, Session
+from dl_vendor_cpu.plugin import dl_vendor
+from graph_models import MODELS, random
 
 pytestmark = pytest.mark.vendor("cpu")
 
@@ -48,8 +48,8 @@ def test_lists_of_tensors_and_sizes_and_absent_tensors_are_passed(cpu: Vendor) -
     x = entry.input("x", [rows, 4], "float32")
     joined = entry.empty([2 * rows, 4], name="joined")
     entry.call("Cat", joined, [x, x], 0)
-    normal, mean, inverse = entry.empty([2 * rows, 4]), entry.empty([2 * rows]), entry.empty([2 * rows])
-    mean, inverse = mean.unsqueeze(1), inverse.unsqueeze(1)
+    normal = entry.empty([2 * rows, 4], name="normal")
+    mean, inverse = (entry.empty([2 * rows, 1]) for _ in range(2))
     entry.call("LayerNorm", normal, mean, inverse, joined, None, None, [4], 1e-5)
     total = entry.empty([2 * rows, 1], name="total")
     entry.call("Sum", total, normal, [1])

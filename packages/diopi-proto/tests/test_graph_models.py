@@ -61,6 +61,15 @@ def test_a_session_outlives_its_vendor_without_a_crash(runner: Vendor) -> None:
     session.close()
 
 
+def test_plans_in_the_file_are_followed(runner: Vendor) -> None:
+    graph = mlp().build().with_plan("forward", batch=3).with_plan("forward", batch=64)
+    plans = graph.entry("forward")["plans"]
+    assert [plan["sizes"] for plan in plans] == [[3], [64]]
+    assert graph.with_plan("forward", batch=3).entry("forward")["plans"][1] == plans[0]
+    with Session(graph, runner, poison=True) as session:
+        check_mlp(session)
+
+
 def test_two_sessions_keep_their_state_apart(runner: Vendor) -> None:
     graph = decoder().build()
     with Session(graph, runner) as one, Session(graph, runner) as other:
@@ -167,3 +176,21 @@ def test_an_unknown_generator_or_state_is_refused(runner: Vendor) -> None:
             session.seed("other", 1)
         with pytest.raises(GraphError, match="no state 'other'"):
             session.state("other")
+
+
+def test_what_work_finds_in_its_data_is_told_by_who_waits(
+    build: Compile, copied: Callable[[Path], Path]
+) -> None:
+    graph = GraphBuilder()
+    entry = graph.entry("pick")
+    x, index = entry.input("x", [5], "float32"), entry.input("index", [2], "int64")
+    picked = entry.empty([2], name="picked")
+    entry.call("IndexSelect", picked, x, 0, index)
+    entry.output("picked", picked)
+    library = copied(build("vendor.cpp", *KINDS["asynchronous"]))
+    with load_vendor(library) as vendor, Session(graph.build(), vendor) as session:
+        for _ in range(2):  # an error is told once, and the next run is as good as ever
+            with pytest.raises(GraphError, match=r"\[diopiIndexSelect\] index 7 at 1 is not in"):
+                session.run("pick", {"x": random(5), "index": np.array([4, 7])})
+            got = session.run("pick", {"x": random(5), "index": np.array([4, 0])})
+            assert list(got["picked"]) == list(random(5)[[4, 0]])

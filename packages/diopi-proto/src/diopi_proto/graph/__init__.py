@@ -7,11 +7,12 @@ in a :class:`Session`, without torch. The verifier, the planner and the executor
 
 from __future__ import annotations
 
+from .bound import BoundRun
 from .builder import EntryBuilder, GraphBuilder, Shared, Value
 from .expression import Expression, maximum, minimum
 from .file import ConstantTensor, pack
 from .model import ContractGraph, PlanReport, load, read
-from .session import BoundRun, Session
+from .session import Session
 from .show import show
 
 __all__ = [

@@ -69,6 +69,19 @@ def pack(document: Mapping[str, Any], constants: Mapping[str, ConstantTensor]) -
         }
         parts.append(content)
         offset += len(content)
+    return _joined(header, b"".join(parts))
+
+
+def repack(content: bytes, document: Mapping[str, Any]) -> bytes:
+    """A verified file with the same constants and another document."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"] = {"dlg": canonical(document)}
+    return _joined(header, content[8 + length :])
+
+
+def _joined(header: Mapping[str, Any], data: bytes) -> bytes:
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    # Where the data begin they are aligned as the memory of a device.
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
-    return len(text).to_bytes(8, "little") + text + b"".join(parts)
+    return len(text).to_bytes(8, "little") + text + data

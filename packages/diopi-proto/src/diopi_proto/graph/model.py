@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import weakref
@@ -14,6 +15,7 @@ from .._native import native, text
 from ..errors import GraphError, OutOfMemoryError
 from ..host.cabi import constants, ffi
 from ..host.structs import CData
+from .file import repack
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,7 @@ class ContractGraph:
         self.handle: CData = out[0]
         """``dl_contract_graph_t*``; valid as long as this object."""
         weakref.finalize(self, library.dl_contract_graph_close, out[0]).atexit = False
-        self.document: Mapping[str, Any] = json.loads(
-            ffi.string(out[0].text)
-        )
+        self.document: Mapping[str, Any] = json.loads(ffi.string(out[0].text))
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -106,6 +106,23 @@ class ContractGraph:
         )
         placed = {i: int(offsets[i]) for i in range(count) if offsets[i] >= 0}
         return PlanReport(placed, int(plan.bytes), int(plan.most_live), int(plan.apart))
+
+    def with_plan(self, entry: str, **sizes: int) -> ContractGraph:
+        """The graph with the plan of an entry for these sizes in the file: a session that runs
+        them verifies that plan and makes none.
+
+        :param sizes: as of :meth:`plan`.
+        :raises GraphError: as :meth:`plan`.
+        """
+        plan = self.plan(entry, **sizes)
+        document = copy.deepcopy(dict(self.document))
+        changed = document["entries"][entry]
+        values = [int(sizes.get(s["name"], s["max"])) for s in changed["symbols"]]
+        offsets = [plan.offsets.get(i, -1) for i in range(len(changed["storages"]))]
+        others = [each for each in changed["plans"] if each["sizes"] != values]
+        made = {"sizes": values, "offsets": offsets, "bytes": plan.bytes}
+        changed["plans"] = [*others, made]
+        return read(repack(self.content, document), self.name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, so that readers see the old one or the new one as a whole."""
