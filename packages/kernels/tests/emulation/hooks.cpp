@@ -11,7 +11,7 @@ using emulation::note;
 
 extern "C" {
 
-void __tsan_init() {}
+void __tsan_init() { emulation::note_unit(); }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}

@@ -80,7 +80,7 @@ void check_around(const Allocation& found, const char* begin, const char* end) {
 }
 
 void note_written(void* to, size_t bytes) {
-  Allocation* const found = allocation_of(to);
+  Allocation* const found = is_watched() ? allocation_of(to) : nullptr;
   if (found == nullptr) return;
   const size_t first = static_cast<size_t>(static_cast<char*>(to) - found->address);
   std::memset(found->known().is_written.get() + first, 1, bytes);
@@ -180,7 +180,7 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
   Allocation* const source = allocation_of(from);
   Allocation* const target = allocation_of(to);
   std::memmove(to, from, bytes);
-  if (target == nullptr || bytes == 0) return;
+  if (target == nullptr || bytes == 0 || !is_watched()) return;
   if (source == nullptr) return note_written(to, bytes);
   const size_t first = static_cast<size_t>(static_cast<char*>(to) - target->address);
   const size_t other = static_cast<size_t>(static_cast<const char*>(from) - source->address);

@@ -77,6 +77,7 @@ Watch& watch() {
 // A kernel runs, and nobody looks at an access yet. Functions of the standard library that are used
 // here may be copies that are watched themselves.
 bool active = false;
+bool watched = false;
 
 // While it lives, accesses are not looked at.
 class Pause {
@@ -248,6 +249,10 @@ void report(const char* kind, const char* what, const void* place) {
   std::fputs(text, file);
   std::fclose(file);
 }
+
+void note_unit() { watched = true; }
+
+bool is_watched() { return watched; }
 
 uint64_t findings() { return watch().findings; }
 

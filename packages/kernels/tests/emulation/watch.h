@@ -14,6 +14,9 @@ namespace emulation {
 // A read, a write, or both at once.
 enum class Kind { kRead, kWrite, kUpdate };
 
+// A unit that begins says that its accesses are watched; whether one has.
+void note_unit();
+bool is_watched();
 // Looks at an access of the kernel that runs, if one does. A volatile one counts as atomic.
 void note(const volatile void* address, size_t size, Kind kind, bool atomic, const void* place);
 // What the thread did before comes before what it does after.
