@@ -56,7 +56,7 @@ kit::CudaDriver& the_driver() {
   return found;
 }
 
-bool names_driver() { return !named_driver().empty(); }
+bool names_driver() { return named_driver().is_given(); }
 
 std::string absence() {
   if (named_driver().is_given()) return named_driver().why_not();
