@@ -112,6 +112,7 @@ def test_parts_are_compiled_where_a_family_needs_them(tmp_path: Path) -> None:
     ]
     assert names("matmul", suffix=".hip") == ["part_gemm.hip"]
     assert not list(tmp_path.glob("part_attention*"))
+    assert names("convolution", suffix=".cu") == ["part_convolve.cu", "part_gemm.cu"]
     assert names("matmul", gpu=True) == ["part_gemm.cpp"]
     assert names("matmul") == []
     assert names("softmax", suffix=".cu") == []

@@ -58,15 +58,21 @@ def parts(chosen: Iterable[str]) -> list[str]:
     compiled once. What includes ``dl_kernels/gpu/<name>.h`` needs it.
     """
     root = include_dir()
+    found: set[str] = set()
     seen: set[str] = set()
     waiting = [f"dl_kernels/ops/{family}.inc" for family in chosen]
     while waiting:
         name = waiting.pop()
-        if name not in seen and (root / name).is_file():
-            seen.add(name)
-            waiting += _INCLUDED.findall((root / name).read_text(encoding="utf-8"))
-    files = sorted((root / "dl_kernels" / "gpu" / "parts").glob("*.inc"))
-    return [path.stem for path in files if f"dl_kernels/gpu/{path.stem}.h" in seen]
+        if name in seen or not (root / name).is_file():
+            continue
+        seen.add(name)
+        waiting += _INCLUDED.findall((root / name).read_text(encoding="utf-8"))
+        part = name.removeprefix("dl_kernels/gpu/").removesuffix(".h")
+        if (root / f"dl_kernels/gpu/parts/{part}.inc").is_file():
+            found.add(part)
+            # A part may need others.
+            waiting.append(f"dl_kernels/gpu/parts/{part}.inc")
+    return sorted(found)
 
 
 def operators_in(text: str, name: str = "<text>") -> dict[str, int]:

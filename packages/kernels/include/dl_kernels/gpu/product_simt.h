@@ -119,37 +119,34 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
   SimtLoader<T, kOwnSide, A> of_a(a, task.matrix, task.row);
   SimtLoader<T, kOwnSide, B> of_b(b, task.matrix, task.column);
   S sums[kOwnSide][kOwnSide] = {};
-  if (task.begin < task.end) {
-    of_a.fetch(task.begin, task.end);
-    of_b.fetch(task.begin, task.end);
-    of_a.put(left.slice[0]);
-    of_b.put(right.slice[0]);
-  }
-  barrier();
-  int now = 0;
-  for (int64_t begin = task.begin; begin < task.end; begin += Tile::kSlice, now ^= 1) {
-    const int64_t next = begin + Tile::kSlice;
-    if (next < task.end) {
+  int now = 1;
+  // The first round only fetches.
+  for (int64_t next = task.begin;; next += Tile::kSlice) {
+    const bool more = next < task.end;
+    if (more) {
       of_a.fetch(next, task.end);
       of_b.fetch(next, task.end);
     }
-    DL_UNROLL
-    for (int d = 0; d < Tile::kSlice; ++d) {
-      Four<S> x[Tile::kGroups], y[Tile::kGroups];
+    if (next != task.begin) {
       DL_UNROLL
-      for (int g = 0; g < Tile::kGroups; ++g) {
-        x[g] = left.slice[now][d].group[Tile::group(line, g)];
-        y[g] = right.slice[now][d].group[Tile::group(place, g)];
-      }
-      DL_UNROLL
-      for (int r = 0; r < kOwnSide; ++r) {
+      for (int d = 0; d < Tile::kSlice; ++d) {
+        Four<S> x[Tile::kGroups], y[Tile::kGroups];
         DL_UNROLL
-        for (int c = 0; c < kOwnSide; ++c) sums[r][c] += x[r / 4].at[r % 4] * y[c / 4].at[c % 4];
+        for (int g = 0; g < Tile::kGroups; ++g) {
+          x[g] = left.slice[now][d].group[Tile::group(line, g)];
+          y[g] = right.slice[now][d].group[Tile::group(place, g)];
+        }
+        DL_UNROLL
+        for (int r = 0; r < kOwnSide; ++r) {
+          DL_UNROLL
+          for (int c = 0; c < kOwnSide; ++c) sums[r][c] += x[r / 4].at[r % 4] * y[c / 4].at[c % 4];
+        }
       }
     }
-    if (next >= task.end) break;
-    of_a.put(left.slice[now ^ 1]);
-    of_b.put(right.slice[now ^ 1]);
+    if (!more) break;
+    now ^= 1;
+    of_a.put(left.slice[now]);
+    of_b.put(right.slice[now]);
     barrier();
   }
   if (output.is_turned()) {

@@ -137,21 +137,14 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
                                        low + (b.along_depth ? 0 : line));
   float sums[kRows][kColumns][4] = {};
   const int64_t slices = (task.end - task.begin + kDepth - 1) / kDepth;
-  DL_UNROLL
-  for (int s = 0; s < kStages - 1; ++s) {
-    if (s < slices) {
-      of_a.start(task.begin + s * kDepth, task.end, stages[s].left);
-      of_b.start(task.begin + s * kDepth, task.end, stages[s].right);
-      of_a.finish(stages[s].left);
-      of_b.finish(stages[s].right);
+  int now = 0, free = 0;
+  // The first rounds only begin with slices: their code is large, and stands here once.
+  for (int64_t s = 1 - kStages; s < slices; ++s) {
+    if (s >= 0) {
+      wait_for_copies<kStages - 2>();
+      // What was copied is there, and the stage that was multiplied last is free.
+      barrier();
     }
-    commit_copies();
-  }
-  int now = 0, free = kStages - 1;
-  for (int64_t s = 0; s < slices; ++s) {
-    wait_for_copies<kStages - 2>();
-    // What was copied is there, and the stage that was multiplied last is free.
-    barrier();
     const bool more = s + kStages - 1 < slices;
     if (more) {
       const int64_t begin = task.begin + (s + kStages - 1) * kDepth;
@@ -159,33 +152,35 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
       of_b.start(begin, task.end, stages[free].right);
     }
     commit_copies();
-    const uint32_t left = shared_address(stages[now].left.chunks);
-    const uint32_t right = shared_address(stages[now].right.chunks);
-    DL_UNROLL
-    for (int step = 0; step < kDepth / 16; ++step) {
-      uint32_t x[kRows][4], y[kColumns / 2][4];
+    if (s >= 0) {
+      const uint32_t left = shared_address(stages[now].left.chunks);
+      const uint32_t right = shared_address(stages[now].right.chunks);
       DL_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        const int number = Tile::Left::further(a.along_depth, at_a, r, step);
-        load_matrices(x[r], left + static_cast<uint32_t>(number) * 16, !a.along_depth);
-      }
-      DL_UNROLL
-      for (int c = 0; c < kColumns / 2; ++c) {
-        const int number = Tile::Right::further(b.along_depth, at_b, c, step);
-        load_matrices(y[c], right + static_cast<uint32_t>(number) * 16, !b.along_depth);
-      }
-      DL_UNROLL
-      for (int r = 0; r < kRows; ++r) {
+      for (int step = 0; step < kDepth / 16; ++step) {
+        uint32_t x[kRows][4], y[kColumns / 2][4];
         DL_UNROLL
-        for (int c = 0; c < kColumns; ++c)
-          multiply_add<T>(sums[r][c], x[r], y[c / 2][c % 2 * 2], y[c / 2][c % 2 * 2 + 1]);
+        for (int r = 0; r < kRows; ++r) {
+          const int number = Tile::Left::further(a.along_depth, at_a, r, step);
+          load_matrices(x[r], left + static_cast<uint32_t>(number) * 16, !a.along_depth);
+        }
+        DL_UNROLL
+        for (int c = 0; c < kColumns / 2; ++c) {
+          const int number = Tile::Right::further(b.along_depth, at_b, c, step);
+          load_matrices(y[c], right + static_cast<uint32_t>(number) * 16, !b.along_depth);
+        }
+        DL_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          DL_UNROLL
+          for (int c = 0; c < kColumns; ++c)
+            multiply_add<T>(sums[r][c], x[r], y[c / 2][c % 2 * 2], y[c / 2][c % 2 * 2 + 1]);
+        }
       }
+      now = now + 1 == kStages ? 0 : now + 1;
     }
     if (more) {
       of_a.finish(stages[free].left);
       of_b.finish(stages[free].right);
     }
-    now = now + 1 == kStages ? 0 : now + 1;
     free = free + 1 == kStages ? 0 : free + 1;
   }
   // Neighbouring lanes shall store neighbours, of which each lane has only two.
