@@ -68,36 +68,45 @@ struct Groups {
   const Block& team;
   const RowCut& cut;
 
-  // The place of element j of group v in the row, which may lie behind its end.
-  DL_DEVICE int64_t place(int64_t v, int j) const {
-    const int lanes = team.lanes(), lane = team.lane();
+  // The place of element j of group v in the row, which may lie behind its end. In the type of v:
+  // where few groups are kept, places have 32 bits.
+  template <class V>
+  DL_DEVICE V place(V v, int j) const {
+    const V lanes = team.lanes(), lane = team.lane();
     return cut.vectors ? (v * lanes + lane) * kWide + j : (v * kWide + j) * lanes + lane;
   }
-  DL_DEVICE bool has(int64_t v, int j) const { return place(v, j) < cut.n; }
+  template <class V>
+  DL_DEVICE bool has(V v, int j) const {
+    return place(v, j) < static_cast<V>(cut.n);
+  }
 
   // Elements `step` apart; `to` stays as it is where the row has ended.
-  template <class C, class T>
-  DL_DEVICE void load(const T* row, int64_t step, int64_t v, C (&to)[kWide]) const {
+  template <class V, class C, class T>
+  DL_DEVICE void load(const T* row, int64_t step, V v, C (&to)[kWide]) const {
+    const V first = place(v, 0);
     if (cut.vectors) {
-      if (has(v, 0)) load_vector(row + place(v, 0), to);
+      if (first < static_cast<V>(cut.n)) load_vector(row + first, to);
       return;
     }
-    const T* from = row + place(v, 0) * step;
-    const int64_t next = team.lanes() * step, left = cut.n - place(v, 0);
+    const T* from = row + first * step;
+    const int64_t next = team.lanes() * step;
+    const V left = static_cast<V>(cut.n) - first;
     DL_UNROLL
     for (int j = 0; j < kWide; ++j, from += next) {
       if (j * team.lanes() < left) to[j] = cast<C>(*from);
     }
   }
 
-  template <class T, class C>
-  DL_DEVICE void store(T* row, int64_t step, int64_t v, const C (&from)[kWide]) const {
+  template <class V, class T, class C>
+  DL_DEVICE void store(T* row, int64_t step, V v, const C (&from)[kWide]) const {
+    const V first = place(v, 0);
     if (cut.vectors) {
-      if (has(v, 0)) store_vector(row + place(v, 0), from);
+      if (first < static_cast<V>(cut.n)) store_vector(row + first, from);
       return;
     }
-    T* to = row + place(v, 0) * step;
-    const int64_t next = team.lanes() * step, left = cut.n - place(v, 0);
+    T* to = row + first * step;
+    const int64_t next = team.lanes() * step;
+    const V left = static_cast<V>(cut.n) - first;
     DL_UNROLL
     for (int j = 0; j < kWide; ++j, to += next) {
       if (j * team.lanes() < left) *to = cast<T>(from[j]);

@@ -43,7 +43,8 @@ struct NormForward {
   }
 
   // A group, of which x are the deviations from the mean.
-  DL_DEVICE void put(const Groups<kWide>& groups, int64_t row, T* y, int64_t v, C scale,
+  template <class V>
+  DL_DEVICE void put(const Groups<kWide>& groups, int64_t row, T* y, V v, C scale,
                      C (&x)[kWide]) const {
     DL_UNROLL
     for (int j = 0; j < kWide; ++j) x[j] *= scale;
@@ -169,7 +170,7 @@ struct NormBackward {
     T* to = grad_input + row * cut.n;
     const Groups<kWide> groups{team, cut};
     // The gradient times the weight, and x̂; zeros behind the end of the row.
-    const auto load = [&](int64_t v, C(&g)[kWide], C(&h)[kWide]) {
+    const auto load = [&](auto v, C(&g)[kWide], C(&h)[kWide]) {
       fill(g, C(0));
       fill(h, mean);
       groups.load(go, 1, v, g);
@@ -191,7 +192,7 @@ struct NormBackward {
       }
       return sums;
     };
-    const auto put = [&](int64_t v, C(&g)[kWide], const C(&h)[kWide], const Pair<C>& means) {
+    const auto put = [&](auto v, C(&g)[kWide], const C(&h)[kWide], const Pair<C>& means) {
       DL_UNROLL
       for (int j = 0; j < kWide; ++j) g[j] = scale * (g[j] - means.first - h[j] * means.second);
       groups.store(to, 1, v, g);

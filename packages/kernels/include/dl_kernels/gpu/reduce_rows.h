@@ -21,7 +21,7 @@ namespace gpu {
 
 // What a thread has combined so far.
 template <class I, class R>
-using near_t = std::decay_t<decltype(static_cast<const R*>(nullptr)->map(compute_t<I>()))>;
+using near_t = std::decay_t<decltype(R().map(compute_t<I>()))>;
 
 // Reducers that combine neighbours faster than one by one say so, see MomentsReducer.
 template <class R, class C, class = void>

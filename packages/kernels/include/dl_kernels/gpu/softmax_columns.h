@@ -149,7 +149,7 @@ struct SoftmaxBackward {
     const T* g = grad_output + offsets[1];
     const T* y = output + offsets[2];
     const Groups<kWide> groups{team, cut};
-    const auto load = [&](int64_t v, C(&a)[kWide], C(&b)[kWide]) {
+    const auto load = [&](auto v, C(&a)[kWide], C(&b)[kWide]) {
       fill(a, C(0));
       fill(b, C(0));
       groups.load(g, plan.step[1], v, a);
@@ -161,7 +161,7 @@ struct SoftmaxBackward {
       for (int j = 0; j < kWide; ++j) sum += term(a[j], b[j]);
       return sum;
     };
-    const auto put = [&](int64_t v, C(&a)[kWide], const C(&b)[kWide], C total) {
+    const auto put = [&](auto v, C(&a)[kWide], const C(&b)[kWide], C total) {
       DL_UNROLL
       for (int j = 0; j < kWide; ++j) a[j] = slope(a[j], b[j], total);
       groups.store(to, plan.step[0], v, a);
