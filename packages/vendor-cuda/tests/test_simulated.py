@@ -89,6 +89,36 @@ def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None
     said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
     assert said.endswith("right\n")
 
+def test_operands_begin_anywhere_and_lie_in_any_order(simulator: str) -> None:
+    code = """
+    import torch
+    torch.manual_seed(0)
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.uint8):
+        base = torch.randint(0, 50, (309,)).to(dtype)
+        there = base.to("dl")
+        for a, b in ((0, 0), (0, 1), (1, 1), (4, 0)):
+            wanted = base[a : a + 301] + base[b : b + 301]
+            assert torch.equal((there[a : a + 301] + there[b : b + 301]).cpu(), wanted)
+        base[1:302].mul_(2)
+        there[1:302].mul_(2)
+        assert torch.equal(there.cpu(), base)
+    for shape in ((40, 64), (3, 17, 9)):
+        x = torch.randn(shape)
+        for view in (
+            lambda v: v.transpose(0, -1),
+            lambda v: v[..., ::2],
+            lambda v: v[1:, 1:],
+            lambda v: v[:, :1].expand(v.shape),
+        ):
+            seen, there = view(x), view(x.to("dl"))
+            assert torch.equal(there.contiguous().cpu(), seen.contiguous())
+            assert torch.equal((there + there).cpu(), seen + seen)
+            assert torch.equal(there.to(torch.float16).cpu(), seen.to(torch.float16))
+    assert (torch.empty(0, 3, device="dl") + 1).shape == (0, 3)
+    print("right")
+    """
+    assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda").endswith("right\n")
+
 
 def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -> None:
     code = """

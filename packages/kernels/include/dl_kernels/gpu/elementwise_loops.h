@@ -241,8 +241,12 @@ diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const Tas
   DL_TRY(make_plan(op, plan, refs));
   if (refs[0].numel == 0) return diopiSuccess;
   gpu::ElementValue values[N] = {};
-  for (int k = 0; k < N; ++k)
-    if (refs[k].on_host) std::memcpy(values[k].bytes, refs[k].data, Task::kSizes[k]);
+  for (int k = 0; k < N; ++k) {
+    if (!refs[k].on_host) continue;
+    std::memcpy(values[k].bytes, refs[k].data, Task::kSizes[k]);
+    // A plan of a single element has others.
+    for (int d = 0; d < plan.ndim; ++d) plan.strides[k][d] = 0;
+  }
   const Launch launch(ctx);
   const int64_t first[N] = {};
   gpu::each_small_part(plan, first, [&](const Plan<N>& part, const int64_t (&begin)[N]) {

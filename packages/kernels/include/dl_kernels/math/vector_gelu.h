@@ -1,7 +1,9 @@
-// CPU: gelu and its derivative of floats that compilers can vectorise. Both are their limits, x or
-// 0 and 1 or 0, and up to |x| = 6 a correction that is the same on both sides of 0. Polynomials are
-// weighted least-squares fits (Lawson) of our own on [0, 6]; the absolute errors of the corrections
-// are below 2^-23, and those of `gelu_of_bfloat16` relative to its corrections below 2^-12.9.
+// gelu(x) = x · Φ(x), with the distribution function Φ of the standard normal distribution, and its
+// derivative. Those of floats are without branches, so that compilers vectorise them: both are
+// their limits, x or 0 and 1 or 0, and up to |x| = 6 a correction that is the same on both sides of
+// 0. Polynomials are weighted least-squares fits (Lawson) of our own on [0, 6]; the absolute errors
+// of the corrections are below 2^-23, and those of `gelu_of_bfloat16` relative to its corrections
+// below 2^-12.9.
 #ifndef DL_KERNELS_MATH_VECTOR_GELU_H_
 #define DL_KERNELS_MATH_VECTOR_GELU_H_
 
