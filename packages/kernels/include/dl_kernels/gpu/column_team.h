@@ -20,12 +20,13 @@ struct alignas(16) ColumnTeamScratch {
 // The threads of one row, one in each line.
 class ColumnTeam {
  public:
-  // `lanes` rows, a power of two.
-  DL_DEVICE ColumnTeam(ColumnTeamScratch* scratch, int lanes)
-      : scratch_(scratch), lanes_(lanes), line_(thread_index() / lanes) {}
+  // `lanes` rows, a power of two. `live`: there is a row here.
+  DL_DEVICE ColumnTeam(ColumnTeamScratch* scratch, int lanes, bool live)
+      : scratch_(scratch), lanes_(lanes), line_(thread_index() / lanes), live_(live) {}
 
   template <class F>
   DL_DEVICE void map(int64_t n, const F& f) const {
+    if (!live_) return;
     for (int64_t i = line_; i < n; i += kThreads / lanes_) f(i);
   }
 
@@ -68,19 +69,20 @@ class ColumnTeam {
  private:
   ColumnTeamScratch* scratch_;
   int lanes_, line_;
+  bool live_;
 };
 
 template <class F>
 DL_KERNEL void columns_kernel(int64_t count, int lanes, F f) {
   DL_SHARED ColumnTeamScratch scratch;
-  const ColumnTeam team(&scratch, lanes);
   for (int64_t first = block_index() * lanes; first < count; first += block_count() * lanes) {
     const int64_t own = first + (thread_index() & (lanes - 1));
-    f(team, own < count ? own : count - 1, own < count);
+    const bool live = own < count;
+    f(ColumnTeam(&scratch, lanes, live), live ? own : count - 1, live);
   }
 }
 
-// Calls f(team, row, whether to store) for `count` rows of n elements. A functor without
+// Calls f(team, row, whether there is one) for `count` rows of n elements. A functor without
 // references.
 template <class F>
 void run_columns(const Launch& launch, int64_t count, int64_t n, const F& f) {

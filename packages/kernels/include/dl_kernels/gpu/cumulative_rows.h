@@ -156,7 +156,7 @@ struct CumulativeColumn {
     Carried before = 0;
     if (team.lines() > 1) {
       Carried sum = 0;
-      for (int64_t i = begin; i < end; ++i) sum += cast<Carried>(x[i * plan.step[1]]);
+      for (int64_t i = begin; live && i < end; ++i) sum += cast<Carried>(x[i * plan.step[1]]);
       before = team.sum_before(sum);
     }
     if (!live) return;

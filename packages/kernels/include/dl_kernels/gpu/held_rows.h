@@ -44,14 +44,16 @@ DL_KERNEL void held_rows_kernel(RowCut cut, Row row) {
   const Block team(&scratch, cut.lanes);
   const int64_t teams = kThreads / cut.lanes;
   for (int64_t first = block_index() * teams; first < cut.count; first += block_count() * teams) {
-    // Teams of a warp stay together: one without a row computes the last one and stores nothing.
+    // Teams of a warp stay together: one without a row takes the last one, as if it was empty.
     const int64_t own = first + thread_index() / cut.lanes;
     const bool live = own < cut.count;
-    row(team, cut, live ? own : cut.count - 1, live);
+    RowCut mine = cut;
+    if (!live) mine.n = 0;
+    row(team, mine, live ? own : cut.count - 1, live);
   }
 }
 
-// Calls row(team, cut, number of the row, whether to store). A functor without references.
+// Calls row(team, cut, number of the row, whether there is one). A functor without references.
 template <class Row>
 void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   if (cut.count <= 0 || cut.n <= 0) return;
