@@ -131,6 +131,12 @@ FORGED: dict[str, tuple[bytes, str]] = {
         with_document(json.dumps(dict(reversed(json.loads(TEXT).items())), separators=(",", ":"))),
         "not canonical",
     ),
+    "no UTF-8": (
+        GOOD.replace(b'"name":"y', b'"name":"\x86', 1).replace(
+            b'\\"name\\":\\"y', b'\\"name\\":\\"\x86', 1
+        ),
+        "no UTF-8",
+    ),
     "half a document": (with_document(TEXT[: len(TEXT) // 2]), "not JSON"),
 }
 

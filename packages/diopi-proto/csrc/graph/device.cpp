@@ -46,7 +46,11 @@ void Device::make_current_slow() const {
 void* Device::allocate(uint64_t bytes) const {
   make_current();
   void* memory = nullptr;
-  check(table_->memory_allocate(target_.checked, target_.device, bytes, &memory),
+  // In whole words, which the checked table reads and writes back at both ends.
+  if (bytes > UINT64_MAX - sizeof(uint64_t))
+    throw Failure("no memory is that large", DL_OUT_OF_MEMORY);
+  const uint64_t whole = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+  check(table_->memory_allocate(target_.checked, target_.device, whole, &memory),
         "memory_allocate of " + std::to_string(bytes) + " bytes");
   return memory;
 }

@@ -9,11 +9,32 @@ namespace {
 
 constexpr int kDeepest = 64;
 
+// Shortest forms alone, no halves of surrogate pairs, nothing beyond the last character.
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at++]);
+    if (first < 0x80) continue;
+    const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || text.size() - at < static_cast<size_t>(more)) return false;
+    uint32_t code = first & (0x3FU >> more);
+    for (int i = 0; i < more; ++i) {
+      const auto next = static_cast<unsigned char>(text[at++]);
+      if ((next & 0xC0) != 0x80) return false;
+      code = code << 6 | (next & 0x3F);
+    }
+    if ((more == 2 && (code < 0x800 || (code >= 0xD800 && code < 0xE000))) ||
+        (more == 3 && (code < 0x10000 || code > 0x10FFFF)))
+      return false;
+  }
+  return true;
+}
+
 class Parser {
  public:
   Parser(std::string_view text, size_t most) : text_(text), left_(most) {}
 
   Json document() {
+    if (!is_utf8(text_)) fail("no UTF-8");
     Json value = this->value(0);
     skip_space();
     if (at_ != text_.size()) fail("there is more behind the document");
