@@ -18,7 +18,6 @@
 #define DL_COLD_FN inline
 #define DL_UNROLL
 #define DL_NO_UNROLL
-#define DL_ONE_BY_ONE
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL static

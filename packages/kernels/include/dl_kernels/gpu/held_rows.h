@@ -130,7 +130,7 @@ struct Groups {
   template <class F>
   DL_DEVICE void all(const F& f) const {
     const int64_t round = int64_t(team.lanes()) * kWide, count = (cut.n + round - 1) / round;
-    DL_ONE_BY_ONE
+    DL_NO_UNROLL
     for (int64_t v = 0; v < count; ++v) f(v);
   }
 };

@@ -53,7 +53,7 @@ DL_DEVICE void add_rows(const Reduction<I, R>& job, const I* base, int width, bo
       }
     }
   }
-  DL_ONE_BY_ONE
+  DL_NO_UNROLL
   for (; i < end; i += lines) {
     int64_t offset[1];
     row_offsets(job.reduced, i, offset);
@@ -105,7 +105,7 @@ DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
     }
     barrier();
     // Neighbouring threads store neighbouring outputs.
-    DL_ONE_BY_ONE
+    DL_NO_UNROLL
     for (int c = me; c < cut.lanes * kWide && first + c < cut.columns; c += kThreads) {
       const int64_t output = outer * cut.columns + first + c;
       int64_t offsets[2];

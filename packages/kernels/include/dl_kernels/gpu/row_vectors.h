@@ -113,7 +113,7 @@ template <class Plan, int N>
 DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N]) {
   DL_UNROLL
   for (int k = 0; k < N; ++k) offsets[k] = 0;
-  DL_ONE_BY_ONE
+  DL_NO_UNROLL
   for (int d = plan.ndim - 1; d > 0; --d) {
     const int64_t extent = plan.shape[d], rest = quotient_of(index, extent);
     const int64_t at = index - rest * extent;

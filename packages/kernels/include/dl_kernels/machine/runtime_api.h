@@ -14,7 +14,6 @@
 #define DL_COLD_FN __host__ __device__ __noinline__
 #define DL_UNROLL _Pragma("unroll")
 #define DL_NO_UNROLL _Pragma("unroll 1")
-#define DL_ONE_BY_ONE _Pragma("unroll 1")
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
