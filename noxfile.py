@@ -421,6 +421,7 @@ def find_nvcc(folder: Path) -> str | None:
     named = os.environ.get("NVCC") or shutil.which("nvcc")
     return named or (str(of_wheels[-1]) if of_wheels else None)
 
+
 @nox.session(name="gpu-code", default=False)
 def gpu_code(session: nox.Session) -> None:
     """Hold the machine code of GPU kernels against torch's; `--update` writes the report."""

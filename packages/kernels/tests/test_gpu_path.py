@@ -85,9 +85,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / f"{source.stem}.o" for source in sources]
 
 
-def build_check(
-    folder: Path, machine: list[Path], *flags: str, name: str = "collectives"
-) -> Path:
+def build_check(folder: Path, machine: list[Path], *flags: str, name: str = "collectives") -> Path:
     """A program of emulation/check that compares what blocks do together with loops."""
     own = folder / f"{name}.o"
     flags = (f"-I{folder / 'mutated'}", *flags)

@@ -89,6 +89,7 @@ def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None
     said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
     assert said.endswith("right\n")
 
+
 def test_operands_begin_anywhere_and_lie_in_any_order(simulator: str) -> None:
     code = """
     import torch

@@ -26,9 +26,9 @@
 //   store_relaxed, load_relaxed    of a bool that several threads use
 //
 // and for gpu/ also DL_KERNEL, DL_KERNEL_FOR_BLOCKS, DL_DEVICE and DL_SHARED, which mark functions
-// and variables, DL_NO_UNROLL, before a loop whose steps are rare and long, and the namespace gpu of
-// machine/runtime_api.h. DL_KERNELS_TENSOR_CORES says that there is what machine/cuda_matrix.h has.
-// Where the machine has instructions that convert the 16-bit floats, it defines
+// and variables, DL_NO_UNROLL, before a loop whose steps are rare and long, and the namespace gpu
+// of machine/runtime_api.h. DL_KERNELS_TENSOR_CORES says that there is what machine/cuda_matrix.h
+// has. Where the machine has instructions that convert the 16-bit floats, it defines
 // DL_HALF_INSTRUCTIONS or DL_BFLOAT16_INSTRUCTIONS, and the functions that base/float16.h calls
 // then.
 #if !defined(DL_KERNELS_MACHINE)
