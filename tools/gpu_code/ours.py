@@ -37,14 +37,14 @@ def nvcc() -> list[str]:
 
 
 def units(folder: Path, families: Iterable[str]) -> dict[str, Path]:
-    """The sources of some families, by name."""
+    """The sources of some families, and of parts that families share (``part_gemm``), by name."""
     # The session has a compiler and no package of ours.
     sys.path[:0] = [str(ROOT / f"packages/{name}/src") for name in ("kernels", "diopi-proto")]
     from dl_kernels import write_units
 
     wanted = sorted(families)
     # Beside nothing else: what is not a unit would be read as one of an earlier time.
-    written = write_units(str(folder / "units"), suffix=".cu", only=wanted)
+    written = write_units(str(folder / "units"), suffix=".cu")
     found = {unit.stem.removeprefix("family_"): unit for unit in written if unit.suffix == ".cu"}
     return {name: found[name] for name in wanted}
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -59,6 +60,11 @@ DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
   if (const CUresult failed = Journal::get().call("cuGetExportTable")) return failed;
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
+  // NVRTC asks of any driver that is loaded, and does without an answer.
+  Dl_info caller{};
+  dladdr(__builtin_return_address(0), &caller);
+  if (caller.dli_fname != nullptr && std::strstr(caller.dli_fname, "libnvrtc") != nullptr)
+    return CUDA_ERROR_NOT_FOUND;
   static std::once_flag once;
   std::call_once(once, [] {
     Journal::get().say(

@@ -1,15 +1,8 @@
-// What other libraries of CUDA ask of a driver that is loaded.
+// What other libraries of CUDA ask of a kernel.
 
 #include "launching.h"
 
 using namespace sim;
-
-/** NVRTC asks, and takes it for granted that the call exists. There are no such tables. */
-DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
-  if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *table = nullptr;
-  return CUDA_ERROR_NOT_FOUND;
-}
 
 DL_EXPORT CUresult CUDAAPI cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset,
                                               size_t* size) {
