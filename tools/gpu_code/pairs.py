@@ -342,7 +342,7 @@ def _rows() -> Iterator[Pair]:
             "sum",
             dtype,
             "reduction",
-            ("reduction", rf"<Reduce\w*<{own}, SumReducer<"),
+            ("reduction", rf"^reduce_rows_kernel<{own}, SumReducer<"),
             (LIBRARY, sums),
             loaded(dtype),
         )
@@ -350,7 +350,7 @@ def _rows() -> Iterator[Pair]:
             "max of all",
             dtype,
             "reduction",
-            ("reduction", rf"<Reduce\w*<{own}, \w*Max\w*<"),
+            ("reduction", rf"^reduce_rows_kernel<{own}, \w*Max\w*<"),
             (LIBRARY, rf"^reduce_kernel<512, 1, ReduceOp<{other}, func_wrapper_t<{other}, MaxNan"),
             loaded(dtype),
         )
@@ -358,7 +358,7 @@ def _rows() -> Iterator[Pair]:
             "softmax",
             dtype,
             "softmax",
-            ("softmax", rf"\bSoftmaxRow<{own}, {own}, false>"),
+            ("softmax", rf"^held_rows_kernel<SoftmaxForward<{own}, {own}> >"),
             (
                 LIBRARY,
                 rf"^cunn_SoftMaxForward\w*<(?:\d+, )?{other}, float, {other}, "
@@ -370,7 +370,7 @@ def _rows() -> Iterator[Pair]:
             "softmax gradient",
             dtype,
             "softmax",
-            ("softmax", rf"\bSoftmaxBackwardRow<{own}, {own}, false>"),
+            ("softmax", rf"^held_rows_kernel<SoftmaxBackward<{own}, {own}> >"),
             (LIBRARY, rf"^cunn_SoftMaxBackward\w*<.*{other}, float, {other}, SoftMaxBackwardEpil"),
             stored(dtype),
         )
@@ -378,7 +378,7 @@ def _rows() -> Iterator[Pair]:
             "layer norm",
             dtype,
             "norm",
-            ("layer_norm", rf"\bLayerNormRow<{own}>"),
+            ("layer_norm", rf"^held_rows_kernel<NormForward<{own}, false> >"),
             (LIBRARY, rf"^vectorized_layer_norm_kernel<{other}, float, false>"),
             stored(dtype),
         )
@@ -386,7 +386,7 @@ def _rows() -> Iterator[Pair]:
             "layer norm gradient",
             dtype,
             "norm",
-            ("layer_norm", rf"\bLayerNormBackwardRow<{own}>"),
+            ("layer_norm", rf"^held_rows_kernel<NormBackward<{own}> >"),
             (LIBRARY, rf"^layer_norm_grad_input_kernel_vectorized<{other}, float, false>"),
             stored(dtype),
         )
@@ -394,7 +394,7 @@ def _rows() -> Iterator[Pair]:
             "rms norm",
             dtype,
             "norm",
-            ("rms_norm", rf"\bRmsNormRow<{own}>"),
+            ("rms_norm", rf"^held_rows_kernel<NormForward<{own}, false> >"),
             (LIBRARY, rf"^vectorized_layer_norm_kernel<{other}, float, true>"),
             stored(dtype),
         )
@@ -402,7 +402,7 @@ def _rows() -> Iterator[Pair]:
             "cumsum",
             dtype,
             "scan",
-            ("cumulative", rf"\bCumsumRow<{own}>"),
+            ("cumulative", rf"^row_kernel<CumulativePiece<{own}> >"),
             (LIBRARY, rf"^tensor_kernel_scan_innermost_dim<{other}, std::plus<{other}> >"),
             stored(dtype),
         )
@@ -416,7 +416,7 @@ def _indexes() -> Iterator[Pair]:
             "index_select",
             dtype,
             "index",
-            ("gather", rf"\bSelectRow<{bits}>"),
+            ("gather", r"\bTakeUnit<Unit16>"),
             (
                 LIBRARY,
                 rf"^(?:indexSelectLargeIndex<{other}, long|vectorized_gather_kernel<16, long)",
@@ -439,7 +439,7 @@ def _indexes() -> Iterator[Pair]:
             "embedding gradient",
             dtype,
             "index",
-            ("embedding", rf"EmbeddingGradientItem<.*{own}>|EmbeddingGradient\w*<.*{own}>"),
+            ("embedding", rf"^item_kernel<EmbeddingRunItem<{own}> >"),
             (LIBRARY, rf"^embedding_backward_feature_kernel<{other}, float, long>"),
             Unit("loaded", BYTES[dtype]),
         )
@@ -470,12 +470,12 @@ def _products() -> Iterator[Pair]:
     }
     for dtype, theirs in gemms.items():
         own = OURS[dtype]
-        yield Pair("matmul", dtype, "product", ("matmul", rf"^\w*gemm\w*<{own}, "), theirs, each)
+        yield Pair("matmul", dtype, "product", ("part_gemm", rf"^\w*product_kernel<{own}, "), theirs, each)
         yield Pair(
             "convolution",
             dtype,
             "product",
-            ("convolution", rf"(?i)^\w*(?:gemm|convol)\w*<(?:convolve\w*<)?{own}\b"),
+            ("part_convolve", rf"^\w*product_kernel<{own}, .*WindowSource<{own}>"),
             convolutions[dtype],
             each,
         )
@@ -495,7 +495,7 @@ def _products() -> Iterator[Pair]:
             "attention",
             dtype,
             "attention",
-            ("attention", rf"(?i)^(?!\w*gradient)\w*attention\w*<.*?\b{own}\b"),
+            ("part_attention", rf"^\w*attention_kernel<{own}\b"),
             (LIBRARY, forward),
             each,
         )
@@ -503,7 +503,7 @@ def _products() -> Iterator[Pair]:
             "attention gradient",
             dtype,
             "attention",
-            ("attention", rf"(?i)^\w*(?:gradient|backward)\w*_kernel<.*?\b{own}\b"),
+            ("part_attention_backward", rf"^\w*gradients?_kernel<{own}\b"),
             (LIBRARY, backward),
             each,
         )

@@ -71,6 +71,9 @@ DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int6
       left < kOwn ? 0 : static_cast<int>(kOfKeys ? shape.end_query(first) : shape.end_key(first));
   const bool masked = problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr;
   const float scale = static_cast<float>(shape.scale) * kLogOfE;
+  // Weights of keys that nobody looks at are so small that halves of them would be denormal; none
+  // is above 1.
+  constexpr float kRaised = kOfValues ? 12 : 0;
   QueryTerms<float> own_terms[2];
   if constexpr (!kOfKeys) {
     DL_UNROLL
@@ -132,7 +135,7 @@ DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int6
       for (int r = 0; r < 2; ++r) {
         const QueryTerms<float> used = kOfKeys ? terms : own_terms[r];
         float& weight = scores[i / 2][2 * r + i % 2];
-        weight = exp2f(weight - used.lse * kLogOfE);
+        weight = exp2f(weight - used.lse * kLogOfE + kRaised);
         if constexpr (!kOfValues) weight *= changes[i / 2][2 * r + i % 2] - used.delta;
       }
     }
@@ -148,13 +151,11 @@ DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int6
     at = then;
   }
   barrier();
-  if constexpr (!kOfValues) {
-    const float factor = static_cast<float>(shape.scale);
+  const float factor = kOfValues ? exp2f(-kRaised) : static_cast<float>(shape.scale);
+  DL_UNROLL
+  for (int c = 0; c < kWidth / 8; ++c) {
     DL_UNROLL
-    for (int c = 0; c < kWidth / 8; ++c) {
-      DL_UNROLL
-      for (int e = 0; e < 4; ++e) out[c][e] *= factor;
-    }
+    for (int e = 0; e < 4; ++e) out[c][e] *= factor;
   }
   const Strided4<T> to = kOfKeys ? shape.key_rows(n, grad) : shape.query_rows(n, grad);
   Rows::store(whole_shared + warp * 16 * Rows::kLine, out, to.at(n, head, first + warp * 16),
