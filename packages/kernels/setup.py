@@ -6,11 +6,10 @@ from setuptools import setup
 
 # The headers stand beside src/, where C++ projects look for them, and inside the wheel's package.
 ROOT = Path("include")
-FOLDERS = ["dl_kernels", *(f"dl_kernels/{path.name}" for path in (ROOT / "dl_kernels").iterdir())]
 HEADERS = {
-    f"dl_kernels.include.{folder.replace('/', '.')}": f"{ROOT}/{folder}"
-    for folder in sorted(FOLDERS)
-    if (ROOT / folder).is_dir()
+    ".".join(("dl_kernels.include", *folder.relative_to(ROOT).parts)): str(folder)
+    for folder in sorted((ROOT / "dl_kernels", *(ROOT / "dl_kernels").rglob("*")))
+    if folder.is_dir()
 }
 
 setup(packages=["dl_kernels", *HEADERS], package_dir={"": "src", **HEADERS})
