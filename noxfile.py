@@ -70,8 +70,14 @@ HAS_DEVICE = """
 import sys, torch
 sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
 """
-# The vendor of the host's own processor, which a GPU's benchmark does not time.
-REFERENCE = "cpu"
+# Whether a vendor has one whose memory is its own, as a card has.
+HAS_CARD = """
+import sys, torch
+if not (hasattr(torch, "dl") and torch.dl.is_available()):
+    sys.exit(1)
+from dl_core import _C
+sys.exit(bool(_C.device_info(0)["host_accessible"]))
+"""
 # What the sessions of a vendor without a device do: "skip", or else fail.
 WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
 # Why the torchvision that is installed does not fit the torch that is; nothing where it does.
@@ -245,15 +251,15 @@ def tests(session: nox.Session) -> None:
 
 
 @functools.cache  # each answer costs an import of torch, and the sessions ask again and again
-def has_device(python: str, vendor: str | None) -> bool:
+def has_device(python: str, vendor: str | None, program: str = HAS_DEVICE) -> bool:
     """Whether a vendor of the environment can be tested on this machine; None: the one that torch
-    would take by itself."""
+    would take by itself. `program` asks."""
     env = {name: value for name, value in os.environ.items() if name != "DL_VENDORS"}
     if vendor is not None:
         env["DL_VENDORS"] = vendor
     # Away from the sources, which are no place to import from.
     with TemporaryDirectory() as folder:
-        command = [str(Path(python).absolute()), "-c", HAS_DEVICE]
+        command = [str(Path(python).absolute()), "-c", program]
         return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
 
 
@@ -291,11 +297,10 @@ def demand_gpu(session: nox.Session, python: str) -> str:
     """The vendor to time on: the one that DL_VENDORS names, or the first with a card here."""
     if named := os.environ.get("DL_VENDORS"):
         return named
-    cards = [name for name in vendors() if name != REFERENCE]
-    for name in cards:
-        if has_device(python, name):
+    for name in vendors():
+        if has_device(python, name, HAS_CARD):
             return name
-    message = f"none of the vendors {', '.join(cards)} has a device here, so nothing was timed"
+    message = f"none of the vendors {', '.join(vendors())} has a card here, so nothing was timed"
     if os.environ.get(WITHOUT_DEVICE) == "skip":
         session.skip(message)
     session.error(message)
@@ -586,7 +591,7 @@ def add_proof(vendor: str) -> None:
         python = python_of(session, "environment")
         demand_device(session, python, vendor)
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
-        if vendor != REFERENCE:
+        if has_device(python, vendor, HAS_CARD):
             sessions.append("bench-gpu")
         # Each of them goes on after another has failed.
         command = (sys.executable, "-m", "nox", "--sessions", *sessions)

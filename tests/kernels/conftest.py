@@ -28,6 +28,16 @@ CALLED = {
 }
 """Families that these tests call by name, and those that others are made of."""
 ONE_OF = 5
+USES = {
+    "avg_pooling": {"max_pooling"},
+    "foreach": {"arithmetic", "norm"},
+    "gather": {"scatter"},
+    "grad_scaling": {"arithmetic", "norm"},
+    "index_fill": {"scatter"},
+    "pooling": {"avg_pooling", "max_pooling"},
+    "sort": {"scatter"},
+}
+"""Families that others call; all call copies and functions of complex numbers."""
 
 WHY_NOT = missing_compiler()
 
@@ -42,7 +52,8 @@ def sampled() -> list[str]:
     def drawn(family: str) -> bool:
         return hashlib.sha256(f"{seed} {family}".encode()).digest()[0] % ONE_OF == 0
 
-    return sorted(name for name in families() if name in CALLED or drawn(name))
+    chosen = {name for name in families() if name in CALLED or drawn(name)}
+    return sorted(chosen.union(*(USES.get(name, set()) for name in chosen)))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ ffi.cdef("""
 typedef struct { char reserved[64]; } IPC;
 R cuDeviceCanAccessPeer(int*, int, int); R cuCtxEnablePeerAccess(H, unsigned); R cuCtxDisablePeerAccess(H);
 R cuIpcGetMemHandle(IPC*, P); R cuIpcOpenMemHandle_v2(P*, IPC, unsigned); R cuIpcCloseMemHandle(P);
-R cuFuncGetParamInfo(H, size_t, size_t*, size_t*); R cuGetExportTable(void**, void*);
+R cuFuncGetParamInfo(H, size_t, size_t*, size_t*);
 """)
 '''
 
@@ -108,7 +108,7 @@ offset, size = ffi.new("size_t*"), ffi.new("size_t*")
 ok(cu.cuFuncGetParamInfo(twice, 0, offset, size))
 assert (offset[0], size[0]) == (0, 8)
 assert cu.cuFuncGetParamInfo(twice, 1, offset, size) == 1
-assert cu.cuGetExportTable(ffi.new("void**"), ffi.NULL) == 500
+assert cu.cuGetExportTable(ffi.new("void **"), ffi.NULL) == 500
 """,
         tmp_path,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from test_simulated import seed
+from dl_conformance.commit_seed import commit_seed
 
 HERE = Path(__file__).parent
 PARTS = 40
@@ -49,7 +49,7 @@ def found(parts: int, seed: int) -> dict[str, list[str]]:
 def test_only_operators_that_are_listed_wait() -> None:
     """A share of them, another one for each commit; DL_TEST_SAMPLE=1 looks at all."""
     every = os.environ.get("DL_TEST_SAMPLE") == "1"
-    calls = found(1, 0) if every else found(PARTS, int(seed(), 16))
+    calls = found(1, 0) if every else found(PARTS, int(commit_seed(HERE), 16))
     assert len(calls) > (500 if every else 1)
     listed = waiting()
     waited = {name: where for name, where in calls.items() if where}

@@ -12,17 +12,19 @@ CUstream_st::~CUstream_st() {
   if (thread_.joinable()) thread_.join();
 }
 
-void CUstream_st::add(sim::Work work) {
+void CUstream_st::add(sim::Work work) { add(Entry{std::move(work), nullptr}); }
+
+void CUstream_st::add(Entry entry) {
   const std::lock_guard<std::mutex> lock(mutex_);
   // Most streams of a program never get any.
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  queue_.push_back(std::move(work));
+  queue_.push_back(std::move(entry));
   changed_.notify_all();
 }
 
 std::shared_ptr<sim::Mark> CUstream_st::mark() {
   auto made = std::make_shared<sim::Mark>();
-  add([made] { made->set(); });
+  add(Entry{nullptr, made});
   return made;
 }
 
@@ -36,12 +38,16 @@ void CUstream_st::run() {
   while (true) {
     changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    sim::Work work = std::move(queue_.front());
+    Entry entry = std::move(queue_.front());
     queue_.pop_front();
+    if (entry.mark != nullptr) {
+      entry.mark->set();
+      continue;
+    }
     busy_ = true;
     lock.unlock();
-    work();
-    work = nullptr;
+    entry.work();
+    entry.work = nullptr;
     lock.lock();
     busy_ = false;
   }

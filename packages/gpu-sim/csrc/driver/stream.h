@@ -81,11 +81,19 @@ struct CUstream_st {
   std::shared_ptr<CUgraph_st> capture;
 
  private:
+  // One of the two: a mark is set by the stream's own thread between two pieces of work, so that
+  // who has waited for the last one finds the stream idle.
+  struct Entry {
+    sim::Work work;
+    std::shared_ptr<sim::Mark> mark;
+  };
+
+  void add(Entry entry);
   void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<sim::Work> queue_;
+  std::deque<Entry> queue_;
   bool busy_ = false, ending_ = false;
   std::thread thread_;
 };
