@@ -16,8 +16,17 @@ from dl_kernels import include_dir
 from emulated import EMULATED_GPU
 
 ROOT = include_dir() / "dl_kernels"
-# These two need the compilers of their machines, which the session `kernels-gpu` has.
-FOREIGN = {"dl_kernels/machine/cuda.h", "dl_kernels/machine/hip.h"}
+# These need the compilers of their machines, which the session `kernels-gpu` has.
+FOREIGN = {
+    "dl_kernels/machine/cuda.h",
+    "dl_kernels/machine/hip.h",
+    # Tensor cores, and what is written for them.
+    "dl_kernels/machine/cuda_matrix.h",
+    "dl_kernels/gpu/attention_backward_tensor.h",
+    "dl_kernels/gpu/attention_rows.h",
+    "dl_kernels/gpu/attention_tensor.h",
+    "dl_kernels/gpu/product_tensor.h",
+}
 API = "dl_kernels/machine/runtime_api.h"  # a part of both
 HEADERS = sorted(
     {str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h")} - FOREIGN - {API}

@@ -43,6 +43,6 @@ def test_the_library_looks_in_the_same_places() -> None:
     text = (SOURCES / "csrc" / "extensions" / "companions.cpp").read_text(encoding="utf-8")
     text += (KIT / "include" / "dl" / "kit" / "nvrtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:
-        ((variable, beside),) = re.findall(rf'{{"({one.variable})",\s*{{([^}}]*)}}', text)
+        ((variable, beside),) = re.findall(rf'{{\s*"({one.variable})",\s*{{([^}}]*)}}', text)
         assert (variable, tuple(re.findall(r'"([^"]*)"', beside))) == (one.variable, one.beside)
         assert f"pip install {one.wheel}`" in text
