@@ -470,7 +470,9 @@ def _products() -> Iterator[Pair]:
     }
     for dtype, theirs in gemms.items():
         own = OURS[dtype]
-        yield Pair("matmul", dtype, "product", ("part_gemm", rf"^\w*product_kernel<{own}, "), theirs, each)
+        yield Pair(
+            "matmul", dtype, "product", ("part_gemm", rf"^\w*product_kernel<{own}, "), theirs, each
+        )
         yield Pair(
             "convolution",
             dtype,
