@@ -44,7 +44,7 @@ def _skipping() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup() -> Generator[None, object, object]:
+def pytest_runtest_setup() -> Generator[None, object, object]:
     with _skipping():
         return (yield)
 
