@@ -148,8 +148,9 @@ def _cases(
     )
 
     def tell(outcome: Outcome) -> None:
-        journal.add(outcome)
+        # Counted first: a run that is interrupted has counted what it kept.
         results.add(outcome)
+        journal.add(outcome)
         last = results.outcomes[-1]
         if arguments.all_failures and last.status == "failed":
             sys.stdout.write(f"{last.name}: {last.cause}\n  {last.detail}\n")
