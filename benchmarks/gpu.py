@@ -15,13 +15,14 @@ import argparse
 import json
 import statistics
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from _gpu_clock import COPIED_BYTES, PRODUCTS, Roof, burst_length, milliseconds
-from _kernel_calls import FAMILIES, FLOAT32_ONLY
 from _kernel_inputs import Call, Inputs, Make
+from _kernel_rows import chosen, geometric_mean, measured
 
 SIZES = {"small": 1 << 12, "cached": 1 << 20, "large": 1 << 25}
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -57,26 +58,12 @@ def measure_one(
 def measure(arguments: argparse.Namespace, roof: Roof | None) -> list[dict[str, Any]]:
     """One row per operator, dtype and size."""
     rows = []
-    calls = [(family, *call) for family, each in FAMILIES.items() for call in each.items()]
-    for family, name, make in calls:
-        if arguments.only not in name and arguments.only != family:
-            continue
-        for dtype in DTYPES[:1] if name in FLOAT32_ONLY else DTYPES:
-            for size in arguments.sizes:
-                row = {
-                    "family": family,
-                    "operator": name,
-                    "dtype": str(dtype).removeprefix("torch."),
-                    "size": size,
-                    "elements": SIZES[size],
-                }
-                try:
-                    row |= measure_one(make, SIZES[size], dtype, arguments.repeats, roof)
-                except (RuntimeError, NotImplementedError) as error:
-                    # What one side lacks is a row without a ratio, not the end.
-                    row |= {"ratio": None, "native": False, "error": str(error).splitlines()[0]}
-                rows.append(row)
-                show(row)
+    for head, make, dtype in chosen(arguments.only, DTYPES):
+        for size in arguments.sizes:
+            measure_it = partial(measure_one, make, SIZES[size], dtype, arguments.repeats, roof)
+            row = head | {"size": size, "elements": SIZES[size]} | measured(measure_it)
+            rows.append(row)
+            show(row)
     return rows
 
 
@@ -88,10 +75,6 @@ def show(row: dict[str, Any]) -> None:
     note = "" if row["native"] else "  (not native)"
     figures = f"{row['peer_us']:11.1f} {row['dl_us']:11.1f} {row['ratio']:7.2f}"
     print(f"{head} {figures}{note}", flush=True)
-
-
-def geometric_mean(ratios: list[float]) -> float | None:
-    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -14,12 +14,13 @@ import argparse
 import json
 import statistics
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from _kernel_calls import FAMILIES, FLOAT32_ONLY
 from _kernel_inputs import Call, Inputs, Make
+from _kernel_rows import chosen, geometric_mean, measured
 
 SIZES = {"small": 1 << 12, "cached": 1 << 17, "large": 1 << 21}
 DTYPES = (torch.float32, torch.bfloat16)
@@ -66,27 +67,12 @@ def measure(repeats: int, threads: int, only: str) -> list[dict[str, Any]]:
     """One row per operator, dtype and size."""
     torch.set_num_threads(threads)
     rows = []
-    calls = [(family, *call) for family, each in FAMILIES.items() for call in each.items()]
-    for family, name, make in calls:
-        if only not in name and only != family:
-            continue
-        for dtype in DTYPES[:1] if name in FLOAT32_ONLY else DTYPES:
-            for size, n in SIZES.items():
-                row = {
-                    "family": family,
-                    "operator": name,
-                    "dtype": str(dtype).removeprefix("torch."),
-                    "size": size,
-                    "elements": n,
-                    "threads": threads,
-                }
-                try:
-                    row |= measure_one(make, n, dtype, repeats)
-                except (RuntimeError, NotImplementedError) as error:
-                    # A dtype that one side lacks is a row without a ratio, not the end.
-                    row |= {"ratio": None, "native": False, "error": str(error).splitlines()[0]}
-                rows.append(row)
-                show(row)
+    for head, make, dtype in chosen(only, DTYPES):
+        for size, n in SIZES.items():
+            row = head | {"size": size, "elements": n, "threads": threads}
+            row |= measured(partial(measure_one, make, n, dtype, repeats))
+            rows.append(row)
+            show(row)
     return rows
 
 
@@ -98,10 +84,6 @@ def show(row: dict[str, Any]) -> None:
     note = "" if row["native"] else "  (not native)"
     figures = f"{row['cpu_us']:11.1f} {row['dl_us']:11.1f} {row['ratio']:6.2f}"
     print(f"{head} {figures}{note}", flush=True)
-
-
-def geometric_mean(ratios: list[float]) -> float | None:
-    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""What the benchmarks of kernels share: which calls they time, and the rows of their tables."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from _kernel_calls import FAMILIES, FLOAT32_ONLY
+from _kernel_inputs import Make
+
+Row = dict[str, Any]
+
+
+def chosen(only: str, dtypes: Sequence[torch.dtype]) -> Iterator[tuple[Row, Make, torch.dtype]]:
+    """Calls of a family, or of operators whose name has the text, in each dtype; with what a row
+    says of them. Float32 comes first.
+    """
+    for family, calls in FAMILIES.items():
+        for name, make in calls.items():
+            if only in name or only == family:
+                for dtype in dtypes[:1] if name in FLOAT32_ONLY else dtypes:
+                    head = {"family": family, "operator": name}
+                    yield head | {"dtype": str(dtype).removeprefix("torch.")}, make, dtype
+
+
+def measured(measure: Callable[[], Row]) -> Row:
+    """What was measured; what one side lacks is a row without a ratio, not the end."""
+    try:
+        return measure()
+    except (RuntimeError, NotImplementedError) as error:
+        return {"ratio": None, "native": False, "error": str(error).splitlines()[0]}
+
+
+def geometric_mean(ratios: list[float]) -> float | None:
+    return statistics.geometric_mean(ratios) if ratios else None
