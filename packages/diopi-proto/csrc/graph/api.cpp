@@ -11,6 +11,7 @@
 #include "graph/fields.h"
 #include "graph/session.h"
 #include "graph/verify.h"
+#include "serial_host.h"
 
 namespace dl::graph {
 namespace {
@@ -157,25 +158,8 @@ DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, 
 }
 
 DL_EXPORT const dl_host_t* dl_contract_host(void) {
-  static const dl_host_t kHost = {
-      sizeof(dl_host_t),
-      nullptr,
-      "graph",
-      "1",
-      [](const dl_host_t*, uint64_t bytes, uint64_t alignment) -> void* {
-        void* memory = nullptr;
-        if (alignment < sizeof(void*)) alignment = sizeof(void*);
-        return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
-      },
-      [](const dl_host_t*, void* memory) { std::free(memory); },
-      [](const dl_host_t*, int32_t, const char*) {},
-      [](const dl_host_t*, int64_t begin, int64_t end, int64_t, dl_range_fn body,
-         void* arg) -> int32_t {
-        if (begin < end) body(arg, begin, end);
-        return DL_OK;
-      },
-      [](const dl_host_t*) -> int32_t { return 1; },
-  };
+  static const dl_host_t kHost =
+      dl::serial_host("graph", [](const dl_host_t*, int32_t, const char*) {});
   return &kHost;
 }
 

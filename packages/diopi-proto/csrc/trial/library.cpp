@@ -6,6 +6,7 @@
 
 #include "diopi/diopirt.h"
 #include "dl/extension.h"
+#include "serial_host.h"
 #include "trial/flaws.h"
 
 namespace dl::trial {
@@ -25,26 +26,7 @@ void remember(const dl_host_t*, int32_t, const char* message) {
   said = foreign::read_text(message);
 }
 
-// A host without a pool of threads.
-const dl_host_t kHost = {
-    sizeof(dl_host_t),
-    nullptr,
-    "trial",
-    "1",
-    [](const dl_host_t*, uint64_t bytes, uint64_t alignment) -> void* {
-      void* memory = nullptr;
-      if (alignment < sizeof(void*)) alignment = sizeof(void*);
-      return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
-    },
-    [](const dl_host_t*, void* memory) { std::free(memory); },
-    remember,
-    [](const dl_host_t*, int64_t begin, int64_t end, int64_t, dl_range_fn body,
-       void* arg) -> int32_t {
-      if (begin < end) body(arg, begin, end);
-      return DL_OK;
-    },
-    [](const dl_host_t*) -> int32_t { return 1; },
-};
+const dl_host_t kHost = serial_host("trial", remember);
 
 // The texts of a status, which is released.
 std::string words(dl_status_t* status) {
