@@ -10,11 +10,16 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 # Below the limit of one test in conftest.py, so that a hang is reported with what was printed.
 SECONDS = 100
 
 VENDORS = ("cpu", "async")
 """The vendor whose memory the host shares, and the one whose memory and order are its own."""
+
+RUNS_ONCE = pytest.mark.vendor("cpu")
+"""For tests whose processes name their vendors: every vendor's suite would find the same."""
 
 CONTROL = """
 from dl_core import _C

@@ -8,8 +8,10 @@ import pytest
 
 from diopi_proto.build import compile_library
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 from .stub_vendor import StubVendor
+
+pytestmark = RUNS_ONCE
 
 SOURCE = Path(__file__).with_name("diopi_only.cpp")
 FLAGS = ["-O1", "-DDIOPIRT_EXTERN", "-DDIOPI_EXPORT_SYMBOLS"]

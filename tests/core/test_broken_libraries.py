@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 from .stub_vendor import WHEEL, StubVendor
+
+pytestmark = RUNS_ONCE
 
 ENTRY = """
 #include "dl/vendor.h"

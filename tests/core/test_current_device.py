@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from .processes import AFTER_BACKWARD, output
+from .processes import AFTER_BACKWARD, RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 VENDORS = ("async", "onefile")
 

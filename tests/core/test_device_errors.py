@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from .lacking import CALL
-from .processes import CONTROL, output
+from .processes import CONTROL, RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 PREPARE = f"""
 import torch

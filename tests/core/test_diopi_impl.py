@@ -9,8 +9,10 @@ import pytest
 from diopi_proto.build import compile_library
 from dl_kernels import include_dir, write_units
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 from .stub_vendor import StubVendor
+
+pytestmark = RUNS_ONCE
 
 CSRC = Path(__file__).parents[2] / "packages" / "vendor-cpu" / "csrc"
 FAMILIES = ("copy", "complex", "exponential", "cumulative", "matmul", "random")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .processes import AFTER_BACKWARD, VENDORS, output
+from .processes import AFTER_BACKWARD, RUNS_ONCE, VENDORS, output
 
 # Two threads and a large tensor: the pools of both would be dead in the child.
 USE = """
@@ -58,7 +58,7 @@ ACTIONS = {
     "pinned memory": "torch.ones(3).pin_memory()",
 }
 
-pytestmark = pytest.mark.parametrize("vendor", VENDORS)
+pytestmark = [RUNS_ONCE, pytest.mark.parametrize("vendor", VENDORS)]
 
 
 def test_child_of_a_user_is_told_the_cure(vendor: str) -> None:

@@ -7,7 +7,7 @@ import gc
 import pytest
 import torch
 
-from .processes import CONTROL, VENDORS, output
+from .processes import CONTROL, RUNS_ONCE, VENDORS, output
 
 MIB = 1 << 20
 
@@ -153,6 +153,7 @@ def test_accelerator_names_agree() -> None:
     assert torch.dl.memory_stats()["allocation.all.allocated"] == 0
 
 
+@RUNS_ONCE
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_each_device_counts_its_own(vendor: str) -> None:
     code = """
@@ -166,6 +167,7 @@ with torch.dl.device(1):
     output(code, DL_VENDORS=vendor, DL_CPU_DEVICES="2")
 
 
+@RUNS_ONCE
 def test_counts_are_those_of_the_vendor() -> None:
     """Reserved bytes are what the vendor handed out; what is free is what it has left."""
     code = f"""

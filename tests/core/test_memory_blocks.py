@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 
 MIB = 1 << 20
 
@@ -109,6 +109,7 @@ def megabytes(count):
 """
 
 
+@RUNS_ONCE
 def test_long_blocks_are_not_cut_where_the_settings_forbid_it() -> None:
     code = """
 whole = megabytes(100)
@@ -123,6 +124,7 @@ assert torch.dl.memory_stats()["max_split_size"] == {limit}
     output(SETTINGS + code.format(more=0, limit=-1), DL_VENDORS="cpu")
 
 
+@RUNS_ONCE
 def test_sizes_are_rounded_to_parts_of_powers_of_two_where_asked_for() -> None:
     code = """
 megabytes(1)
@@ -134,6 +136,7 @@ print(torch.dl.memory_allocated() // MIB)
     assert output(SETTINGS + code, DL_VENDORS="cpu") == "34"
 
 
+@RUNS_ONCE
 def test_unused_segments_go_back_beyond_the_threshold() -> None:
     code = """
 torch.dl.set_per_process_memory_fraction(200 * MIB / torch.dl.mem_get_info()[1])

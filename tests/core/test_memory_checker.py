@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from .processes import output, run
+from .processes import RUNS_ONCE, output, run
+
+pytestmark = RUNS_ONCE
 
 CHECK = {"DL_VENDORS": "cpu", "DL_MEM_CHECK": "1", "DL_MEM_CHECK_ENABLE_BACKTRACE": "1"}
 

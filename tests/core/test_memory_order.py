@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .processes import CONTROL, output
+from .processes import CONTROL, RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 PREPARE = f"""
 import torch

@@ -12,7 +12,7 @@ import torch
 
 from dl_core.errors import WrongResultError
 
-from .processes import AFTER_BACKWARD, output, run
+from .processes import AFTER_BACKWARD, RUNS_ONCE, output, run
 from .stub_vendor import StubVendor
 
 PREPARE = """
@@ -58,6 +58,7 @@ print(json.dumps(told))
     return found
 
 
+@RUNS_ONCE
 @pytest.mark.parametrize(("action", "operator", "what", "said"), CASES)
 def test_a_wrong_operator_is_named(
     told: dict[str, list[tuple[str, list[str], str]]],
@@ -73,6 +74,7 @@ def test_a_wrong_operator_is_named(
         assert part in message
 
 
+@RUNS_ONCE
 def test_no_alarm_is_raised_on_a_right_operator(wrong: dict[str, str]) -> None:
     code = f"""{PREPARE}
 with torch.dl.autocompare() as report:
@@ -82,6 +84,7 @@ print(report.wrong, report.compared["exp"])
     assert output(code, **wrong) == "[] 1"
 
 
+@RUNS_ONCE
 def test_the_variable_logs_each_wrong_call(wrong: dict[str, str]) -> None:
     code = "import torch; x = torch.ones(4, device='dl'); x.sqrt(); x.neg(); x.sqrt()"
     for variable in ("DL_AUTOCOMPARE", "DIPU_AUTOCOMPARE_OPS_LIST"):
@@ -91,6 +94,7 @@ def test_the_variable_logs_each_wrong_call(wrong: dict[str, str]) -> None:
         assert "neg" not in done.stderr
 
 
+@RUNS_ONCE
 def test_the_variable_raises_on_request(wrong: dict[str, str]) -> None:
     code = "import torch; x = torch.ones(4, device='dl'); x.neg(); x.sqrt()"
     done = run(code, **wrong, DL_AUTOCOMPARE="sqrt,neg", DL_AUTOCOMPARE_ACTION="raise")
@@ -98,6 +102,7 @@ def test_the_variable_raises_on_request(wrong: dict[str, str]) -> None:
     assert "WrongResultError: [autocompare] sqrt on dl:0" in done.stderr
 
 
+@RUNS_ONCE
 def test_raising_leaves_the_device_usable_in_forward_and_backward(wrong: dict[str, str]) -> None:
     code = f"""{PREPARE}
 from dl_core.errors import WrongResultError

@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 
-from .processes import VENDORS, output, run
+from .processes import RUNS_ONCE, VENDORS, output, run
 
 
 def fallen_back() -> set[str]:
@@ -113,6 +113,7 @@ def test_an_invalid_pattern_is_an_error_and_changes_nothing(api: str) -> None:
     assert "add.Tensor" not in fallen_back()
 
 
+@RUNS_ONCE
 @pytest.mark.parametrize(
     ("vendors", "variable"),
     [*zip(VENDORS, ("DL_FORCE_FALLBACK_OPS_LIST", "DIPU_FORCE_FALLBACK_OPS_LIST"), strict=True)],

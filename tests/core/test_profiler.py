@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 from .stub_vendor import StubVendor
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
@@ -221,6 +221,7 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_
 """The asynchronous vendor as one that has events and no profiler of its own."""
 
 
+@RUNS_ONCE
 def test_without_the_extension_times_are_those_of_events(tmp_path: Path) -> None:
     plugin = pytest.importorskip("dl_vendor_async_test.plugin")
     library = str(plugin.dl_vendor().library)

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from .processes import path_with
+from .processes import RUNS_ONCE, path_with
+
+pytestmark = RUNS_ONCE
 
 TESTS = Path(__file__).resolve().parents[1]
 

@@ -5,7 +5,9 @@ While a stream is held nothing enqueued there runs, so each test knows what has 
 
 from __future__ import annotations
 
-from .processes import AFTER_BACKWARD, CONTROL, output
+from .processes import AFTER_BACKWARD, CONTROL, RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 PREPARE = f"""
 import torch

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .processes import output
+from .processes import RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 THREADS = """
 import os

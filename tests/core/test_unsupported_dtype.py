@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from .processes import output
+from .processes import RUNS_ONCE, output
 
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 COMPLEX = [torch.complex64, torch.complex128, torch.complex32]
@@ -102,6 +102,7 @@ def test_promotion_to_a_dtype_that_the_vendor_lacks() -> None:
     assert (integers / 2).tolist() == [0.5, 1.0]
 
 
+@RUNS_ONCE
 def test_such_an_operator_is_counted_and_can_be_forbidden() -> None:
     """Half precision is what the asynchronous vendor lacks in operators that it has."""
     code = """

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from .processes import AFTER_BACKWARD, CONTROL, output
+from .processes import AFTER_BACKWARD, CONTROL, RUNS_ONCE, output
 from .stub_vendor import StubVendor
+
+pytestmark = RUNS_ONCE
 
 PREPARE = """
 import torch

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .processes import output
+from .processes import RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
 
 # Its product of matrices sums in a workspace of the size of the result.
 VENDOR = {"DL_VENDORS": "onefile", "CARD_MEMORY": str(64 << 20)}

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.vendor("cpu")  # its process has a vendor of its own
+
 LIMITED = {"DL_VENDORS": "async", "DL_ASYNC_TEST_MEMORY": str(64 << 20)}
 
 CODE = """

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import torch
 from core.lacking import lacking
-from core.processes import output
+from core.processes import RUNS_ONCE, output
 
 SIZE = 4096
 
@@ -182,6 +182,7 @@ except RuntimeError as error:
 """
 
 
+@RUNS_ONCE
 def test_nothing_is_captured_while_memory_is_checked() -> None:
     assert "leave it out" in output(CHECKED, DL_VENDORS="async", DL_MEM_CHECK="1")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import torch.multiprocessing as mp
-from core.processes import VENDORS, output
+from core.processes import RUNS_ONCE, VENDORS, output
 from torch import nn
 
 from dl_core import _C
@@ -252,6 +252,7 @@ child.join()
 """
 
 
+@RUNS_ONCE
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_a_forked_receiver_is_told_the_cure(vendor: str) -> None:
     said = output(FORKED, DL_VENDORS=vendor)
@@ -271,6 +272,7 @@ except RuntimeError as error:
 """
 
 
+@RUNS_ONCE
 def test_a_vendor_that_shares_no_memory_is_named() -> None:
     said = output(ALONE, DL_VENDORS="onefile")
     assert "vendor onefile shares no memory between processes" in said
