@@ -108,6 +108,12 @@ def test_what_a_verdict_depends_on_is_part_of_it(
     known = differs(known)
     monkeypatch.setenv("LD_LIBRARY_PATH", "/nonexistent")
     known = differs(known)
+    monkeypatch.setenv("SOME_DRIVER", str(tmp_path / "libdriver.so.1"))
+    known = differs(known)
+    (tmp_path / "libdriver.so.1").write_text("another")
+    known = differs(known)
+    monkeypatch.setenv("SOME_FILE", str(tmp_path))
+    assert known == identity_of(library, False)
     monkeypatch.setattr(identity, "__version__", "9.9")
     known = differs(known)
     monkeypatch.setattr(identity, "_processor", lambda: {"flags": "fpu"})
@@ -122,6 +128,26 @@ def test_what_a_verdict_depends_on_is_part_of_it(
         file.write_text("2")
         known = differs(known)
     assert identity_of(tmp_path / "nothing.so", False) is None
+
+
+def test_a_library_that_came_since_is_tried(
+    library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What the library looked for in vain when it was tried, it would find now."""
+    folder, empty = tmp_path / "lib", tmp_path / "empty"
+    folder.mkdir()
+    empty.mkdir()
+    os.utime(folder, ns=(1, 1))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{empty}:{folder}")
+    known = identity_of(library, False)
+    (folder / "libdriver.so.1").write_text("a driver")
+    assert identity_of(library, False) != known
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    cache = tmp_path / "ld.so.cache"
+    monkeypatch.setattr(identity, "_LOADER_CACHE", str(cache))
+    known = identity_of(library, False)
+    cache.write_text("a driver")
+    assert identity_of(library, False) != known
 
 
 def test_how_fast_the_processor_is_now_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

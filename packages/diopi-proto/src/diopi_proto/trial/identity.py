@@ -1,8 +1,9 @@
 """What a verdict about a library depends on, so that it is not taken for another's.
 
 The file; this package; the machine, its processor and kernel since it was started; the drivers that
-Linux knows; and what the loader's variables say. A home that several machines share has a verdict
-for each.
+Linux knows; what the loader's variables say and which libraries other variables name; and when a
+library last came or went where the loader looks, for one that was not there when the library was
+tried may be there now. A home that several machines share has a verdict for each.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from .._environment import environment
 from .._version import __version__
 
-_FORMAT = 1
+_FORMAT = 2
 """Of what is kept; another one is another identity."""
 _PROCESSOR = frozenset(
     {
@@ -34,6 +37,10 @@ _DRIVERS = (
         for file in ("version", "srcversion")
     ),
 )
+_LOADER_CACHE = "/etc/ld.so.cache"
+_LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+"""Where loaders look; those of LD_LIBRARY_PATH come first."""
+_LIBRARY_NAME = re.compile(r"\.so(\.\d+)*$")
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _FIRST_PROCESSOR = 4096
 """Bytes of /proc/cpuinfo that describe it; the kernel makes the rest only if it is read."""
@@ -59,9 +66,34 @@ def identity_of(library: Path, legacy: bool) -> str | None:
     facts = [
         *(_FORMAT, __version__, os.fsencode(library).hex(), legacy, file),
         *(_head(_BOOT), list(os.uname()), _processor(), [_head(path) for path in _DRIVERS]),
-        sorted(item for item in environment().items() if item[0].startswith("LD_")),
+        sorted(_loader_settings()),
+        *(file_identity(_LOADER_CACHE), list(map(_last_change, _library_folders()))),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def _loader_settings() -> Iterator[tuple[str, str, list[int] | None]]:
+    """Variables that change what is loaded: the loader's own, and those that name a library."""
+    for name, value in environment().items():
+        if _LIBRARY_NAME.search(value):
+            yield name, value, file_identity(value)
+        elif name.startswith("LD_"):
+            yield name, value, None
+
+
+def _library_folders() -> list[str]:
+    machine = f"{os.uname()[4]}-linux-gnu"
+    default = [*_LIBRARY_FOLDERS, f"/lib/{machine}", f"/usr/lib/{machine}"]
+    first = environment().get("LD_LIBRARY_PATH")
+    return [*re.split("[:;]", first), *default] if first else default
+
+
+def _last_change(folder: str) -> int | None:
+    """When a file of it came, went or was renamed; None: it is not there."""
+    try:
+        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116 - as above
+    except (OSError, ValueError):
+        return None
 
 
 def _head(path: str, size: int = 1024) -> str:
