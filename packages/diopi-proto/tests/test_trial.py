@@ -86,6 +86,30 @@ def test_it_is_told_what_a_library_did_and_when(
         trial.check()
 
 
+@pytest.mark.parametrize("action", ["raise(SIGSEGV)", "*(volatile char*)8 = 0", "hang(1)"])
+def test_a_driver_that_crashes_is_named(behaves: Behaves, tmp_path: Path, action: str) -> None:
+    """Not the library that loads it, which installing again would leave as it is."""
+    code = f"""
+#include <signal.h>
+static int hang(int depth) {{ volatile char a[4096]; a[0] = 1; return hang(depth + 1) + a[0]; }}
+static void __attribute__((constructor)) begin(void) {{ {action}; (void)hang; }}
+"""
+    source, driver = tmp_path / "driver.c", tmp_path / "libdriver.so.1"
+    source.write_text(code)
+    command = ["cc", "-shared", "-fPIC", "-O0", "-w", str(source), "-o", str(driver)]
+    subprocess.run(command, check=True)
+    library = behaves(AT_COUNT=f'dlopen("{driver}",2)')
+    assert tried(library).failure == (
+        "it crashed with SIGSEGV while being asked how many devices it has; the crash was in "
+        f"{driver}, which it loads"
+    )
+
+
+def test_a_library_that_crashes_itself_is_named_once(behaves: Behaves) -> None:
+    library = behaves(AT_COUNT="raise(SIGSEGV)")
+    assert tried(library).failure.endswith("asked how many devices it has")
+
+
 @pytest.mark.parametrize(
     ("action", "complaint"),
     [

@@ -7,6 +7,7 @@
 #include "diopi/diopirt.h"
 #include "dl/extension.h"
 #include "serial_host.h"
+#include "trial/crash.h"
 #include "trial/flaws.h"
 
 namespace dl::trial {
@@ -42,6 +43,7 @@ class Trial {
       : request_(request), report_(report) {}
 
   [[noreturn]] void run() {
+    report_crashes(report_);
     stage("loaded");
     const std::set<std::string> before = foreign::Code().files();
     for (const char* const* path = request_.companions; *path != nullptr; ++path)

@@ -6,6 +6,7 @@
 //   {"vendor": {…}}, {"operators": [[name, fingerprint], …]}, {"device": {…}}, {"files": […]}
 //   {"extensions": [name, …]}, {"kernels": {…}}
 //   {"said": text}            the last that it logged before it had told its devices
+//   {"crashed_in": path}      the file whose code raised the signal that follows
 //   {"done": true}            the child came to its end
 //   {"end": "exit" | "signal" | "timeout" | "error", "code": n}   how it ended, by its parent
 #ifndef DL_TRIAL_REPORT_H_

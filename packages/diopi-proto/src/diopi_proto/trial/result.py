@@ -149,6 +149,8 @@ def read_report(path: Path, legacy: bool, lines: Iterable[str], said: str, secon
     if done and not facts.damaged and end is not None and end["end"] == "exit":
         return trial
     failure, name = _failure(end, stage, seconds)
+    if name is not None and facts.crashed_in not in ("", str(path)):
+        failure += f"; the crash was in {facts.crashed_in}, which it loads"
     timed_out = end is not None and end["end"] == "timeout"
     if said and not timed_out:
         failure += f' (it said: "{said}")'
@@ -180,6 +182,7 @@ class _Facts:
 
     def __init__(self) -> None:
         self.damaged = False
+        self.crashed_in = ""
         self._found: dict[str, Any] = {}
         self._devices: dict[int, TriedDevice] = {}
 
@@ -210,6 +213,8 @@ class _Facts:
             self._devices[index] = TriedDevice(
                 index, name or self._found["name"], int(device["total_memory"]), architecture
             )
+        elif "crashed_in" in record:
+            self.crashed_in = str(record["crashed_in"])
         elif "said" in record:
             found["said"] = str(record["said"])
         elif "flaw" in record:
