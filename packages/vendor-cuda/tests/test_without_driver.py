@@ -52,7 +52,9 @@ def test_doctor_says_what_is_missing() -> None:
 def test_a_driver_that_is_named_wrongly_is_told(named: str, reason: str) -> None:
     found = doctor(DL_CUDA_DRIVER=named)
     assert found["device_count"] == 0
-    assert found["no_device"] == f"DL_CUDA_DRIVER='{named}' {reason}"
+    said = f"no device: DL_CUDA_DRIVER='{named}' {reason}"
+    assert found["no_device"] == said
+    assert run("import torch", DL_CUDA_DRIVER=named).count(said) == 1
 
 
 def test_a_driver_that_others_could_have_put_there_is_not_loaded(tmp_path: Path) -> None:

@@ -81,7 +81,9 @@ def test_amds_own_driver_has_all_functions_and_no_card() -> None:
 def test_a_driver_that_is_named_wrongly_is_told(named: str, reason: str) -> None:
     found = doctor(DL_ROCM_DRIVER=named)
     assert found["device_count"] == 0
-    assert found["no_device"] == f"DL_ROCM_DRIVER='{named}' {reason}"
+    said = f"no device: DL_ROCM_DRIVER='{named}' {reason}"
+    assert found["no_device"] == said
+    assert run("import torch", DL_ROCM_DRIVER=named).count(said) == 1
 
 
 def test_a_driver_that_others_could_have_put_there_is_not_loaded(tmp_path: Path) -> None:
