@@ -1,4 +1,5 @@
-"""Models trained through dl-vendor-cuda's host code, on the driver that dl-gpu-sim simulates.
+"""Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on drivers that are
+played: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated cards.
 
 A step is as exact as the CPU's, runs as natively as on dl's CPU, and the host waits for nothing
 within it.
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.vendor("cpu")
 TESTS = Path(__file__).parents[1]
 
 
-def simulator() -> str:
+def driver_of_cuda() -> str:
     if importlib.util.find_spec("dl_vendor_cuda") is None:
         pytest.skip("dl-vendor-cuda is not installed")
     if importlib.util.find_spec("dl_gpu_sim") is None:
@@ -33,6 +34,24 @@ def simulator() -> str:
     from dl_gpu_sim.paths import library
 
     return str(library())
+
+
+def driver_of_rocm() -> str:
+    if importlib.util.find_spec("dl_vendor_rocm") is None:
+        pytest.skip("dl-vendor-rocm is not installed")
+    from dl_vendor_rocm.presence import DRIVER, simulated
+
+    try:
+        return simulated()[DRIVER]
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+DRIVERS = {
+    "cuda": ("DL_CUDA_DRIVER", driver_of_cuda),
+    "rocm": ("DL_ROCM_DRIVER", driver_of_rocm),
+}
+"""By vendor: the variable that names a driver, and where one is that takes no card."""
 
 
 def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
@@ -52,14 +71,21 @@ def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
     return found
 
 
+def marked(vendor: str, name: str) -> Any:
+    """The shortest one runs always."""
+    quick = (vendor, name) == ("cuda", "mlp")
+    return pytest.param(vendor, name, marks=() if quick else pytest.mark.full)
+
+
 @pytest.mark.parametrize(
-    "name", [x if x == "mlp" else pytest.param(x, marks=pytest.mark.full) for x in TRAINED]
+    ("vendor", "name"), [marked(vendor, name) for vendor in DRIVERS for name in TRAINED]
 )
-def test_a_model_trains_as_on_the_cpu(name: str, tmp_path: Path) -> None:
-    driver = simulator()
+def test_a_model_trains_as_on_the_cpu(vendor: str, name: str, tmp_path: Path) -> None:
+    variable, driver = DRIVERS[vendor]
+    on_card = {"DL_VENDORS": vendor, variable: driver()}
     step = TRAINED[name]()
     here = on_vendor(name, tmp_path, DL_VENDORS="cpu")
-    there = on_vendor(name, tmp_path, DL_VENDORS="cuda", DL_CUDA_DRIVER=driver)
+    there = on_vendor(name, tmp_path, **on_card)
     check(Rule(step, step.reference(), step.cpu_variants()), there["results"])
     losses = train(step, CPU, lambda: 0)["losses"]
     torch.testing.assert_close(there["losses"], losses, rtol=1e-3, atol=1e-5)
