@@ -3,10 +3,10 @@
     python packages/vendor-rocm/tools/simulated.py            builds all, and tests it
     python packages/vendor-rocm/tools/simulated.py --only-build FOLDER
 
-What it tests is this folder's tests, the models of the repository, and a tenth of the conformance
-suite, on cards with waves of 32 and of 64 threads; further options go to the suite: ``--sample 1`` is all of it. With the folder in
-PYTHONPATH, ``dl conformance --vendor rocm --simulate`` runs on what was built. Kernels are slow
-there: the fibers that play the threads of a block take turns.
+What it tests is this folder's tests, the repository's models, and a tenth of the conformance suite,
+on cards with waves of 32 and of 64 threads; further options go to the suite: ``--sample 1`` is all
+of it. With the folder in PYTHONPATH, ``dl conformance --vendor rocm --simulate`` runs on what was
+built. Kernels are slow there: the fibers that play the threads of a block take turns.
 """
 
 from __future__ import annotations
