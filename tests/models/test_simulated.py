@@ -113,4 +113,4 @@ def test_a_model_trains_as_on_the_cpu(vendor: str, name: str, tmp_path: Path) ->
     assert losses[0] != losses[-1], "nothing was learnt"
     assert there["totals"] == here["totals"]
     # The first step may ask for memory; none may stop for the device, but where the model asks.
-    assert there["waits"] == [questions(step) * there["waits of item"]] * len(losses)
+    assert there["waits"] == [questions(step) * there["waits of one"]] * len(losses)
