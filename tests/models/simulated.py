@@ -24,7 +24,7 @@ from .steps import STEPS
 
 TRAINED: dict[str, Callable[[], Step]] = {
     "mlp": SMALL_STEPS["mlp"],
-    "cnn": lambda: STEPS["cnn"](4, 4),
+    "cnn": lambda: STEPS["cnn"](6, 4),
     "encoder": lambda: STEPS["encoder"](1, 16, 64),
     "decoder": lambda: STEPS["decoder"](1, 16, 64),
 }
