@@ -15,12 +15,15 @@ from common import (
 )
 
 
-def build_model(length: int, dropout: float) -> LlamaForCausalLM:
-    """Return a small decoder with random weights: 8 query heads share 2 key-value heads."""
+def build_model(length: int, dropout: float, width: int = 256) -> LlamaForCausalLM:
+    """Return a small decoder with random weights: 8 query heads share 2 key-value heads.
+
+    :param width: of the hidden states, a multiple of 16.
+    """
     config = LlamaConfig(
         vocab_size=256,
-        hidden_size=256,
-        intermediate_size=688,
+        hidden_size=width,
+        intermediate_size=width * 43 // 16,
         num_hidden_layers=4,
         num_attention_heads=8,
         num_key_value_heads=2,

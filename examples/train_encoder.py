@@ -34,14 +34,17 @@ def mask_bytes(
     return inputs, torch.where(chosen, tokens, IGNORED)
 
 
-def build_model(length: int, dropout: float) -> BertForMaskedLM:
-    """Return a small encoder with random weights for sequences of up to ``length`` bytes."""
+def build_model(length: int, dropout: float, width: int = 256) -> BertForMaskedLM:
+    """Return a small encoder with random weights for sequences of up to ``length`` bytes.
+
+    :param width: of the hidden states, a multiple of the 4 heads.
+    """
     config = BertConfig(
         vocab_size=VOCABULARY,
-        hidden_size=256,
+        hidden_size=width,
         num_hidden_layers=4,
         num_attention_heads=4,
-        intermediate_size=1024,
+        intermediate_size=4 * width,
         max_position_embeddings=length,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,

@@ -43,18 +43,18 @@ def cnn(width: int = 8, rows: int = 24) -> Step:
     return Step(model, batch, classify, rows * inputs[0].numel(), sgd)
 
 
-def encoder(rows: int = 2, length: int = 64) -> Step:
+def encoder(rows: int = 2, length: int = 64, width: int = 256) -> Step:
     torch.manual_seed(0)
-    model = train_encoder.build_model(length, dropout=0.0)
+    model = train_encoder.build_model(length, 0.0, width)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))
     inputs, labels = train_encoder.mask_bytes(tokens, torch.Generator().manual_seed(0))
     batch = {"input_ids": inputs, "labels": labels}
     return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)
 
 
-def decoder(rows: int = 2, length: int = 64) -> Step:
+def decoder(rows: int = 2, length: int = 64, width: int = 256) -> Step:
     torch.manual_seed(0)
-    model = train_decoder.build_model(length, dropout=0.0)
+    model = train_decoder.build_model(length, 0.0, width)
     tokens = next(windows(standard_library_text(), (rows, length), seed=0))
     batch = {"input_ids": tokens, "labels": tokens}
     return Step(model, batch, predict_tokens, rows * length, adamw, clip=1.0)

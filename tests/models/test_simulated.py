@@ -1,11 +1,13 @@
-"""Models trained through dl-vendor-cuda's host code, on the driver that dl-gpu-sim simulates.
+"""Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on drivers that are
+played: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated cards.
 
 A step is as exact as the CPU's, runs as natively as on dl's CPU, and the host waits for nothing
-within it.
+within it but what the model itself asks for.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 import subprocess
@@ -15,8 +17,9 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from .one_step import CPU
+from .one_step import CPU, Step
 from .rule import Rule, check
 from .simulated import TRAINED, train
 
@@ -25,7 +28,7 @@ pytestmark = pytest.mark.vendor("cpu")
 TESTS = Path(__file__).parents[1]
 
 
-def simulator() -> str:
+def driver_of_cuda() -> str:
     if importlib.util.find_spec("dl_vendor_cuda") is None:
         pytest.skip("dl-vendor-cuda is not installed")
     if importlib.util.find_spec("dl_gpu_sim") is None:
@@ -33,6 +36,24 @@ def simulator() -> str:
     from dl_gpu_sim.paths import library
 
     return str(library())
+
+
+def driver_of_rocm() -> str:
+    if importlib.util.find_spec("dl_vendor_rocm") is None:
+        pytest.skip("dl-vendor-rocm is not installed")
+    from dl_vendor_rocm.presence import DRIVER, simulated
+
+    try:
+        return simulated()[DRIVER]
+    except RuntimeError as error:
+        pytest.skip(str(error))
+
+
+DRIVERS = {
+    "cuda": ("DL_CUDA_DRIVER", driver_of_cuda),
+    "rocm": ("DL_ROCM_DRIVER", driver_of_rocm),
+}
+"""By vendor: the variable that names a driver, and where one is that takes no card."""
 
 
 def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
@@ -52,18 +73,44 @@ def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
     return found
 
 
+class Questions(TorchDispatchMode):
+    """Counts how often the host asks for a number: ``item()``, ``bool()``."""
+
+    count = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        self.count += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+def questions(step: Step) -> int:
+    """Those of the model in one forward pass: transformers looks for packed sequences."""
+    with Questions() as asked:
+        step.forward(copy.deepcopy(step.model).train(), step.batch)
+    return asked.count
+
+
+def marked(vendor: str, name: str) -> Any:
+    """The shortest one runs always."""
+    quick = (vendor, name) == ("cuda", "mlp")
+    return pytest.param(vendor, name, marks=() if quick else pytest.mark.full)
+
+
 @pytest.mark.parametrize(
-    "name", [x if x == "mlp" else pytest.param(x, marks=pytest.mark.full) for x in TRAINED]
+    ("vendor", "name"), [marked(vendor, name) for vendor in DRIVERS for name in TRAINED]
 )
-def test_a_model_trains_as_on_the_cpu(name: str, tmp_path: Path) -> None:
-    driver = simulator()
+def test_a_model_trains_as_on_the_cpu(vendor: str, name: str, tmp_path: Path) -> None:
+    variable, driver = DRIVERS[vendor]
+    on_card = {"DL_VENDORS": vendor, variable: driver()}
     step = TRAINED[name]()
     here = on_vendor(name, tmp_path, DL_VENDORS="cpu")
-    there = on_vendor(name, tmp_path, DL_VENDORS="cuda", DL_CUDA_DRIVER=driver)
+    there = on_vendor(name, tmp_path, **on_card)
     check(Rule(step, step.reference(), step.cpu_variants()), there["results"])
     losses = train(step, CPU, lambda: 0)["losses"]
     torch.testing.assert_close(there["losses"], losses, rtol=1e-3, atol=1e-5)
     assert losses[0] != losses[-1], "nothing was learnt"
     assert there["totals"] == here["totals"]
-    # The first step may ask for memory; none may stop for the device.
-    assert there["waits"] == [0] * len(losses)
+    # The first step may ask for memory; none may stop for the device, but where the model asks.
+    assert there["waits"] == [questions(step) * there["waits of one"]] * len(losses)

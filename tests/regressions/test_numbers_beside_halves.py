@@ -19,6 +19,9 @@ CALLS: dict[str, Call] = {
     "sub": lambda x, y: x - y,
     "sub from": lambda x, y: y - x,
     "mul": lambda x, y: x * y,
+    "mul of a CPU tensor": lambda x, y: torch.mul(torch.tensor(y), x),
+    "mul of a list": lambda x, y: torch._foreach_mul([x], y)[0],
+    "mul of a list in place": lambda x, y: foreach_mul_(x.clone(), y),
     "div": lambda x, y: x / y,
     "truncated div": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
     "floored div": lambda x, y: torch.div(x, y, rounding_mode="floor"),
@@ -37,6 +40,11 @@ CALLS: dict[str, Call] = {
     "truncated div of tensors": lambda x, y: torch.div(x, x.flip(0) * y, rounding_mode="trunc"),
     "floored div of tensors": lambda x, y: torch.div(x, x.flip(0) * y, rounding_mode="floor"),
 }
+
+
+def foreach_mul_(x: torch.Tensor, number: Any) -> torch.Tensor:
+    torch._foreach_mul_([x], number)
+    return x
 
 
 def elements(dtype: torch.dtype) -> torch.Tensor:

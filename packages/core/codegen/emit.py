@@ -15,6 +15,7 @@ ELEMENTWISE_PLANS = {
     "unary_like": "unary_like(given, {a})",
     "unary_float": "unary(given, {a}, Promotion::floating)",
     "binary": "binary(given, {a}, {b}, Promotion::same)",
+    "binary_commuting": "binary_commuting(given, {a}, {b}, Promotion::same)",
     "binary_float": "binary(given, {a}, {b}, Promotion::floating)",
     "binary_rounded": "binary(given, {a}, {b}, rounding_mode ? Promotion::same : "
     "Promotion::floating)",
@@ -24,6 +25,8 @@ ELEMENTWISE_PLANS = {
     "ternary": "ternary(given, {a}, {b}, {c})",
     "select": "select(given, {a}, {b}, {c})",
 }
+# The rules whose second operand may be a number.
+SCALAR_SECOND = ("binary", "binary_commuting", "binary_float", "comparison")
 
 # The dtype and the number of dimensions of outputs that the vendor allocates.
 VENDOR_SIZED = {
@@ -85,7 +88,7 @@ class NativeFunction:
         if row.dtypes:
             lines.append(f"  if (!({DTYPES[row.dtypes]})) return false;")
         lines += self._conditions("after_plan")
-        if row.scalar is None and entry.rule in ("binary", "binary_float", "comparison"):
+        if row.scalar is None and entry.rule in SCALAR_SECOND:
             lines.append("  if (plan.other_is_scalar()) return false;")
         device = "plan.device()" if self.elementwise else "device_index"
         lines.append(f"  NativeCall call({site}, {device});")

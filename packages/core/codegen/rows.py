@@ -16,7 +16,8 @@ from problems import EntryError, Mistake, at_key, unknown
 
 TABLE = Path(__file__).with_name("table")
 ELEMENTWISE = (
-    *("unary", "unary_like", "unary_float", "binary", "binary_float", "binary_rounded"),
+    *("unary", "unary_like", "unary_float"),
+    *("binary", "binary_commuting", "binary_float", "binary_rounded"),
     *("comparison", "binary_scalar", "comparison_scalar", "ternary", "select"),
 )
 RULES = (*ELEMENTWISE, "output", "in_place")

@@ -3,10 +3,10 @@
     python packages/vendor-rocm/tools/simulated.py            builds all, and tests it
     python packages/vendor-rocm/tools/simulated.py --only-build FOLDER
 
-What it tests is this folder's tests and a tenth of the conformance suite, on cards with waves of 32
-and of 64 threads; further options go to the suite: ``--sample 1`` is all of it. With the folder in
-PYTHONPATH, ``dl conformance --vendor rocm --simulate`` runs on what was built. Kernels are slow
-there: the fibers that play the threads of a block take turns.
+What it tests is this folder's tests, the repository's models, and a tenth of the conformance suite,
+on cards with waves of 32 and of 64 threads; further options go to the suite: ``--sample 1`` is all
+of it. With the folder in PYTHONPATH, ``dl conformance --vendor rocm --simulate`` runs on what was
+built. Kernels are slow there: the fibers that play the threads of a block take turns.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ GIVEN = "DL_TEST_ROCM_SIMULATED"
 """The variable that names a folder with all families, for the tests."""
 CARDS = {32: "gfx1030", 64: "gfx90a"}
 """A processor by the threads of its waves."""
+MODELS = (str(ROOT / "tests" / "models" / "test_simulated.py"), "-k", "rocm")
 SAMPLE = ("--sample", "10/1")
 
 
@@ -67,6 +68,9 @@ def main() -> int:
         return 0
     variables = environment(folder)
     failed = run(["-m", "pytest", "-q", str(PACKAGE / "tests")], variables)
+    # The models are judged by what they do on dl's CPU, and each trains in a process of its own.
+    on_cpu = {**variables, "DL_VENDORS": "cpu", "DL_TEST_SAMPLE": "1"}
+    failed |= run(["-m", "pytest", "-q", *MODELS], on_cpu)
     for wave, processor in CARDS.items():
         report = ROOT / "build" / "conformance" / f"rocm-simulated-{wave}.json"
         report.parent.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,10 @@ void wait();
 void run_fibers(int64_t blocks, const std::function<void()>& thread);
 void run_in_turn(int64_t blocks, const std::function<void()>& thread);
 
+// Bytes that the device has, and those that are free.
+inline constexpr uint64_t kMemory = uint64_t(1) << 30;
+uint64_t free_memory();
+// Null: so much is not free.
 void* allocate(size_t bytes);
 void release(void* memory);
 // As memmove and memset, for work on device memory: what is written is known to be.

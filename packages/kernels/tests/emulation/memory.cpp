@@ -10,7 +10,6 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -27,7 +26,8 @@ constexpr int kAround = 0xa5;
 
 struct Memory {
   char* begin = nullptr;
-  size_t used = 0;
+  size_t used = 0;                         // of the addresses
+  uint64_t live_bytes = 0;                 // of all allocations
   std::map<const char*, Allocation> live;  // by their first page
   Allocation* last = nullptr;              // that was looked for
   bool open = false;
@@ -117,20 +117,24 @@ void check_surroundings() {
   }
 }
 
+uint64_t free_memory() { return kMemory - memory().live_bytes; }
+
 void* allocate(size_t bytes) {
   Memory& m = memory();
+  if (bytes > free_memory()) return nullptr;
   if (m.begin == nullptr) {
     void* const made =
         mmap(nullptr, kAddresses, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED) throw std::bad_alloc();
+    if (made == MAP_FAILED) return nullptr;
     m.begin = static_cast<char*>(made);
   }
   const size_t used = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const size_t pages = (used + kPage - 1) / kPage * kPage;
-  if (pages + kPage > kAddresses - m.used) throw std::bad_alloc();
+  if (pages + kPage > kAddresses - m.used) return nullptr;
   char* const begin = m.begin + m.used;
+  if (mprotect(begin, pages, PROT_READ | PROT_WRITE) != 0) return nullptr;
   m.used += pages + kPage;
-  if (mprotect(begin, pages, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  m.live_bytes += bytes;
   char* const address = begin + (pages - used);
   std::memset(begin, kAround, pages);
   std::memset(address, kNewByte, bytes);
@@ -145,6 +149,7 @@ void release(void* address) {
   madvise(found->pages, found->page_bytes, MADV_DONTNEED);
   mprotect(found->pages, found->page_bytes, PROT_NONE);
   memory().last = nullptr;
+  memory().live_bytes -= found->bytes;
   memory().live.erase(found->pages);
 }
 

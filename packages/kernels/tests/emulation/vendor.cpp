@@ -12,6 +12,12 @@ namespace {
 
 void destroy(dl_vendor_t*) noexcept {}
 
+// Never freed: nothing is made where there is no memory.
+dl_status_t no_memory = {
+    sizeof(dl_status_t), DL_OUT_OF_MEMORY,    0,       "the emulated GPU has not so much",
+    "allocate",          [](dl_status_t*) {}, nullptr,
+};
+
 dl_status_t* yes(dl_vendor_t*, int32_t* present) noexcept {
   *present = 1;
   return nullptr;
@@ -19,7 +25,7 @@ dl_status_t* yes(dl_vendor_t*, int32_t* present) noexcept {
 
 dl_status_t* properties(dl_vendor_t*, int32_t, dl_device_properties_t* properties) noexcept {
   std::strcpy(properties->name, "emulated GPU");
-  properties->total_memory = uint64_t(1) << 30;
+  properties->total_memory = emulation::kMemory;
   properties->multiprocessor_count = 1;
   properties->warp_size = emulation::warp_threads();
   return nullptr;
@@ -32,7 +38,7 @@ dl_status_t* synchronize(dl_vendor_t*, int32_t) noexcept {
 
 dl_status_t* allocate(dl_vendor_t*, int32_t, uint64_t bytes, void** memory) noexcept {
   *memory = emulation::allocate(bytes);
-  return nullptr;
+  return *memory == nullptr ? &no_memory : nullptr;
 }
 
 dl_status_t* release(dl_vendor_t*, int32_t, void* memory) noexcept {
@@ -42,7 +48,8 @@ dl_status_t* release(dl_vendor_t*, int32_t, void* memory) noexcept {
 }
 
 dl_status_t* info(dl_vendor_t*, int32_t, uint64_t* free_bytes, uint64_t* total_bytes) noexcept {
-  *free_bytes = *total_bytes = uint64_t(1) << 30;
+  *free_bytes = emulation::free_memory();
+  *total_bytes = emulation::kMemory;
   return nullptr;
 }
 
@@ -144,6 +151,7 @@ const dl_vendor_table_t kTable = {
     elapsed,
     operators,
     last_error,
+    nullptr,
 };
 
 }  // namespace

@@ -67,6 +67,20 @@ class ElementwisePlan {
     return binary_general(given, self, other, promotion);
   }
 
+  // As binary, for operators whose operands may change places: a number of the host's that comes
+  // first, as in torch's own `mul_(Scalar)`, is then no tensor that has to be copied to the device.
+  // It is rounded as that copy would be; complex ones are copied, as the contract has no such
+  // number.
+  bool binary_commuting(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
+                        Promotion promotion) {
+    const bool number_first =
+        self.is_cpu() && self.dim() == 0 && !self.is_complex() && !other.is_cpu();
+    if (C10_LIKELY(!number_first)) return binary(given, self, other, promotion);
+    if (!binary(given, other, self, promotion)) return false;
+    if (scalar_) rounded_scalar();
+    return true;
+  }
+
   // The second operand is a number: `other_is_scalar()` holds then.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
                    Promotion promotion, NumberAs number = NumberAs::operand);

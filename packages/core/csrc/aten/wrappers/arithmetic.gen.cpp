@@ -110,7 +110,7 @@ bool mul_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMul);
   const auto scalar_function = DL_CONTRACT_FUNCTION(owner, diopiMulScalar);
   if (function == nullptr) return false;
-  if (!plan.binary(given, self, other, Promotion::same)) return false;
+  if (!plan.binary_commuting(given, self, other, Promotion::same)) return false;
   NativeCall call(mul_Tensor_site, plan.device());
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
