@@ -46,7 +46,8 @@ DL_DEVICE uint32_t computed_here(uint32_t value) {
 template <class... P>
 int written_for(void (*kernel)(P...)) {
   cudaFuncAttributes known{};
-  check(cudaFuncGetAttributes(&known, kernel), "the attributes of a kernel could not be read");
+  check(cudaFuncGetAttributes(&known, reinterpret_cast<const void*>(kernel)),
+        "the attributes of a kernel could not be read");
   return known.ptxVersion;
 }
 
