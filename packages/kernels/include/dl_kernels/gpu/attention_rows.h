@@ -274,6 +274,8 @@ struct AttentionWindow {
         }
       }
     }
+    // Products take a whole warp, whose lanes may have parted here.
+    warp_barrier();
   }
 };
 
