@@ -16,6 +16,9 @@ from dl_vendor_kit import include_dir
 
 # The cheapest that runs on every card: no machine code is made. README has what it costs.
 DEFAULT = "ptx75"
+# Besides, for products and attention: tensor cores know more types there, and copies do not pass
+# through registers.
+DEFAULT_SHARED = "ptx80"
 
 
 def version() -> str:
@@ -32,7 +35,9 @@ def library() -> KernelLibrary:
     """
     try:
         toolkit = find_nvcc()
-        code = architectures(os.environ.get("DL_CUDA_ARCH") or DEFAULT)
+        wanted = os.environ.get("DL_CUDA_ARCH", "")
+        code = architectures(wanted or DEFAULT)
+        shared_code = () if wanted else architectures(DEFAULT_SHARED)
     except NvccError as error:
         raise SystemExit(f"dl-vendor-cuda cannot be built: {error}") from error
     except ValueError as error:
@@ -56,7 +61,9 @@ def library() -> KernelLibrary:
         extra_compile_args=["-Wall", "-Wextra"],
         depends=[str(path) for path in headers],
         # PTX alone is text, which the wheel packs, and which a simulator of drivers can read.
-        device_compiler=nvcc(toolkit, code, compress=not all(one.ptx for one in code)),
+        device_compiler=nvcc(
+            toolkit, code, shared_code=shared_code, compress=not all(one.ptx for one in code)
+        ),
     )
 
 

@@ -136,3 +136,16 @@ def test_slct_and_set() -> None:
     np.testing.assert_array_equal(got, np.where(c < 5, 0xFFFFFFFF, 0))
     got = apply("set.lt.f32.s32 %y, %x0, 5;", [c], np.float32)
     np.testing.assert_array_equal(got, np.where(c < 5, 1.0, 0.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_floats_to_tensor_floats() -> None:
+    """The nearest float with 10 bits of fraction; of two alike, the one further from zero."""
+    a = samples("f32")
+    got = apply("cvt.rna.tf32.f32 %y, %x0;", [a], np.uint32).view(np.float32)
+    known = np.isfinite(a) & (np.abs(a) < np.float32(3.4e38))
+    bits = a[known].view(np.uint32).astype(np.uint64)
+    want = ((bits + 0x1000) & 0xFFFFE000).astype(np.uint32).view(np.float32)
+    np.testing.assert_array_equal(got[known].view(np.uint32), want.view(np.uint32))
+    np.testing.assert_array_equal(got[np.isinf(a)], a[np.isinf(a)])
+    assert np.isnan(got[np.isnan(a)]).all()

@@ -332,7 +332,7 @@ def test_libraries_and_attributes(tmp_path: Path) -> None:
         "ld.global.u32 %r1, [g]; add.u32 %r1, %r1, 1; st.global.u32 [g], %r1;",
         "",
         ".global .align 4 .u32 g = 41;",
-    )
+    ).replace(".target sm_80", ".target sm_75")
     run(
         f"""
 start(1)
@@ -342,6 +342,8 @@ kernel = new("H", cu.cuLibraryGetKernel, library, b"k")
 ok(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, ffi.NULL, ffi.NULL, ffi.NULL))
 function = new("H", cu.cuKernelGetFunction, kernel)
 assert new("int", cu.cuFuncGetAttribute, 0, function) == 1024
+assert new("int", cu.cuFuncGetAttribute, 5, function) == 75
+assert new("int", cu.cuFuncGetAttribute, 6, function) == 80
 assert cu.cuFuncSetAttribute(function, 8, 100000) == 0
 assert cu.cuFuncSetAttribute(function, 8, 1000000) == 1
 assert new("int", cu.cuOccupancyMaxActiveBlocksPerMultiprocessor, function, 256, 0) == 8

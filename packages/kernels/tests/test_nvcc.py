@@ -71,3 +71,14 @@ def test_the_command_has_the_architectures() -> None:
     assert "-gencode=arch=compute_80,code=sm_80" in command
     assert "-gencode=arch=compute_90,code=compute_90" in command
     assert "--compress-mode=none" not in nvcc(Toolkit(("nvcc",), 13000), code).flags
+
+
+def test_shared_parts_have_further_code() -> None:
+    code, shared = architectures("ptx75"), architectures("ptx75,ptx80")
+    compiler = nvcc(Toolkit(("nvcc",), 13000), code, shared_code=shared)
+    of_family = compiler.compile_command("family_add.cu")
+    of_part = compiler.compile_command("part_gemm.cu")
+    assert [x for x in of_part if x not in of_family] == [
+        "-gencode=arch=compute_80,code=compute_80"
+    ]
+    assert of_part.count("-gencode=arch=compute_75,code=compute_75") == 1

@@ -39,7 +39,7 @@ struct Alike<R (*)(A...), S (*)(B...)> {
 """
 
 SHAPES = (
-    "#include <cuda.h>\n"
+    "#include <cstddef>\n#include <cuda.h>\n#include <driver_types.h>\n"
     + ALIKE
     + """
 #include "dl/kit/cuda_driver.h"
@@ -74,6 +74,8 @@ SAME(kFunctionSharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 SAME(kFunctionConstantBytes, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
 SAME(kFunctionLocalBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 SAME(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS);
+SAME(kFunctionPtxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION);
+SAME(kFunctionBinaryVersion, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
 SAME(kFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 SAME(kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
 SAME(kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
@@ -83,6 +85,11 @@ SAME(kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
 SAME(kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 SAME(kComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 SAME(kComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+#define PLACE(ours, theirs) static_assert(offsetof(dl::kit::cuda::FunctionAttributes, ours) == \\
+                                          offsetof(cudaFuncAttributes, theirs), #theirs)
+PLACE(shared, sharedSizeBytes);
+PLACE(ptx_version, ptxVersion);
+PLACE(binary_version, binaryVersion);
 static_assert(dl::kit::cuda::is_sticky(CUDA_ERROR_ILLEGAL_ADDRESS), "");
 static_assert(dl::kit::cuda::is_sticky(CUDA_ERROR_LAUNCH_TIMEOUT), "");
 static_assert(dl::kit::cuda::is_sticky(CUDA_ERROR_ASSERT), "");

@@ -56,6 +56,60 @@ def test_products_on_tensor_cores_are_right(simulator: str) -> None:
     assert said.endswith("right\n")
 
 
+ATTENTION = """
+random = np.random.default_rng(0)
+def reference(q, k, v, g, causal):
+    # In float64, of one head: the result, and the gradients of all three.
+    scores = q @ k.T * 0.2
+    if causal:
+        shift = max(0, len(k) - len(q))
+        scores[np.arange(len(k))[None, :] > np.arange(len(q))[:, None] + shift] = -np.inf
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    out, change = weights @ v, g @ v.T
+    change = weights * (change - (change * weights).sum(1, keepdims=True)) * 0.2
+    return out, change @ k, change.T @ q, weights.T @ g
+def check(name, found, wanted, most):
+    apart = np.abs(found - wanted).max() / np.abs(wanted).max()
+    assert apart < most, (dtype, queries, keys, width, causal, name, apart)
+for dtype, queries, keys, width, causal in CASES:
+    most = 2e-6 if dtype == "float32" else 1e-3
+    q, g = (random.standard_normal((1, queries, 2, width)).astype(dtype) for _ in range(2))
+    k, v = (random.standard_normal((1, keys, 1, width)).astype(dtype) for _ in range(2))
+    wide = [x.astype("float64") for x in (q, k, v, g)]
+    heads = [
+        reference(wide[0][0, :, h], wide[1][0, :, 0], wide[2][0, :, 0], wide[3][0, :, h], causal)
+        for h in range(2)
+    ]
+    given = [vendor.tensor(x) for x in (q, k, v)]
+    out, lse = vendor.empty(q.shape, dtype), vendor.empty((1, 2, queries))
+    vendor.op.FlashAttention(out, lse, None, *given, None, 0.0, 0.2, causal, -1, -1)
+    grads = [vendor.empty(x.shape, dtype) for x in (q, k, v)]
+    vendor.op.FlashAttentionBackward(
+        *grads, vendor.tensor(g), None, *given, None, out, lse, 0.0, 0.2, causal, -1, -1
+    )
+    for h in range(2):
+        check("out", out.numpy()[0, :, h], heads[h][0], most)
+        check("query", grads[0].numpy()[0, :, h], heads[h][1], most)
+    check("key", grads[1].numpy()[0, :, 0], heads[0][2] + heads[1][2], most)
+    check("value", grads[2].numpy()[0, :, 0], heads[0][3] + heads[1][3], most)
+print("right")
+"""
+
+
+def test_attention_on_tensor_cores_is_right(simulator: str) -> None:
+    """More than one tile of queries and of keys, and rows that fill none."""
+    cases = [
+        ("float32", 130, 70, 64, False),
+        ("float32", 35, 70, 72, True),
+        ("float16", 130, 70, 64, True),
+        ("float16", 35, 100, 100, False),
+    ]
+    code = ATTENTION.replace("CASES", repr(cases))
+    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert said.endswith("right\n")
+
+
 def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None:
     """What threads share a row, and whether it stays in registers, its width decides."""
     code = """

@@ -117,6 +117,11 @@ FAKE Code cuCtxGetCurrent(Context* context) {
   *context = current;
   return kSuccess;
 }
+FAKE Code cuCtxGetDevice(Device* device) {
+  ENTER(cuCtxGetDevice);
+  *device = 0;
+  return kSuccess;
+}
 FAKE Code cuCtxSetCurrent(Context context) {
   ENTER(cuCtxSetCurrent);
   current = context;
@@ -236,6 +241,11 @@ FAKE Code cuLibraryUnload(Module) {
 FAKE Code cuLibraryGetKernel(Kernel* kernel, Module, const char* name) {
   ENTER(cuLibraryGetKernel);
   *kernel = reinterpret_cast<Kernel>(const_cast<char*>(name));
+  return kSuccess;
+}
+FAKE Code cuKernelGetAttribute(int* value, int which, Kernel, Device) {
+  ENTER(cuKernelGetAttribute);
+  *value = which == kFunctionPtxVersion ? 75 : 90;
   return kSuccess;
 }
 FAKE Code cuLaunchKernel(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

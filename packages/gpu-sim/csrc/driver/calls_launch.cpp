@@ -43,7 +43,10 @@ CUresult get(int* value, CUfunction_attribute which, const Callable* callable) {
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       *value = std::min(routine.registers, 255);
       break;
+    // What the code was written for; machine code would be the card's own.
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+      *value = image->module->architecture();
+      break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       *value = 10 * Settings::get().major + Settings::get().minor;
       break;

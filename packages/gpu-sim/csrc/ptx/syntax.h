@@ -133,6 +133,14 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Routine> routines;
   std::map<std::string_view, int> routine_of;
+
+  /** The number in the target: 80 of `sm_80` or `sm_90a`'s 90; 0 without one. */
+  int architecture() const {
+    int number = 0;
+    for (const char each : target)
+      if (each >= '0' && each <= '9') number = 10 * number + (each - '0');
+    return number;
+  }
 };
 
 }  // namespace sim

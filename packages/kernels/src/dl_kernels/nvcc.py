@@ -123,10 +123,16 @@ def _wheel_folders() -> list[Path]:
 
 
 def nvcc(
-    toolkit: Toolkit, code: Sequence[Architecture], *, compress: bool = True
+    toolkit: Toolkit,
+    code: Sequence[Architecture],
+    *,
+    shared_code: Sequence[Architecture] = (),
+    compress: bool = True,
 ) -> DeviceCompiler:
     """How kernels are compiled with it.
 
+    :param shared_code: device code besides, of the parts that families share: products,
+        convolution and attention, whose kernels for newer cards are others.
     :param compress: device code is packed in the library; drivers unpack it.
     """
     return DeviceCompiler(
@@ -145,4 +151,5 @@ def nvcc(
             *(one.flag for one in code),
             *(() if compress else ("--compress-mode=none",)),
         ),
+        further={"part_": tuple(one.flag for one in shared_code if one not in code)},
     )

@@ -110,6 +110,16 @@ MAIN {
   CHECK(calls("cuLibraryLoadData") == 2 && calls("cuLaunchKernel") == 9);
   CHECK(cudaLaunchKernel(&stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) == cuda::kSuccess);
 
+  // What code a kernel has.
+  cuda::FunctionAttributes found{};
+  CHECK(cudaFuncGetAttributes(&found, &stub) == cuda::kSuccess);
+  CHECK(found.ptx_version == 75 && found.binary_version == 90);
+  CHECK(cudaFuncGetAttributes(&found, &kCode) != cuda::kSuccess);
+  CHECK(last_says("cudaFuncGetAttributes"));
+  fail("cuKernelGetAttribute:1");
+  CHECK(cudaFuncGetAttributes(&found, &stub) == 1 && last_says("cuKernelGetAttribute of relu"));
+  fail("");
+
   // Brackets within brackets, and too many of them.
   for (int i = 0; i < 8; ++i)
     CHECK(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) == 0);

@@ -122,7 +122,7 @@ class _Unit:
         self._seconds_file = self.object.with_suffix(".seconds")
         if device_compiler is not None and source.suffix == device_compiler.suffix:
             self.is_cxx = True
-            compiler = device_compiler.compile_command()
+            compiler = device_compiler.compile_command(source.name)
         else:
             self.is_cxx = source.suffix in _CXX_SUFFIXES
             compiler = [*_host_compiler(source, device_compiler), *host_flags]

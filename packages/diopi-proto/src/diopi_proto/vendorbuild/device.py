@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from . import rules
 
@@ -24,18 +25,26 @@ class DeviceCompiler:
     """Of its sources: ``".cu"``."""
     flags: tuple[str, ...] = ()
     """Its own: architectures, optimisation, warnings."""
+    further: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """More of them for sources whose names begin so: ``{"part_": ("-O3",)}``."""
     host_flag: str = "-Xcompiler="
     """What hands a comma-separated list of flags on to the host's compiler; empty where the
     compiler takes them itself, as those that are made from clang do."""
     unknown: tuple[str, ...] = ()
     """Flags of the build rules that it refuses; what they forbid, it must not do by itself."""
 
-    def compile_command(self) -> list[str]:
-        """All but the library's own flags, the source and the object."""
+    def compile_command(self, source: str = "") -> list[str]:
+        """All but the library's own flags, the source and the object.
+
+        :param source: the name of its file.
+        """
         every = (*rules.CXX_FLAGS, *rules.COMMON_FLAGS)
         ours = [flag for flag in every if flag not in self.unknown]
         # The optimisation is the compiler's own matter, the language it knows by itself.
         handed = [flag for flag in ours if not flag.startswith(("-O", "-std="))]
         language = [flag for flag in ours if flag.startswith("-std=")]
         host = [f"{self.host_flag}{','.join(handed)}"] if self.host_flag else handed
-        return [*self.command, *language, *host, *self.flags]
+        further = [
+            x for start, flags in self.further.items() if source.startswith(start) for x in flags
+        ]
+        return [*self.command, *language, *host, *self.flags, *further]

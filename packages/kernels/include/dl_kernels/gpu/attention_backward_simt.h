@@ -32,7 +32,10 @@ struct AttentionGradients {
                                    int64_t query) const {
     // Infinity makes every weight 0.
     if (query >= own.queries) return {highest<C>(), C(0)};
-    return terms[(n * shape.heads + h) * shape.queries + query];
+    return terms[place_of(n, h, query)];
+  }
+  DL_FN int64_t place_of(int64_t n, int64_t h, int64_t query) const {
+    return (n * shape.heads + h) * shape.queries + query;
   }
 };
 
@@ -42,6 +45,7 @@ struct QueryTermsItem {
   AttentionShape shape;
   Strided4<const T> grad_out, out;
   Strided4<const C> lse;
+  C factor;  // of the logarithms, for another base
 
   DL_FN void operator()(int64_t i) const {
     const int64_t query = i % shape.queries, of_head = i / shape.queries;
@@ -57,7 +61,7 @@ struct QueryTermsItem {
     const T* g = shape.query_rows(n, grad_out).at(n, h, query);
     for (int64_t d = 0; d < shape.value_width; ++d)
       dot += cast<C>(o[d * out.column]) * cast<C>(g[d * grad_out.column]);
-    to[i] = {saved, dot};
+    to[i] = {saved * factor, dot};
   }
 };
 

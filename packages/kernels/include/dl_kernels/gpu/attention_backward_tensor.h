@@ -1,6 +1,6 @@
-// Gradients of attention of halves on tensor cores. A warp has 16 queries, or keys, whose rows and
-// gradients it keeps in registers; tiles of the others pass through shared memory, the next one
-// while one is multiplied. Keys and values take turns of their own: the sums of both would not fit
+// Gradients of attention on tensor cores. A warp has 16 queries, or keys, whose rows and gradients
+// it keeps in registers as far as there are enough; tiles of the others pass through shared memory.
+// Keys and values take turns of their own: the sums of both would not fit
 // into registers. Source: Dao, FlashAttention-2 (2023).
 #ifndef DL_KERNELS_GPU_ATTENTION_BACKWARD_TENSOR_H_
 #define DL_KERNELS_GPU_ATTENTION_BACKWARD_TENSOR_H_
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "dl_kernels/gpu/attention_backward_simt.h"
+#include "dl_kernels/gpu/attention_float_rows.h"
 #include "dl_kernels/gpu/attention_rows.h"
 
 DL_KERNELS_BEGIN
@@ -16,24 +17,69 @@ namespace gpu {
 
 enum class GradientOf { queries, keys, values };
 
+// What the scores' gradients are made of: in registers, or read again for each tile.
+template <class Rows, bool kKept>
+struct RowGradients {
+  uint32_t all[Rows::kSteps][4];
+
+  template <class... A>
+  DL_DEVICE void begin(A... arguments) {
+    Rows::keep(all, arguments...);
+  }
+};
+template <class Rows>
+struct RowGradients<Rows, false> {
+  typename Rows::Source all;
+
+  template <class Shared, class T>
+  DL_DEVICE void begin(Shared*, const T* from, int64_t row_step, int64_t, int rows, int width,
+                       bool) {
+    all = Rows::source(from, row_step, rows, width);
+  }
+};
+
+// Terms of queries, of which `count` exist, to shared memory; zeros behind, where nobody looks.
+template <int kCount>
+DL_DEVICE void load_terms(QueryTerms<float>* to, const QueryTerms<float>* from, int count) {
+  const int i = thread_index();
+  if (i >= kCount) return;
+  if constexpr (kAsyncCopies) {
+    copy_eight_async(shared_address(to + i), i < count ? from + i : from, i < count ? 8 : 0);
+  } else {
+    to[i] = i < count ? from[i] : QueryTerms<float>{0, 0};
+  }
+}
+
+// The rows of a block, worked out where they are needed: registers are scarce.
+struct GradientRows {
+  int n, head, first;
+};
+DL_DEVICE GradientRows gradient_rows(int heads, int tiles) {
+  const int item = computed_here(static_cast<int>(block_index())), of_head = item / tiles;
+  return {of_head / heads, of_head % heads, item % tiles * (16 * kThreads / 32)};
+}
+
 // `heads` and `tiles` are those of the rows that the gradient has.
 template <class T, int kWidth, GradientOf kOf>
-DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int64_t heads,
-                                      int64_t tiles, Strided4<T> grad, AttentionAlignment whole) {
+DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int heads, int tiles,
+                             const Strided4<T>& grad, const AttentionAlignment& whole) {
   using Rows = AttentionRows<T, kWidth>;
   constexpr bool kOfKeys = kOf != GradientOf::queries, kOfValues = kOf == GradientOf::values;
-  constexpr int kOwn = 16 * kThreads / 32, kTile = kWidth <= 64 ? 64 : 32, kTiles = kTile / 8;
-  static_assert(kOwn * kWidth <= 4 * kTile * kWidth, "own rows take the place of the tiles");
-  DL_SHARED Chunk<T> shared[2][2][kTile * Rows::kLine];
+  constexpr int kOwn = 16 * kThreads / 32, kTile = sizeof(T) == 2 && kWidth <= 64 ? 64 : 32;
+  constexpr int kTiles = kTile / 8;
+  constexpr int kOwnRows = sizeof(T) == 2 ? kOwn : 0;  // that pass by way of shared memory
+  constexpr int kRoom = kOwnRows > 2 * kTile ? kOwnRows : 2 * kTile;
+  DL_SHARED alignas(kRowAlignment) Chunk<T> shared[kRoom * Rows::kPitch];
+  DL_SHARED alignas(16) QueryTerms<float> terms[kOfKeys ? kTile : kOwn];
   const int lane = thread_index() % 32, warp = thread_index() / 32;
-  const int64_t of_head = block_index() / tiles, n = of_head / heads, head = of_head % heads;
+  const GradientRows own_rows = gradient_rows(heads, tiles);
+  const int n = own_rows.n, head = own_rows.head, first = own_rows.first;
   const AttentionShape shape = problem.shape.of(n);
-  const int first = static_cast<int>(block_index() % tiles) * kOwn;
   const int left = static_cast<int>(kOfKeys ? shape.keys : shape.queries) - first;
   if (left <= 0) return;
   const int width = static_cast<int>(shape.width),
             value_width = static_cast<int>(shape.value_width);
-  const int64_t group = shape.group(), kh = kOfKeys ? head : head / group;
+  const int group = static_cast<int>(shape.group()), kh = kOfKeys ? head : head / group;
   const Strided4<const T> q = shape.query_rows(n, problem.q), k = shape.key_rows(n, problem.k),
                           v = shape.key_rows(n, problem.v),
                           g = shape.query_rows(n, problem.grad_out);
@@ -41,112 +87,123 @@ DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int6
   // A row times one of `others` is a score; times one of `other_grads`, a weight's gradient.
   const Strided4<const T>&own = kOfKeys ? k : q, &own_grads = kOfKeys ? v : g;
   const Strided4<const T>&others = kOfKeys ? q : k, &other_grads = kOfKeys ? g : v;
-  uint32_t row[kWidth / 16][4], row_grads[kWidth / 16][4];
-  Chunk<T>* const whole_shared = &shared[0][0][0];
-  const auto keep = [&](uint32_t (&to)[kWidth / 16][4], const Strided4<const T>& from, int columns,
-                        bool aligned) {
-    Rows::template load<kOwn>(whole_shared, from.at(n, head, first), from.row, from.column, left,
-                              columns, aligned);
-    commit_copies();
-    wait_for_copies<0>();
-    barrier();
-    DL_UNROLL
-    for (int step = 0; step < kWidth / 16; ++step)
-      Rows::left(to[step], shared_address(whole_shared), warp * 16, step, lane);
-    barrier();
-  };
-  keep(row, own, width, kOfKeys ? whole.k : whole.q);
+  const Rows rows(lane);
+  uint32_t row[Rows::kSteps][4];
+  Rows::keep(row, shared, own.at(n, head, first), own.row, own.column, left, width,
+             kOfKeys ? whole.k : whole.q);
+  RowGradients<Rows, Rows::kKeepsPairs> row_grads;
   if constexpr (!kOfValues)
-    keep(row_grads, own_grads, value_width, kOfKeys ? whole.v : whole.grad_out);
+    row_grads.begin(shared, own_grads.at(n, head, first), own_grads.row, own_grads.column, left,
+                    value_width, kOfKeys ? whole.v : whole.grad_out);
 
-  AttentionWindow<kOfKeys> window;
-  window.start(shape, first + warp * 16 + lane / 4);
   const int last = first + (left < kOwn ? left : kOwn) - 1;
   const int count = static_cast<int>(kOfKeys ? shape.queries : shape.keys);
   const int begin = static_cast<int>(kOfKeys ? shape.first_query(first) : shape.first_key(first));
   const int end = static_cast<int>(kOfKeys ? shape.end_query(last) : shape.end_key(last));
-  // All rows see the columns from `all_from` to `all_to`.
-  const int all_from = static_cast<int>(kOfKeys ? shape.first_query(last) : shape.first_key(last));
-  const int all_to =
-      left < kOwn ? 0 : static_cast<int>(kOfKeys ? shape.end_query(first) : shape.end_key(first));
+  const auto all_see = [&](int at) {
+    const int from = computed_here(first), to = from + kOwn - 1;
+    return left >= kOwn && at >= (kOfKeys ? shape.first_query(to) : shape.first_key(to)) &&
+           at + kTile <= (kOfKeys ? shape.end_query(from) : shape.end_key(from));
+  };
   const bool masked = problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr;
   const float scale = static_cast<float>(shape.scale) * kLogOfE;
   // Weights of keys that nobody looks at are so small that halves of them would be denormal; none
   // is above 1.
   constexpr float kRaised = kOfValues ? 12 : 0;
-  QueryTerms<float> own_terms[2];
-  if constexpr (!kOfKeys) {
-    DL_UNROLL
-    for (int r = 0; r < 2; ++r)
-      own_terms[r] = problem.terms_of(shape, n, head, first + warp * 16 + lane / 4 + 8 * r);
-  }
 
-  const auto load = [&](int64_t h, int at, int stage) {
-    const int64_t of = kOfKeys ? h : kh;
-    Rows::template load<kTile>(shared[stage][0], others.at(n, of, at), others.row, others.column,
-                               count - at, width, kOfKeys ? whole.q : whole.k);
-    Rows::template load<kTile>(shared[stage][1], other_grads.at(n, of, at), other_grads.row,
-                               other_grads.column, count - at, value_width,
-                               kOfKeys ? whole.grad_out : whole.v);
-  };
-  float out[kWidth / 8][4] = {};
-  int64_t h = kOfKeys ? kh * group : head;
-  const int64_t last_head = kOfKeys ? h + group - 1 : h;
-  if (begin < end) load(h, begin, 0);
-  commit_copies();
-  for (int at = begin, stage = 0; at < end; stage ^= 1) {
-    const bool next_head = at + kTile >= end;
-    const int64_t then_head = next_head ? h + 1 : h;
-    const int then = next_head ? begin : at + kTile;
-    const bool more = then_head <= last_head;
-    wait_for_copies<0>();
-    barrier();
-    if (more) load(then_head, then, stage ^ 1);
-    commit_copies();
-    const uint32_t rows = shared_address(shared[stage][0]),
-                   grads = shared_address(shared[stage][1]);
-    float scores[kTiles][4] = {};
-    DL_UNROLL
-    for (int step = 0; step < kWidth / 16; ++step) {
-      if (16 * step >= width) break;
-      Rows::multiply(scores, row[step], rows, step, lane);
+  // Two tensors take turns: while a tile of one is multiplied, the next of the other is on its way.
+  // What the sums of weights are made of comes second.
+  Chunk<T>* const turns[2] = {shared, shared + kTile * Rows::kPitch};
+  const uint32_t tile_rows = shared_address(turns[kOfValues ? 0 : 1]),
+                 tile_grads = shared_address(turns[kOfValues ? 1 : 0]);
+  const auto load = [&](int turn, int h, int at) {
+    const int of = computed_here(kOfKeys ? h : kh);
+    if (turn == (kOfValues ? 0 : 1)) {
+      Rows::template load<kTile>(turns[turn], others.at(n, of, at), others.row, others.column,
+                                 count - at, width, kOfKeys ? whole.q : whole.k);
+      if constexpr (kOfKeys)
+        load_terms<kTile>(terms, problem.terms + problem.place_of(n, h, at), count - at);
+    } else {
+      Rows::template load<kTile>(turns[turn], other_grads.at(n, of, at), other_grads.row,
+                                 other_grads.column, count - at, value_width,
+                                 kOfKeys ? whole.grad_out : whole.v);
     }
+    commit_copies();
+  };
+  float scores[kTiles][4], changes[kTiles][4];
+  // Turns scores into weights, or into gradients of scores.
+  const auto weigh = [&](int h, int at) {
     DL_UNROLL
     for (int c = 0; c < kTiles; ++c) {
       DL_UNROLL
-      for (int e = 0; e < 4; ++e) scores[c][e] *= scale;
+      for (int e = 0; e < 4; ++e) scores[c][e] = 0;
     }
-    if (masked || at < all_from || at + kTile > all_to)
-      window.template apply<T>(scores, shape, problem.mask, n, h, at, lane);
-    float changes[kTiles][4] = {};
-    if constexpr (!kOfValues) {
+    rows.multiply(scores, row, tile_rows, width);
+    float factor = scale;
+    if (masked || !all_see(at)) {
       DL_UNROLL
-      for (int step = 0; step < kWidth / 16; ++step) {
-        if (16 * step >= value_width) break;
-        Rows::multiply(changes, row_grads[step], grads, step, lane);
+      for (int c = 0; c < kTiles; ++c) {
+        DL_UNROLL
+        for (int e = 0; e < 4; ++e) scores[c][e] *= scale;
       }
+      const GradientRows here = gradient_rows(heads, tiles);
+      const AttentionWindow<kOfKeys> window(shape, here.first + warp * 16 + lane / 4);
+      window.template apply<T>(scores, problem.mask, here.n, kOfKeys ? h : here.head, at);
+      factor = 1;
+    }
+    QueryTerms<float> of_rows[2];
+    DL_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      if constexpr (!kOfKeys) of_rows[r] = terms[warp * 16 + lane / 4 + 8 * r];
     }
     DL_UNROLL
     for (int i = 0; i < 2 * kTiles; ++i) {
-      QueryTerms<float> terms{};
-      if constexpr (kOfKeys)
-        terms = problem.terms_of(shape, n, h, at + i / 2 * 8 + lane % 4 * 2 + i % 2);
+      QueryTerms<float> of_column{};
+      if constexpr (kOfKeys) of_column = terms[i / 2 * 8 + lane % 4 * 2 + i % 2];
       DL_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const QueryTerms<float> used = kOfKeys ? terms : own_terms[r];
+        const QueryTerms<float> used = kOfKeys ? of_column : of_rows[r];
         float& weight = scores[i / 2][2 * r + i % 2];
-        weight = exp2f(weight - used.lse * kLogOfE + kRaised);
+        weight = power_of_2(weight * factor - (used.lse - kRaised));
         if constexpr (!kOfValues) weight *= changes[i / 2][2 * r + i % 2] - used.delta;
       }
     }
-    DL_UNROLL
-    for (int step = 0; step < kTile / 16; ++step) {
-      uint32_t weights[kParts][4];
-      as_left<T>(weights, scores, step);
-      Rows::multiply_turned(out, weights, kOfValues ? grads : rows, step,
-                            kOfValues ? value_width : width, lane);
+  };
+  float out[kWidth / 8][4] = {};
+  int h = kOfKeys ? kh * group : head;
+  const int last_head = kOfKeys ? h + group - 1 : h;
+  if (begin < end) {
+    if constexpr (!kOfKeys)
+      load_terms<kOwn>(terms, problem.terms + problem.place_of(n, head, first), left);
+    load(0, h, begin);
+    load(1, h, begin);
+    wait_for_copies<1>();
+    barrier();
+  }
+  for (int at = begin; at < end;) {
+    const bool next_head = at + kTile >= end;
+    const int then_head = next_head ? h + 1 : h;
+    const int then = next_head ? begin : at + kTile;
+    const bool more = then_head <= last_head;
+    if constexpr (kOfValues) {
+      weigh(h, at);
+    } else {
+      DL_UNROLL
+      for (int c = 0; c < kTiles; ++c) {
+        DL_UNROLL
+        for (int e = 0; e < 4; ++e) changes[c][e] = 0;
+      }
+      rows.multiply(changes, row_grads.all, tile_grads, value_width);
     }
+    wait_for_copies<0>();
+    barrier();
+    if (more) load(0, then_head, then);
+    if constexpr (!kOfValues) weigh(h, at);
+    rows.multiply_turned(out, scores, shared_address(turns[1]), kOfValues ? value_width : width);
     if (!more) break;
+    wait_for_copies<0>();
+    barrier();
+    load(1, then_head, then);
     h = then_head;
     at = then;
   }
@@ -157,10 +214,17 @@ DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int6
     DL_UNROLL
     for (int e = 0; e < 4; ++e) out[c][e] *= factor;
   }
-  const Strided4<T> to = kOfKeys ? shape.key_rows(n, grad) : shape.query_rows(n, grad);
-  Rows::store(whole_shared + warp * 16 * Rows::kLine, out, to.at(n, head, first + warp * 16),
-              to.row, to.column, left - warp * 16, kOfValues ? value_width : width, whole.out,
-              lane);
+  const GradientRows here = gradient_rows(heads, tiles);
+  const Strided4<T> to = kOfKeys ? shape.key_rows(here.n, grad) : shape.query_rows(here.n, grad);
+  Rows::store(shared, out, to.at(here.n, here.head, here.first + warp * 16), to.row, to.column,
+              left - warp * 16, kOfValues ? value_width : width, whole.out);
+}
+
+template <class T, int kWidth, GradientOf kOf>
+DL_KERNEL void tensor_gradient_kernel(AttentionGradients<T, float> problem, int heads, int tiles,
+                                      Strided4<T> grad, AttentionAlignment whole) {
+  if constexpr (AttentionRows<T, kWidth>::kAvailable)
+    make_gradient<T, kWidth, kOf>(problem, heads, tiles, grad, whole);
 }
 
 template <class T>
@@ -168,29 +232,38 @@ struct GradientTargets {
   Strided4<T> q, k, v;
 };
 
-// Whether they were launched: rows are not too wide, and nothing is dropped.
+// Whether gradients are made on tensor cores: operands suit them, and nothing is dropped.
 template <class T>
-bool attention_gradients_on_tensor_cores(const Launch& launch,
+bool attention_gradients_suit_tensor_cores(const AttentionGradients<T, float>& problem,
+                                           const GradientTargets<T>& to) {
+  const AttentionShape& shape = problem.shape;
+  const AttentionAlignment whole{is_whole(problem.q), is_whole(problem.k), is_whole(problem.v),
+                                 is_whole(problem.grad_out),
+                                 is_whole(to.q) && is_whole(to.k) && is_whole(to.v)};
+  return !problem.dropout.active &&
+         shape.batch * shape.heads * (shape.queries / 128 + 1) <= kMostOnTensorCores &&
+         shape.batch * shape.key_heads * (shape.keys / 128 + 1) <= kMostOnTensorCores &&
+         suits<T>(shape, whole, tensor_gradient_kernel<T, 64, GradientOf::queries>);
+}
+
+// For those that suit. Logarithms among the problem's terms are to base 2.
+template <class T>
+void attention_gradients_on_tensor_cores(const Launch& launch,
                                          const AttentionGradients<T, float>& problem,
                                          const GradientTargets<T>& to) {
   const AttentionShape& shape = problem.shape;
-  const int64_t widest = shape.width > shape.value_width ? shape.width : shape.value_width;
-  constexpr int64_t kOwn = 16 * kThreads / 32, kMost = 1 << 30;
+  constexpr int64_t kOwn = 16 * kThreads / 32;
   const int64_t of_queries = (shape.queries + kOwn - 1) / kOwn;
   const int64_t of_keys = (shape.keys + kOwn - 1) / kOwn;
-  if (widest > 128 || problem.dropout.active || shape.queries > kMost || shape.keys > kMost ||
-      shape.batch * shape.heads * of_queries > kMost ||
-      shape.batch * shape.key_heads * of_keys > kMost)
-    return false;
   AttentionAlignment whole{is_whole(problem.q), is_whole(problem.k), is_whole(problem.v),
                            is_whole(problem.grad_out), false};
   const auto run = [&](auto* kernel, int64_t heads, int64_t tiles, const Strided4<T>& grad) {
     whole.out = is_whole(grad);
     if (shape.batch * heads * tiles > 0)
-      run_blocks(launch.stream(), shape.batch * heads * tiles, kernel, problem, heads, tiles, grad,
-                 whole);
+      run_blocks(launch.stream(), shape.batch * heads * tiles, kernel, problem,
+                 static_cast<int>(heads), static_cast<int>(tiles), grad, whole);
   };
-  const bool narrow = widest <= 64;
+  const bool narrow = widest_row(shape) <= 64;
   run(narrow ? tensor_gradient_kernel<T, 64, GradientOf::queries>
              : tensor_gradient_kernel<T, 128, GradientOf::queries>,
       shape.heads, of_queries, to.q);
@@ -200,7 +273,6 @@ bool attention_gradients_on_tensor_cores(const Launch& launch,
   run(narrow ? tensor_gradient_kernel<T, 64, GradientOf::values>
              : tensor_gradient_kernel<T, 128, GradientOf::values>,
       shape.key_heads, of_keys, to.v);
-  return true;
 }
 
 }  // namespace gpu

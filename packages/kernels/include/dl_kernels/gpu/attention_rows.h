@@ -4,6 +4,7 @@
 #define DL_KERNELS_GPU_ATTENTION_ROWS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dl_kernels/attention/attention_shape.h"
 #include "dl_kernels/base/config.h"
@@ -29,6 +30,27 @@ bool is_whole(const Strided4<T>& tensor) {
          tensor.batch % kElements == 0 && reinterpret_cast<uintptr_t>(tensor.data) % 16 == 0;
 }
 
+inline constexpr int64_t kMostOnTensorCores = 1 << 30;  // blocks, queries or keys
+
+inline int64_t widest_row(const AttentionShape& shape) {
+  return shape.width > shape.value_width ? shape.width : shape.value_width;
+}
+
+// Whether a kernel takes such operands. Tensor cores before compute capability 8.0 know only Half;
+// kernels for floats take only chunks.
+template <class T, class... P>
+bool suits(const AttentionShape& shape, const AttentionAlignment& whole, void (*kernel)(P...)) {
+  if (widest_row(shape) > 128 || shape.queries > kMostOnTensorCores ||
+      shape.keys > kMostOnTensorCores)
+    return false;
+  if constexpr (std::is_same_v<T, float>) {
+    if (!whole.q || !whole.k || !whole.v || !whole.grad_out || !whole.out || shape.width % 8 != 0 ||
+        shape.value_width % 8 != 0)
+      return false;
+  }
+  return std::is_same_v<T, Half> || written_for(kernel) >= 80;
+}
+
 // A left operand in halves that add up to what it was in float, nearly. Rounded to one half alone,
 // weights would be less exact than a result may be that is small because terms cancel.
 inline constexpr int kParts = 2;
@@ -43,22 +65,25 @@ DL_DEVICE void split_pair(uint32_t (&to)[kParts][4], int at, float first, float 
   }
 }
 
-// 16 columns of what lies across a warp as a sum of products.
-template <class T, int kTiles>
-DL_DEVICE void as_left(uint32_t (&to)[kParts][4], const float (&sums)[kTiles][4], int step) {
-  split_pair<T>(to, 0, sums[2 * step][0], sums[2 * step][1]);
-  split_pair<T>(to, 1, sums[2 * step][2], sums[2 * step][3]);
-  split_pair<T>(to, 2, sums[2 * step + 1][0], sums[2 * step + 1][1]);
-  split_pair<T>(to, 3, sums[2 * step + 1][2], sums[2 * step + 1][3]);
-}
+// Rows of up to kWidth elements in shared memory, zero beyond, and what a warp does with them. The
+// chunks of a row are permuted, so that the same chunk of eight rows lies in different banks. The
+// memory is aligned to kRowAlignment. This is for halves; gpu/attention_float_rows.h has floats.
+inline constexpr int kRowAlignment = 128;
 
-// Rows of up to kWidth elements in shared memory, zero beyond. The chunks of a row are permuted, so
-// that the same chunk of eight rows lies in different banks.
 template <class T, int kWidth>
-struct AttentionRows {
+class AttentionRows {
   static constexpr int kLine = kWidth / 8;
 
-  DL_DEVICE static int number(int row, int chunk) { return row * kLine + (chunk ^ (row & 7)); }
+ public:
+  static constexpr bool kAvailable = kAsyncCopies || std::is_same_v<T, Half>;
+  static constexpr int kPitch = kLine;        // chunks from one row to the next
+  static constexpr int kSteps = kWidth / 16;  // left operands that make up 16 rows of a warp
+  static constexpr int kKeys = 64;            // of a tile whose scores, and 16 results, a warp has
+  static constexpr bool kKeepsPairs = true;   // a warp has registers for 16 rows of two tensors
+
+  DL_DEVICE explicit AttentionRows(int lane)
+      : across_(place(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
+        turned_(place(lane % 16, lane / 16)) {}
 
   // kRows rows from `from` on, of which `rows` exist.
   template <int kRows>
@@ -89,50 +114,74 @@ struct AttentionRows {
     }
   }
 
-  // 16 rows from `first` on and 16 · step of their elements, as the left operand of a product.
-  DL_DEVICE static void left(uint32_t (&to)[4], uint32_t rows, int first, int step, int lane) {
-    const int row = first + lane % 16, chunk = 2 * step + lane / 16;
-    load_matrices(to, rows + static_cast<uint32_t>(number(row, chunk)) * 16, false);
+  // Each warp's 16 rows of those of a block, of which `rows` exist, as left operands. They pass
+  // through shared memory that has room for all.
+  DL_DEVICE static void keep(uint32_t (&to)[kSteps][4], Chunk<T>* shared, const T* from,
+                             int64_t row_step, int64_t column_step, int rows, int width,
+                             bool whole) {
+    const int lane = thread_index() % 32, first = thread_index() / 32 * 16;
+    load<16 * kThreads / 32>(shared, from, row_step, column_step, rows, width, whole);
+    commit_copies();
+    wait_for_copies<0>();
+    barrier();
+    const uint32_t at = shared_address(shared) + place(first + lane % 16, lane / 16);
+    DL_UNROLL
+    for (int step = 0; step < kSteps; ++step) load_matrices<false>(to[step], moved(at, 2 * step));
+    barrier();
   }
 
-  // sums += left · rowsᵀ, of the elements from 16 · step on; a column of the sums is a row.
+  // sums += left · rowsᵀ; a column of the sums is a row.
   template <int kTiles>
-  DL_DEVICE static void multiply(float (&sums)[kTiles][4], const uint32_t (&left)[4], uint32_t rows,
-                                 int step, int lane) {
-    lane = computed_here(lane);
-    const int row = lane / 16 * 8 + lane % 8, chunk = 2 * step + lane / 8 % 2;
+  DL_DEVICE void multiply(float (&sums)[kTiles][4], const uint32_t (&left)[kSteps][4],
+                          uint32_t rows, int width) const {
+    const uint32_t at = rows + across_;
     DL_UNROLL
-    for (int c = 0; c < kTiles / 2; ++c) {
-      uint32_t right[4];
-      load_matrices(right, rows + static_cast<uint32_t>(number(16 * c + row, chunk)) * 16, false);
-      multiply_add<T>(sums[2 * c], left, right[0], right[1]);
-      multiply_add<T>(sums[2 * c + 1], left, right[2], right[3]);
-    }
-  }
-
-  // sums += left · rows, of 16 rows from 16 · step on; columns from `width` on are left out.
-  DL_DEVICE static void multiply_turned(float (&sums)[kWidth / 8][4],
-                                        const uint32_t (&left)[kParts][4], uint32_t rows, int step,
-                                        int width, int lane) {
-    lane = computed_here(lane);
-    const int row = 16 * step + lane % 16;
-    DL_UNROLL
-    for (int c = 0; c < kWidth / 16; ++c) {
-      if (16 * c >= width) break;
-      uint32_t right[4];
-      load_matrices(right, rows + static_cast<uint32_t>(number(row, 2 * c + lane / 16)) * 16, true);
+    for (int step = 0; step < kSteps; ++step) {
+      if (step % 2 == 0 && 16 * step >= width) break;
       DL_UNROLL
-      for (int p = 0; p < kParts; ++p) {
-        multiply_add<T>(sums[2 * c], left[p], right[0], right[1]);
-        multiply_add<T>(sums[2 * c + 1], left[p], right[2], right[3]);
+      for (int c = 0; c < kTiles / 2; ++c) {
+        uint32_t right[4];
+        load_matrices<false>(right, moved(at, 2 * step) + 16 * c * kPitch * 16);
+        multiply_add<T>(sums[2 * c], left[step], right[0], right[1]);
+        multiply_add<T>(sums[2 * c + 1], left[step], right[2], right[3]);
       }
     }
   }
 
-  // Writes 16 rows of a warp, of which `rows` exist, by way of shared memory of its own.
-  DL_DEVICE static void store(Chunk<T>* way, const float (&sums)[kWidth / 8][4], T* to,
+  // sums += weights · rows, of 8 · kTiles rows; columns from `width` on may be left out.
+  template <int kTiles>
+  DL_DEVICE void multiply_turned(float (&sums)[kWidth / 8][4], const float (&weights)[kTiles][4],
+                                 uint32_t rows, int width) const {
+    const uint32_t at = rows + turned_;
+    DL_UNROLL
+    for (int step = 0; step < kTiles / 2; ++step) {
+      uint32_t left[kParts][4];
+      DL_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const float (&tile)[4] = weights[2 * step + i / 2];
+        split_pair<T>(left, i, tile[i % 2 * 2], tile[i % 2 * 2 + 1]);
+      }
+      DL_UNROLL
+      for (int c = 0; c < kWidth / 16; ++c) {
+        if (c % 2 == 0 && 16 * c >= width) break;
+        uint32_t right[4];
+        load_matrices<true>(right, moved(at, 2 * c) + 16 * step * kPitch * 16);
+        DL_UNROLL
+        for (int p = 0; p < kParts; ++p) {
+          multiply_add<T>(sums[2 * c], left[p], right[0], right[1]);
+          multiply_add<T>(sums[2 * c + 1], left[p], right[2], right[3]);
+        }
+      }
+    }
+  }
+
+  // Writes 16 rows of a warp, of which `rows` exist, by way of shared memory that has room for
+  // those of all warps.
+  DL_DEVICE static void store(Chunk<T>* shared, const float (&sums)[kWidth / 8][4], T* to,
                               int64_t row_step, int64_t column_step, int64_t rows, int width,
-                              bool whole, int lane) {
+                              bool whole) {
+    const int lane = thread_index() % 32;
+    Chunk<T>* const way = shared + thread_index() / 32 * 16 * kPitch;
     DL_UNROLL
     for (int c = 0; c < kWidth / 8; ++c) {
       DL_UNROLL
@@ -157,15 +206,30 @@ struct AttentionRows {
       }
     }
   }
+
+ private:
+  DL_DEVICE static int number(int row, int chunk) { return row * kPitch + (chunk ^ (row & 7)); }
+  DL_DEVICE static uint32_t place(int row, int chunk) {
+    return static_cast<uint32_t>(number(row, chunk)) * 16;
+  }
+  // Where the chunk an even number of chunks further on lies, of an address of chunk 0 or 1.
+  DL_DEVICE static uint32_t moved(uint32_t address, int chunks) {
+    return (address ^ static_cast<uint32_t>(chunks % 8 * 16)) +
+           static_cast<uint32_t>(chunks / 8 * 128);
+  }
+
+  uint32_t across_, turned_;
 };
 
-// What the two rows of a lane, 8 apart, see: keys if they are queries, and the other way round.
+// What the two rows of a lane, 8 apart, see: keys if they are queries, and the other way round. It
+// is worked out where it is needed: few tiles are at the border of what is seen, and registers are
+// scarce.
 template <bool kOfKeys>
 struct AttentionWindow {
-  int row, low[2], high[2];
+  int row, shift, low[2], high[2];
 
-  DL_DEVICE void start(const AttentionShape& shape, int first) {
-    row = first;
+  DL_DEVICE AttentionWindow(const AttentionShape& shape, int first)
+      : row(first), shift(static_cast<int>(kOfKeys ? -shape.shift() : shape.shift())) {
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
       const int at = first + 8 * r;
@@ -177,9 +241,9 @@ struct AttentionWindow {
 
   // Scores, which are to base 2, of the columns from `first` on: infinitely low where hidden.
   template <class T, int kTiles>
-  DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionShape& shape,
-                       const AttentionMask& mask, int64_t n, int64_t h, int first, int lane) const {
-    lane = computed_here(lane);
+  DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionMask& mask, int n, int h,
+                       int first) const {
+    const int lane = computed_here(thread_index()) % 32;
     const float slope = mask.slopes == nullptr ? 0.0f : mask.slope(n, h) * kLogOfE;
     const bool shown = mask.kind == MaskKind::boolean;
     const int64_t line = computed_here(kOfKeys ? mask.column : mask.row),
@@ -187,9 +251,8 @@ struct AttentionWindow {
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
       const int begin = low[r] - first, end = high[r] - first;
-      const int64_t own = row + 8 * r;
-      const auto apart =
-          static_cast<float>(own + (kOfKeys ? -shape.shift() : shape.shift()) - first);
+      const int own = row + 8 * r;
+      const auto apart = static_cast<float>(own + shift - first);
       const int64_t offset = n * mask.batch + h * mask.head + own * line + first * next;
       DL_UNROLL
       for (int i = 0; i < 2 * kTiles; ++i) {
@@ -211,6 +274,8 @@ struct AttentionWindow {
         }
       }
     }
+    // Products take a whole warp, whose lanes may have parted here.
+    warp_barrier();
   }
 };
 

@@ -36,6 +36,27 @@ DL_DEVICE int computed_here(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
+DL_DEVICE uint32_t computed_here(uint32_t value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// The compute capability that a kernel's code was written for, 80 for 8.0: what PTX for an older
+// one leaves out is missing on every card that it is translated for.
+template <class... P>
+int written_for(void (*kernel)(P...)) {
+  cudaFuncAttributes known{};
+  check(cudaFuncGetAttributes(&known, reinterpret_cast<const void*>(kernel)),
+        "the attributes of a kernel could not be read");
+  return known.ptxVersion;
+}
+
+// 2 to the power of `exponent`; what would be denormal is 0.
+DL_DEVICE float power_of_2(float exponent) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  return power;
+}
 
 // Four matrices of 8 × 8 halves; lane 8 i + j gives the address of row j of matrix i. A lane gets
 // of each matrix the elements 2 · (lane % 4) and the next of row lane / 4; of the transposed matrix
@@ -52,6 +73,30 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
       : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
       : "r"(address), "r"(static_cast<int>(turned))
       : "memory");
+}
+
+// The same where the choice is made once for all.
+template <bool kTurned>
+DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
+  if constexpr (kTurned) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address)
+                 : "memory");
+  }
+}
+
+// 16 bytes of shared memory.
+DL_DEVICE void load_shared(uint32_t (&to)[4], uint32_t address) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
 }
 
 template <class T>
@@ -132,10 +177,54 @@ DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0
 #endif
 }
 
+// Floats as sums of two that tensor cores multiply exactly, which do not look at the last 13 bits:
+// the first is the float rounded to 11 digits, and of the rest, which has 12, one is lost. Infinity
+// leaves no number as the rest, as in torch's attention.
+template <int kCount>
+struct SplitFloats {
+  uint32_t big[kCount], rest[kCount];
+
+  DL_DEVICE explicit SplitFloats(const uint32_t (&bits)[kCount]) {
+    DL_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      // cvt.rna.tf32 does the same in five instructions.
+      big[i] = (bits[i] + 0x1000) & ~0x1fffu;
+      rest[i] = bit_cast<uint32_t>(bit_cast<float>(bits[i]) - bit_cast<float>(big[i]));
+    }
+  }
+};
+
+// sum += a · b, with a 16 × 8 and b 8 × 8 of such floats. Lane l has of a the columns l % 4 and
+// 4 more of rows l / 4 and 8 more, rows first, and of b the same of the 8 rows of its transpose.
+// From compute capability 8.0 on.
+DL_DEVICE void multiply_add_split(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
+                                  uint32_t b1) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};\n"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+  (void)sum, (void)a, (void)b0, (void)b1;
+#endif
+}
+
 // Copies 16 bytes to shared memory in the background, zeros from `bytes` on.
 DL_DEVICE void copy_async(uint32_t to, const void* from, int bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n"
+               :
+               : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+               : "memory");
+#else
+  (void)to, (void)from, (void)bytes;
+#endif
+}
+
+// The same of 8 bytes.
+DL_DEVICE void copy_eight_async(uint32_t to, const void* from, int bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;\n"
                :
                : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes)
                : "memory");

@@ -77,7 +77,15 @@ enum : int {
   kFunctionConstantBytes = 2,
   kFunctionLocalBytes = 3,
   kFunctionRegisters = 4,
+  kFunctionPtxVersion = 5,
+  kFunctionBinaryVersion = 6,
   kFunctionMaxDynamicShared = 8,
+};
+
+// How cudaFuncAttributes of CUDA's runtime begins.
+struct FunctionAttributes {
+  size_t shared, constant, local;
+  int threads, registers, ptx_version, binary_version;
 };
 
 // Of CUjit_option.
@@ -127,6 +135,7 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
   X(primary_context_retain, cuDevicePrimaryCtxRetain, Code (*)(Context*, Device))                  \
   X(context_current, cuCtxGetCurrent, Code (*)(Context*))                                          \
   X(context_set, cuCtxSetCurrent, Code (*)(Context))                                               \
+  X(context_device, cuCtxGetDevice, Code (*)(Device*))                                             \
   X(context_synchronize, cuCtxSynchronize, Code (*)())                                             \
   X(memory_info, cuMemGetInfo_v2, Code (*)(size_t*, size_t*))                                      \
   X(memory_allocate, cuMemAlloc_v2, Code (*)(Address*, size_t))                                    \
@@ -152,6 +161,7 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
     Code (*)(Module*, const void*, int*, void**, unsigned, int*, void**, unsigned))                \
   X(module_unload, cuLibraryUnload, Code (*)(Module))                                              \
   X(module_kernel, cuLibraryGetKernel, Code (*)(Kernel*, Module, const char*))                     \
+  X(kernel_attribute, cuKernelGetAttribute, Code (*)(int*, int, Kernel, Device))                   \
   X(launch, cuLaunchKernel,                                                                        \
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))

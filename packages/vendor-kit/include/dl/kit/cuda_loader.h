@@ -97,6 +97,23 @@ inline Code launch(EmbeddedKernel* known, Dim3 grid, Dim3 block, void** argument
   });
 }
 
+// The compute capability that a kernel's code was written for, and that of its machine code.
+// dl-kernels asks for nothing else.
+inline Code read_versions(EmbeddedKernel* known, FunctionAttributes& to) {
+  if (known == nullptr) return noted(kNotFound, "cudaFuncGetAttributes");
+  const Kernel kernel = find_kernel(*known);
+  if (kernel == nullptr) return Errors::here().last();
+  return with_driver("cuKernelGetAttribute", known, [&](CudaDriver& driver) {
+    Device device = 0;
+    Code code = driver.context_device(&device);
+    if (code == kSuccess)
+      code = driver.kernel_attribute(&to.ptx_version, kFunctionPtxVersion, kernel, device);
+    if (code == kSuccess)
+      code = driver.kernel_attribute(&to.binary_version, kFunctionBinaryVersion, kernel, device);
+    return code;
+  });
+}
+
 }  // namespace cuda
 
 DL_KIT_END
@@ -169,6 +186,10 @@ DL_KIT_LOADED int cudaLaunchKernel(const void* stub, ::dl::kit::cuda::Dim3 grid,
 }
 
 // What dl-kernels calls by name.
+DL_KIT_LOADED int cudaFuncGetAttributes(::dl::kit::cuda::FunctionAttributes* to, const void* stub) {
+  using namespace ::dl::kit;
+  return cuda::read_versions(EmbeddedCode::here().kernel(stub), *to);
+}
 DL_KIT_LOADED int cudaGetLastError() { return ::dl::kit::cuda::Errors::here().take(); }
 DL_KIT_LOADED const char* cudaGetErrorString(int code) {
   return ::dl::kit::cuda::Errors::here().describe(code);
