@@ -416,7 +416,7 @@ def _indexes() -> Iterator[Pair]:
             "index_select",
             dtype,
             "index",
-            ("gather", r"\bTakeUnit<Unit16>"),
+            ("gather", r"\bTakePiece<Unit16>"),
             (
                 LIBRARY,
                 rf"^(?:indexSelectLargeIndex<{other}, long|vectorized_gather_kernel<16, long)",

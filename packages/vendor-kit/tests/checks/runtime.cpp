@@ -218,6 +218,22 @@ void check_failures(dl_vendor_t* vendor) {
   CHECK(ok(table.memory_free(vendor, 1, memory)));
 }
 
+void read_second_word(const void* address, cardMemory_t memory) {
+  memory(*static_cast<char* const*>(address) + 4, 4);
+}
+
+// What lies beside the last byte in its word is there, and no more than that.
+void check_whole_words(dl_vendor_t* vendor) {
+  void *odd = allocate(vendor, 0, 5), *even = allocate(vendor, 0, 4);
+  CHECK(cardSetDevice(0) == cardSuccess);
+  CHECK(cardLaunch(read_second_word, &odd, sizeof odd, nullptr) == cardSuccess);
+  CHECK(ok(table.stream_synchronize(vendor, 0, nullptr)));
+  CHECK(cardLaunch(read_second_word, &even, sizeof even, nullptr) == cardSuccess);
+  CHECK(says(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel used memory"));
+  CHECK(ok(table.memory_free(vendor, 0, odd)));
+  CHECK(ok(table.memory_free(vendor, 0, even)));
+}
+
 }  // namespace
 
 MAIN {
@@ -232,6 +248,7 @@ MAIN {
   check_devices(vendor);
   check_copies(vendor);
   check_failures(vendor);
+  check_whole_words(vendor);
   check_absence();
   table.destroy(vendor);
 }

@@ -2,6 +2,7 @@
 #ifndef DL_KERNELS_CPU_LAUNCH_H_
 #define DL_KERNELS_CPU_LAUNCH_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -140,7 +141,11 @@ void each(const Launch& launch, int64_t count, int64_t work, const F& f) {
   });
 }
 
-// One element, read by the host.
+// Elements, read by the host.
+template <class T>
+void fetch(const Launch&, const T* from, int64_t count, T* to) {
+  std::copy_n(from, count, to);
+}
 template <class T>
 T fetch(const Launch&, const T* from) {
   return *from;

@@ -20,6 +20,12 @@ int64_t prefix_count(const Launch&, int64_t n, const Marked& marked, const Put& 
   return total;
 }
 
+template <class Marked, class Put>
+void prefix_count_to(const Launch& launch, int64_t n, const Marked& marked, const Put& put,
+                     int64_t* count) {
+  *count = prefix_count(launch, n, marked, put);
+}
+
 DL_KERNELS_END
 
 #endif  // DL_KERNELS_CPU_PREFIX_COUNT_H_

@@ -51,10 +51,13 @@ struct FillSlotItem {
   }
 };
 
-struct PutNumberItem {
-  int64_t* out;
-  int64_t value;
-  DL_FN void operator()(int64_t) const { *out = value; }
+// A number that there is room for.
+struct CutNumberItem {
+  int64_t* number;
+  int64_t most;
+  DL_FN void operator()(int64_t) const {
+    if (*number > most) *number = most;
+  }
 };
 
 DL_KERNELS_END

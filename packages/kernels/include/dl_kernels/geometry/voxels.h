@@ -136,10 +136,13 @@ struct PutVoxel {
 struct PointsOfVoxels {
   const int64_t *order, *firsts, *voxel_of;  // voxel_of[point]: -1 of a point in none
   const int32_t* coordinates;                // z, y, x of each point
-  int64_t points, voxels;
+  int64_t points;
+  const int64_t* voxels;  // how many there are
 
   DL_FN int64_t begin(int64_t voxel) const { return firsts[voxel]; }
-  DL_FN int64_t end(int64_t voxel) const { return voxel + 1 < voxels ? firsts[voxel + 1] : points; }
+  DL_FN int64_t end(int64_t voxel) const {
+    return voxel + 1 < *voxels ? firsts[voxel + 1] : points;
+  }
   // Coordinate d of a voxel.
   DL_FN int32_t coordinate(int64_t voxel, int64_t d) const {
     return coordinates[3 * order[begin(voxel)] + d];
@@ -155,17 +158,21 @@ class SortedVoxels {
         order_(launch, points),
         firsts_(launch, points),
         voxel_of_(launch, points),
+        voxels_(launch, 1),
         points_(points) {
     status_ = sort(launch, coordinates);
     if (status_ != diopiSuccess) return;
-    voxels_ = prefix_count(launch, points, detail::BeginsVoxel{clean_.data(), order_.data()},
-                           detail::PutVoxel{order_.data(), firsts_.data(), voxel_of_.data()});
+    prefix_count_to(launch, points, detail::BeginsVoxel{clean_.data(), order_.data()},
+                    detail::PutVoxel{order_.data(), firsts_.data(), voxel_of_.data()},
+                    voxels_.data());
   }
 
   diopiError_t status() const { return status_; }
-  int64_t count() const { return voxels_; }
+  // How many voxels there are, for which it waits.
+  int64_t count(const Launch& launch) const { return fetch(launch, voxels_.data()); }
   PointsOfVoxels view() const {
-    return {order_.data(), firsts_.data(), voxel_of_.data(), clean_.data(), points_, voxels_};
+    return {order_.data(), firsts_.data(), voxel_of_.data(),
+            clean_.data(), points_,        voxels_.data()};
   }
 
  private:
@@ -184,8 +191,8 @@ class SortedVoxels {
   }
 
   Workspace<int32_t> clean_;
-  Workspace<int64_t> order_, firsts_, voxel_of_;
-  int64_t points_, voxels_ = 0;
+  Workspace<int64_t> order_, firsts_, voxel_of_, voxels_;
+  int64_t points_;
   diopiError_t status_ = diopiSuccess;
 };
 

@@ -216,6 +216,9 @@ class Lanes {
  public:
   DL_DEVICE Lanes(int index, int count) : index_(index), count_(count) {}
 
+  DL_DEVICE int lane() const { return index_; }
+  DL_DEVICE int lanes() const { return count_; }
+
   template <class F>
   DL_DEVICE void map(int64_t n, const F& f) const {
     for (int64_t i = index_; i < n; i += count_) f(i);

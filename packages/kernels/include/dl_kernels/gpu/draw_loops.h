@@ -91,56 +91,83 @@ struct NormalStep : PlainStep {
   }
 };
 
+// Of a launch, whose steps have numbers of 32 bits.
+inline constexpr int64_t kMostSteps = int64_t(1) << 30;
+
+// A launch of n elements, the first of which is number `begin` of the call.
+struct DrawPart {
+  RandomState state;  // of the first step
+  int64_t begin, n;
+  uint32_t steps, whole;  // the first `whole` steps have all their elements, and vectors serve them
+};
+
 // Elements of the last step that are not there are worked out too, as the last one that is, unless
 // the function itself writes.
 template <class Step, class F, class... Arrays>
-DL_DEVICE void draw_step(const RandomState& state, int64_t at, int64_t n, bool whole, const F& f,
+DL_DEVICE void draw_step(const DrawPart& part, uint32_t at, const F& f,
                          PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {
-  const int64_t first = at * Step::kLanes;
+  const bool whole = at < part.whole;
+  const int64_t place = int64_t(at) * Step::kLanes, first = part.begin + place;
   if (whole) {
-    (elements.load(arrays, first, 0), ...);
+    (elements.load(arrays, 0, at), ...);
   } else {
-    (elements.load_until(arrays, first, n), ...);
+    (elements.load_until(arrays, place, part.n), ...);
   }
-  const Step step(state, at);
-  if (whole && step.is_fast(f)) {
+  const Step step(part.state, at);
+  if (step.is_fast(f) & whole) {
     DL_UNROLL
     for (int lane = 0; lane < Step::kLanes; ++lane)
       step.give_fast(f, first + lane, lane, elements.values[lane]...);
-    (elements.store(arrays, first, 0), ...);
+    (elements.store(arrays, 0, at), ...);
     return;
   }
   DL_UNROLL
   for (int lane = 0; lane < Step::kLanes; ++lane) {
-    const bool outside = !whole && first + lane >= n;
+    const bool outside = !whole && place + lane >= part.n;
     if (sizeof...(Arrays) == 0 && outside) break;
-    step.give(f, outside ? n - 1 : first + lane, lane, elements.values[lane]...);
+    step.give(f, outside ? part.begin + part.n - 1 : first + lane, lane, elements.values[lane]...);
   }
   if (whole) {
-    (elements.store(arrays, first, 0), ...);
+    (elements.store(arrays, 0, at), ...);
   } else {
-    (elements.store_until(arrays, first, n), ...);
+    (elements.store_until(arrays, place, part.n), ...);
   }
 }
 
-// The first `whole` steps have all their elements, and vectors serve them.
 template <class Step, class F, class... Arrays>
-DL_KERNEL void draw_kernel(RandomState state, int64_t n, int64_t whole, F f, Arrays... arrays) {
-  const int64_t steps = (n + Step::kLanes - 1) / Step::kLanes, stride = block_count() * kThreads;
+DL_KERNEL void draw_kernel(DrawPart part, F f, Arrays... arrays) {
+  const uint32_t stride = static_cast<uint32_t>(block_count()) * kThreads;
   DL_NO_UNROLL
-  for (int64_t at = block_index() * kThreads + thread_index(); at < steps; at += stride)
-    draw_step<Step, F, Arrays...>(state, at, n, at < whole, f,
-                                  PassingElements<Arrays, Step::kLanes>{}..., arrays...);
+  for (uint32_t at =
+           static_cast<uint32_t>(block_index()) * kThreads + static_cast<uint32_t>(thread_index());
+       at < part.steps; at += stride)
+    draw_step<Step, F, Arrays...>(part, at, f, PassingElements<Arrays, Step::kLanes>{}...,
+                                  arrays...);
+}
+
+template <class Array>
+Array advanced(Array array, int64_t elements) {
+  array.array += elements;
+  return array;
 }
 
 template <class Step, class F, class... Arrays>
 void draw(const Launch& launch, const RandomState& state, int64_t n, const F& f,
           const Arrays&... arrays) {
-  if (n == 0) return;
-  constexpr int kLanes = Step::kLanes;
-  const int64_t whole = have_vectors(kLanes, 0, arrays...) ? n / kLanes : 0;
-  run_threads(launch.stream(), blocks_for((n + kLanes - 1) / kLanes),
-              draw_kernel<Step, F, Arrays...>, state, n, whole, f, arrays...);
+  constexpr int64_t kMost = kMostSteps * Step::kLanes;
+  for (int64_t begin = 0; begin < n; begin += kMost) {
+    const int64_t count = n - begin < kMost ? n - begin : kMost;
+    const int64_t steps = (count + Step::kLanes - 1) / Step::kLanes;
+    const int64_t whole = have_vectors(Step::kLanes, begin, arrays...) ? count / Step::kLanes : 0;
+    const uint64_t before = static_cast<uint64_t>(begin / Step::kLanes);
+    const DrawPart part{{state.seed, state.offset + before},
+                        begin,
+                        count,
+                        static_cast<uint32_t>(steps),
+                        static_cast<uint32_t>(whole)};
+    run_threads(launch.stream(), blocks_for(steps), draw_kernel<Step, F, Arrays...>, part, f,
+                advanced(arrays, begin)...);
+  }
 }
 
 }  // namespace gpu

@@ -15,130 +15,169 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// How many elements of float a thread may keep, as elements of C: few of double, whose rows are
-// rare and whose functions are long.
-template <class C>
-constexpr int held_elements(int floats) {
-  return sizeof(C) == sizeof(float) ? floats : 4;
+// How many groups of kWide neighbours a thread may keep: few where elements come one by one, and of
+// double, whose rows are rare and whose functions are long.
+template <class C, int kWide>
+constexpr int held_groups() {
+  constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide > 1 ? 16 : 8;
+  return kElements / kWide;
 }
 
 struct RowCut {
   int64_t count, n;
-  int lanes;     // threads of a row
-  bool vectors;  // every row begins at the place of a vector and ends with one
-  bool held;     // rows fit into registers
+  int64_t share;  // elements for each segment of threads that a row is given to
+  int lanes;      // threads of a row: up to a segment, or a block
+  bool vectors;   // every row begins at the place of a vector and ends with one
+  bool held;      // rows fit into registers
 };
 
-// `kHeld` elements of each thread are in registers. `aligned`: rows may be read in vectors.
-template <class T, int kHeld>
-RowCut row_cut(int64_t count, int64_t n, bool aligned) {
-  constexpr int kWide = kVector<T>;
-  RowCut cut{count, n, kThreads, aligned && n % kWide == 0, n <= int64_t(kHeld) * kThreads};
-  if (n <= kHeld * kLeastWarp) cut.lanes = power_of_two((n + kWide - 1) / kWide, kLeastWarp);
+// A row is cut for segments of so many threads, so that a thread's groups lie a constant apart.
+inline constexpr int kSegment = kLeastWarp;
+
+template <class C, int kWide>
+RowCut row_cut_of(int64_t count, int64_t n) {
+  constexpr int kHeld = held_groups<C, kWide>() * kWide, kStep = kSegment * kWide;
+  RowCut cut{count, n, n, kThreads, kWide > 1, n <= int64_t(kHeld) * kThreads};
+  if (n <= kHeld * kSegment) {
+    cut.lanes = power_of_two((n + kWide - 1) / kWide, kSegment);
+  } else {
+    constexpr int64_t kRound = int64_t(kThreads) * kWide;
+    cut.share = (n + kRound - 1) / kRound * kStep;
+  }
   return cut;
 }
 
+// For `count` rows of n elements of T. `aligned`: rows begin where vectors of kWide elements may.
+template <class T, int kWide>
+RowCut row_cut(int64_t count, int64_t n, bool aligned) {
+  using C = compute_t<T>;
+  return aligned && n % kWide == 0 ? row_cut_of<C, kWide>(count, n) : row_cut_of<C, 1>(count, n);
+}
+
+// A group of a thread: some behind the first one of a turn, whose addresses all of the turn share.
+struct GroupNumber {
+  int64_t turn;
+  int behind;
+};
+
+// What a thread has of a row: groups of kWide neighbours. Steps other than 1 are of single
+// elements.
+template <int kWide>
+class Groups {
+ public:
+  DL_DEVICE Groups(const Block& team, const RowCut& cut, bool live) {
+    const int segment = team.lane() / kSegment, lane = team.lane() % kSegment;
+    const int64_t begin = segment * cut.share, rest = cut.n - begin;
+    const int64_t left = (rest < cut.share ? rest : cut.share) - lane * kWide;
+    first_ = begin + lane * kWide;
+    count_ = live && left > 0 ? static_cast<int>((left + kStep - 1) / kStep) : 0;
+  }
+
+  // Where group v begins in the row.
+  DL_DEVICE int64_t place(GroupNumber v) const { return first_ + (v.turn + v.behind) * kStep; }
+  // Where the thread's first group begins, if it has any; `load` and `store` count from there. The
+  // choice also keeps compilers from counting from the row's begin again and again.
+  template <class T>
+  DL_DEVICE T* begin(T* row, int64_t step) const {
+    return count_ > 0 ? row + first_ * step : nullptr;
+  }
+
+  template <class C, class T>
+  DL_DEVICE static void load(const T* begin, int64_t step, GroupNumber v, C (&to)[kWide]) {
+    if constexpr (kWide > 1) {
+      load_vector(begin + v.turn * kStep + v.behind * kStep, to);
+    } else {
+      to[0] = cast<C>(begin[(v.turn + v.behind) * (kStep * step)]);
+    }
+  }
+
+  template <class T, class C>
+  DL_DEVICE static void store(T* begin, int64_t step, GroupNumber v, const C (&from)[kWide]) {
+    if constexpr (kWide > 1) {
+      store_vector(begin + v.turn * kStep + v.behind * kStep, from);
+    } else {
+      begin[(v.turn + v.behind) * (kStep * step)] = cast<T>(from[0]);
+    }
+  }
+
+  // Calls f(v, group) for every group, of which there are at most kMost.
+  template <int kMost, class F>
+  DL_DEVICE void few(const F& f) const {
+    DL_UNROLL
+    for (int v = 0; v < kMost; ++v) {
+      if (v >= count_) break;
+      f(v, GroupNumber{0, v});
+    }
+  }
+
+  // Calls load(group, x) and then use(group, x) for every group; some loads are on the way
+  // together.
+  template <class X, class Load, class Use>
+  DL_DEVICE void all(const Load& load, const Use& use) const {
+    constexpr int kAtOnce = 2;
+    const int whole = count_ / kAtOnce * kAtOnce;
+    int v = 0;
+    DL_NO_UNROLL
+    for (; v < whole; v += kAtOnce) {
+      X some[kAtOnce];
+      DL_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) load(GroupNumber{v, u}, some[u]);
+      DL_UNROLL
+      for (int u = 0; u < kAtOnce; ++u) use(GroupNumber{v, u}, some[u]);
+    }
+    if (v < count_) {
+      X last;
+      load(GroupNumber{v, 0}, last);
+      use(GroupNumber{v, 0}, last);
+    }
+  }
+
+ private:
+  static constexpr int kStep = kSegment * kWide;
+  int64_t first_;
+  int count_;
+};
+
+template <int kWide, class Row>
+DL_DEVICE void take_row(const Block& team, const RowCut& cut, const Row& row, int64_t number,
+                        bool live) {
+  const Groups<kWide> groups(team, cut, live);
+  const auto place = row.open(groups, number);
+  if (cut.held) {
+    row.take_held(team, groups, place, live);
+  } else {
+    row.take_long(team, groups, place, live);
+  }
+}
+
 template <class Row>
-DL_KERNEL void held_rows_kernel(RowCut cut, Row row) {
+DL_KERNEL_FOR_BLOCKS(2)
+void held_rows_kernel(RowCut cut, Row row) {
   DL_SHARED BlockScratch scratch;
   const Block team(&scratch, cut.lanes);
   const int64_t teams = kThreads / cut.lanes;
   for (int64_t first = block_index() * teams; first < cut.count; first += block_count() * teams) {
-    // Teams of a warp stay together: one without a row takes the last one, as if it was empty.
+    // Teams of a warp stay together: one without a row takes no elements of the last one.
     const int64_t own = first + thread_index() / cut.lanes;
     const bool live = own < cut.count;
-    RowCut mine = cut;
-    if (!live) mine.n = 0;
-    row(team, mine, live ? own : cut.count - 1, live);
+    const int64_t number = live ? own : cut.count - 1;
+    if (cut.vectors) {
+      take_row<Row::kWide>(team, cut, row, number, live);
+    } else {
+      take_row<1>(team, cut, row, number, live);
+    }
   }
 }
 
-// Calls row(team, cut, number of the row, whether there is one). A functor without references.
+// For each row calls row.open(groups, number), and with the place that this gives
+// row.take_held(team, groups, place, whether there is a row) if its groups are few enough, else
+// take_long. A functor without references.
 template <class Row>
 void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   if (cut.count <= 0 || cut.n <= 0) return;
   constexpr int64_t kMost = 1 << 20;
   const int64_t teams = kThreads / cut.lanes, blocks = (cut.count + teams - 1) / teams;
   run_blocks(launch.stream(), blocks < kMost ? blocks : kMost, held_rows_kernel<Row>, cut, row);
-}
-
-// A thread takes a row in groups of kWide elements: vectors where the row has them, otherwise
-// single elements that are as far apart as there are threads, so that loads of a warp are of
-// neighbours.
-template <int kWide>
-struct Groups {
-  const Block& team;
-  const RowCut& cut;
-
-  // The place of element j of group v in the row, which may lie behind its end. In the type of v:
-  // where few groups are kept, places have 32 bits.
-  template <class V>
-  DL_DEVICE V place(V v, int j) const {
-    const V lanes = team.lanes(), lane = team.lane();
-    return cut.vectors ? (v * lanes + lane) * kWide + j : (v * kWide + j) * lanes + lane;
-  }
-  template <class V>
-  DL_DEVICE bool has(V v, int j) const {
-    return place(v, j) < static_cast<V>(cut.n);
-  }
-
-  // Elements `step` apart; `to` stays as it is where the row has ended.
-  template <class V, class C, class T>
-  DL_DEVICE void load(const T* row, int64_t step, V v, C (&to)[kWide]) const {
-    const V first = place(v, 0);
-    if (cut.vectors) {
-      if (first < static_cast<V>(cut.n)) load_vector(row + first, to);
-      return;
-    }
-    const T* from = row + first * step;
-    const int64_t next = team.lanes() * step;
-    const V left = static_cast<V>(cut.n) - first;
-    DL_UNROLL
-    for (int j = 0; j < kWide; ++j, from += next) {
-      if (j * team.lanes() < left) to[j] = cast<C>(*from);
-    }
-  }
-
-  template <class V, class T, class C>
-  DL_DEVICE void store(T* row, int64_t step, V v, const C (&from)[kWide]) const {
-    const V first = place(v, 0);
-    if (cut.vectors) {
-      if (first < static_cast<V>(cut.n)) store_vector(row + first, from);
-      return;
-    }
-    T* to = row + first * step;
-    const int64_t next = team.lanes() * step;
-    const V left = static_cast<V>(cut.n) - first;
-    DL_UNROLL
-    for (int j = 0; j < kWide; ++j, to += next) {
-      if (j * team.lanes() < left) *to = cast<T>(from[j]);
-    }
-  }
-
-  // Calls f(v) for every group, of which there are at most kMost. All threads of a team have the
-  // same number.
-  template <int kMost, class F>
-  DL_DEVICE void few(const F& f) const {
-    const int round = team.lanes() * kWide, n = static_cast<int>(cut.n);
-    DL_UNROLL
-    for (int v = 0; v < kMost; ++v) {
-      if (v * round >= n) break;
-      f(v);
-    }
-  }
-
-  template <class F>
-  DL_DEVICE void all(const F& f) const {
-    const int64_t round = int64_t(team.lanes()) * kWide, count = (cut.n + round - 1) / round;
-    DL_NO_UNROLL
-    for (int64_t v = 0; v < count; ++v) f(v);
-  }
-};
-
-template <class C, int N>
-DL_DEVICE void fill(C (&x)[N], C value) {
-  DL_UNROLL
-  for (int j = 0; j < N; ++j) x[j] = value;
 }
 
 // Sums of a thread, in pieces whose results meet in double.

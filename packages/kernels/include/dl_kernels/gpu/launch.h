@@ -91,11 +91,15 @@ inline void clear_bytes(const Launch& launch, void* to, int64_t bytes) {
   if (bytes > 0) gpu::clear(launch.stream(), to, static_cast<size_t>(bytes));
 }
 
-// One element, read by the host; waits for the stream.
+// Elements, read by the host; waits for the stream.
+template <class T>
+void fetch(const Launch& launch, const T* from, int64_t count, T* to) {
+  if (count > 0) gpu::fetch(launch.stream(), to, from, static_cast<size_t>(count) * sizeof(T));
+}
 template <class T>
 T fetch(const Launch& launch, const T* from) {
   T value;
-  gpu::fetch(launch.stream(), &value, from, sizeof(T));
+  fetch(launch, from, 1, &value);
   return value;
 }
 

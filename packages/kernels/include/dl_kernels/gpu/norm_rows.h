@@ -19,138 +19,131 @@ namespace gpu {
 template <class T, bool ByChannel>
 struct NormForward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(32);
+  static constexpr int kWide = kVector<T>;
   NormOutput<T> to;
   NormAffine<C> affine;
   const T* in;
+  int64_t width;
   C eps;
 
-  DL_DEVICE void operator()(const Block& team, const RowCut& cut, int64_t row, bool live) const {
-    T* y = to.out + row * cut.n;
-    const T* x = in + row * cut.n;
-    if (cut.held) {
-      compute_held(team, cut, row, y, x, live);
+  // Of a thread, in a row.
+  struct Place {
+    int64_t row;
+    T* y;
+    const T* x;
+    const C* weight;  // may be null, and so may
+    const C* bias;
+  };
+
+  template <int kW>
+  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+    return {row, groups.begin(to.out + row * width, 1), groups.begin(in + row * width, 1),
+            affine.weight == nullptr ? nullptr : groups.begin(affine.weight, 1),
+            affine.bias == nullptr ? nullptr : groups.begin(affine.bias, 1)};
+  }
+
+  template <int kW>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool live) const {
+    constexpr int kGroups = held_groups<C, kW>();
+    C held[kGroups][kW];
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber group) { groups.load(at.x, 1, group, held[v]); });
+    C mean = 0;
+    if (affine.centred) {
+      C sum = 0;
+      groups.template few<kGroups>([&](int v, GroupNumber) { sum += sum_of(held[v]); });
+      mean = sum_of_team(team, sum) / static_cast<C>(width);
+    }
+    C squares = 0;
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) {
+        held[v][j] -= mean;
+        squares += held[v][j] * held[v][j];
+      }
+    });
+    const C scale = scale_of(sum_of_team(team, squares));
+    save(team, at.row, mean, scale, live);
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) held[v][j] *= scale;
+      put(groups, at, affine.bias != nullptr, group, held[v]);
+    });
+  }
+
+  template <int kW>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool live) const {
+    const auto load = [&](GroupNumber group, C(&some)[kW]) { groups.load(at.x, 1, group, some); };
+    C mean = 0;
+    if (affine.centred) {
+      LongSum<C> sum;
+      groups.template all<C[kW]>(load,
+                                 [&](GroupNumber, const C(&some)[kW]) { sum.add(sum_of(some)); });
+      mean = sum_of_team(team, sum.total()) / static_cast<C>(width);
+    }
+    LongSum<C> squares;
+    groups.template all<C[kW]>(load, [&](GroupNumber, C(&some)[kW]) {
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) some[j] = (some[j] - mean) * (some[j] - mean);
+      squares.add(sum_of(some));
+    });
+    const C scale = scale_of(sum_of_team(team, squares.total()));
+    save(team, at.row, mean, scale, live);
+    const C shift = -mean * scale;
+    const auto write = [&](bool biased, GroupNumber group, C(&some)[kW]) {
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) some[j] = some[j] * scale + shift;
+      put(groups, at, biased, group, some);
+    };
+    // A loop for each, so that the one without a bias is short.
+    if (affine.bias == nullptr) {
+      groups.template all<C[kW]>(
+          load, [&](GroupNumber group, C(&some)[kW]) { write(false, group, some); });
     } else {
-      compute_long(team, cut, row, y, x, live);
+      groups.template all<C[kW]>(
+          load, [&](GroupNumber group, C(&some)[kW]) { write(true, group, some); });
     }
   }
 
  private:
+  DL_DEVICE C scale_of(C squares) const {
+    return C(1) / std::sqrt(squares / static_cast<C>(width) + eps);
+  }
+
   DL_DEVICE void save(const Block& team, int64_t row, C mean, C scale, bool live) const {
     if (team.lane() != 0 || !live) return;
     if (to.mean != nullptr) to.mean[row] = mean;
     if (to.invstd != nullptr) to.invstd[row] = scale;
   }
 
-  // A group, of which x are the deviations from the mean.
-  template <class V>
-  DL_DEVICE void put(const Groups<kWide>& groups, int64_t row, T* y, V v, C scale,
-                     C (&x)[kWide]) const {
-    DL_UNROLL
-    for (int j = 0; j < kWide; ++j) x[j] *= scale;
+  // A group that is normalised already.
+  template <int kW>
+  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, bool biased, GroupNumber group,
+                     C (&x)[kW]) const {
     if constexpr (ByChannel) {
-      by_channel(groups, row, v, x);
+      // A group has one channel.
+      const int64_t first = remainder_of(at.row, affine.groups) * affine.group_channels;
+      const int64_t channel = first + quotient_of(groups.place(group), affine.positions);
+      const C w = affine.weight != nullptr ? affine.weight[channel] : C(1);
+      const C b = biased ? affine.bias[channel] : C(0);
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) x[j] = x[j] * w + b;
     } else {
-      C other[kWide] = {};
+      C other[kW];
       if (affine.weight != nullptr) {
-        groups.load(affine.weight, 1, v, other);
+        groups.load(at.weight, 1, group, other);
         DL_UNROLL
-        for (int j = 0; j < kWide; ++j) x[j] *= other[j];
+        for (int j = 0; j < kW; ++j) x[j] *= other[j];
       }
-      if (affine.bias != nullptr) {
-        groups.load(affine.bias, 1, v, other);
+      if (biased) {
+        groups.load(at.bias, 1, group, other);
         DL_UNROLL
-        for (int j = 0; j < kWide; ++j) x[j] += other[j];
+        for (int j = 0; j < kW; ++j) x[j] += other[j];
       }
     }
-    groups.store(y, 1, v, x);
-  }
-
-  DL_DEVICE void by_channel(const Groups<kWide>& groups, int64_t row, int64_t v,
-                            C (&x)[kWide]) const {
-    const int64_t first = remainder_of(row, affine.groups) * affine.group_channels;
-    const bool one = groups.cut.vectors && affine.positions % kWide == 0;
-    C w = 1, b = 0;
-    DL_UNROLL
-    for (int j = 0; j < kWide; ++j) {
-      const int64_t i = groups.place(v, j);
-      if (i >= groups.cut.n) break;
-      if (j == 0 || !one) {
-        const int64_t c = first + quotient_of(i, affine.positions);
-        if (affine.weight != nullptr) w = affine.weight[c];
-        if (affine.bias != nullptr) b = affine.bias[c];
-      }
-      x[j] = x[j] * w + b;
-    }
-  }
-
-  DL_DEVICE void compute_held(const Block& team, const RowCut& cut, int64_t row, T* y, const T* x,
-                              bool live) const {
-    constexpr int kGroups = kHeld / kWide;
-    const Groups<kWide> groups{team, cut};
-    const C count = static_cast<C>(cut.n);
-    C held[kGroups][kWide];
-    C sum = 0, mean = 0;
-    groups.template few<kGroups>([&](int v) {
-      fill(held[v], C(0));
-      groups.load(x, 1, v, held[v]);
-      sum += sum_of(held[v]);
-    });
-    if (affine.centred) mean = sum_of_team(team, sum) / count;
-    C squares = 0;
-    groups.template few<kGroups>([&](int v) {
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) {
-        held[v][j] -= mean;
-        // Behind the end of the row nothing deviates.
-        if (cut.vectors ? groups.has(v, 0) : groups.has(v, j)) squares += held[v][j] * held[v][j];
-      }
-    });
-    const C variance = sum_of_team(team, squares) / count;
-    const C scale = C(1) / std::sqrt(variance + eps);
-    save(team, row, mean, scale, live);
-    if (live) {
-      groups.template few<kGroups>([&](int v) { put(groups, row, y, v, scale, held[v]); });
-    }
-  }
-
-  DL_DEVICE void compute_long(const Block& team, const RowCut& cut, int64_t row, T* y, const T* x,
-                              bool live) const {
-    const Groups<kWide> groups{team, cut};
-    const C count = static_cast<C>(cut.n);
-    C mean = 0;
-    if (affine.centred) {
-      LongSum<C> sum;
-      groups.all([&](int64_t v) {
-        C some[kWide] = {};
-        groups.load(x, 1, v, some);
-        sum.add(sum_of(some));
-      });
-      mean = sum_of_team(team, sum.total()) / count;
-    }
-    const auto load_deviations = [&](int64_t v, C(&some)[kWide]) {
-      fill(some, mean);
-      groups.load(x, 1, v, some);
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) some[j] -= mean;
-    };
-    LongSum<C> squares;
-    groups.all([&](int64_t v) {
-      C some[kWide];
-      load_deviations(v, some);
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) some[j] *= some[j];
-      squares.add(sum_of(some));
-    });
-    const C variance = sum_of_team(team, squares.total()) / count;
-    const C scale = C(1) / std::sqrt(variance + eps);
-    save(team, row, mean, scale, live);
-    if (!live) return;
-    groups.all([&](int64_t v) {
-      C some[kWide];
-      load_deviations(v, some);
-      put(groups, row, y, v, scale, some);
-    });
+    groups.store(at.y, 1, group, x);
   }
 };
 
@@ -159,80 +152,113 @@ struct NormForward {
 template <class T>
 struct NormBackward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(16);
+  static constexpr int kWide = kVector<T>;
   T* grad_input;
   NormRows<T> rows;
+  int64_t width;
 
-  DL_DEVICE void operator()(const Block& team, const RowCut& cut, int64_t row, bool live) const {
-    const C mean = rows.mean == nullptr ? C(0) : rows.mean[row], scale = rows.invstd[row];
-    const T* go = rows.grad_output + row * cut.n;
-    const T* x = rows.in + row * cut.n;
-    T* to = grad_input + row * cut.n;
-    const Groups<kWide> groups{team, cut};
-    // The gradient times the weight, and x̂; zeros behind the end of the row.
-    const auto load = [&](auto v, C(&g)[kWide], C(&h)[kWide]) {
-      fill(g, C(0));
-      fill(h, mean);
-      groups.load(go, 1, v, g);
-      groups.load(x, 1, v, h);
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) h[j] = (h[j] - mean) * scale;
-      if (rows.weight == nullptr) return;
-      C w[kWide] = {};
-      groups.load(rows.weight, 1, v, w);
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) g[j] *= w[j];
-    };
-    const auto sums_of = [&](const C(&g)[kWide], const C(&h)[kWide]) {
-      Pair<C> sums{0, 0};
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) {
-        sums.first += g[j];
-        sums.second += g[j] * h[j];
-      }
-      return sums;
-    };
-    const auto put = [&](auto v, C(&g)[kWide], const C(&h)[kWide], const Pair<C>& means) {
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) g[j] = scale * (g[j] - means.first - h[j] * means.second);
-      groups.store(to, 1, v, g);
-    };
-    if (cut.held) {
-      constexpr int kGroups = kHeld / kWide;
-      C g[kGroups][kWide], h[kGroups][kWide];
-      Pair<C> sums{0, 0};
-      groups.template few<kGroups>([&](int v) {
-        load(v, g[v], h[v]);
-        const Pair<C> more = sums_of(g[v], h[v]);
-        sums.first += more.first;
-        sums.second += more.second;
-      });
-      const Pair<C> means = means_of(team, cut, sums);
-      if (live) groups.template few<kGroups>([&](int v) { put(v, g[v], h[v], means); });
-      return;
-    }
+  // Of a thread, in a row.
+  struct Place {
+    C mean, scale;
+    T* to;
+    const T* grad_output;
+    const T* x;
+    const C* weight;  // may be null
+  };
+  // The gradient times the weight, and x̂.
+  template <int kW>
+  struct Both {
+    C g[kW], h[kW];
+  };
+
+  template <int kW>
+  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+    const int64_t at = row * width;
+    return {rows.mean == nullptr ? C(0) : rows.mean[row],
+            rows.invstd[row],
+            groups.begin(grad_input + at, 1),
+            groups.begin(rows.grad_output + at, 1),
+            groups.begin(rows.in + at, 1),
+            rows.weight == nullptr ? nullptr : groups.begin(rows.weight, 1)};
+  }
+
+  template <int kW>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    constexpr int kGroups = held_groups<C, kW>();
+    Both<kW> held[kGroups];
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });
+    Pair<C> sums{0, 0};
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
+      prepare(groups, at, group, held[v]);
+      const Pair<C> more = sums_of(held[v]);
+      sums.first += more.first;
+      sums.second += more.second;
+    });
+    const Pair<C> means = means_of(team, sums);
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber group) { put(groups, at, group, held[v], means); });
+  }
+
+  template <int kW>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> first, second;
-    C g[kWide], h[kWide];
-    groups.all([&](int64_t v) {
-      load(v, g, h);
-      const Pair<C> more = sums_of(g, h);
+    groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+      prepare(groups, at, group, x);
+      const Pair<C> more = sums_of(x);
       first.add(more.first);
       second.add(more.second);
     });
-    const Pair<C> means = means_of(team, cut, {first.total(), second.total()});
-    if (!live) return;
-    groups.all([&](int64_t v) {
-      load(v, g, h);
-      put(v, g, h, means);
+    const Pair<C> means = means_of(team, {first.total(), second.total()});
+    groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+      prepare(groups, at, group, x);
+      put(groups, at, group, x, means);
     });
   }
 
  private:
-  DL_DEVICE Pair<C> means_of(const Block& team, const RowCut& cut, const Pair<C>& sums) const {
+  template <int kW>
+  DL_DEVICE void load(const Groups<kW>& groups, const Place& at, GroupNumber group,
+                      Both<kW>& x) const {
+    groups.load(at.grad_output, 1, group, x.g);
+    groups.load(at.x, 1, group, x.h);
+  }
+  template <int kW>
+  DL_DEVICE void prepare(const Groups<kW>& groups, const Place& at, GroupNumber group,
+                         Both<kW>& x) const {
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) x.h[j] = (x.h[j] - at.mean) * at.scale;
+    if (rows.weight == nullptr) return;
+    C w[kW];
+    groups.load(at.weight, 1, group, w);
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) x.g[j] *= w[j];
+  }
+  template <int kW>
+  DL_DEVICE Pair<C> sums_of(const Both<kW>& x) const {
+    Pair<C> sums{0, 0};
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) {
+      sums.first += x.g[j];
+      sums.second += x.g[j] * x.h[j];
+    }
+    return sums;
+  }
+  template <int kW>
+  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, GroupNumber group, Both<kW>& x,
+                     const Pair<C>& means) const {
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) x.g[j] = at.scale * (x.g[j] - means.first - x.h[j] * means.second);
+    groups.store(at.to, 1, group, x.g);
+  }
+  DL_DEVICE Pair<C> means_of(const Block& team, const Pair<C>& sums) const {
     const Pair<C> all = team.together(sums, [](const Pair<C>& a, const Pair<C>& b) {
       return Pair<C>{a.first + b.first, a.second + b.second};
     });
-    const C count = static_cast<C>(cut.n);
+    const C count = static_cast<C>(width);
     return {rows.mean == nullptr ? C(0) : all.first / count, all.second / count};
   }
 };
@@ -249,9 +275,13 @@ void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>
                const NormAffine<compute_t<T>>& affine, compute_t<T> eps) {
   using Row = gpu::NormForward<T, ByChannel>;
   bool aligned = gpu::all_aligned<T>(Row::kWide, to.out, in);
-  if (!ByChannel) aligned &= gpu::all_aligned(Row::kWide, affine.weight, affine.bias);
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kHeld>(shape.rows, shape.width, aligned),
-                     Row{to, affine, in, eps});
+  if (ByChannel) {
+    aligned &= affine.positions % Row::kWide == 0;
+  } else {
+    aligned &= gpu::all_aligned(Row::kWide, affine.weight, affine.bias);
+  }
+  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(shape.rows, shape.width, aligned),
+                     Row{to, affine, in, shape.width, eps});
 }
 
 template <class T>
@@ -261,8 +291,8 @@ void norm_rows_backward(const Launch& launch, const NormShape& shape, T* grad_in
   const bool aligned = gpu::all_aligned<T>(Row::kWide, grad_input, rows.in) &&
                        gpu::is_aligned(rows.grad_output, Row::kWide) &&
                        gpu::is_aligned(rows.weight, Row::kWide);
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kHeld>(shape.rows, shape.width, aligned),
-                     Row{grad_input, rows});
+  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(shape.rows, shape.width, aligned),
+                     Row{grad_input, rows, shape.width});
 }
 
 DL_KERNELS_END

@@ -82,6 +82,14 @@ class MarkedPositions {
 
   // How many there are, for which it waits.
   int64_t count() const { return n_ == 0 ? 0 : fetch(launch_, ends_.data() + pieces() - 1); }
+  // The same into memory of the device.
+  void count_to(int64_t* to) const {
+    if (n_ == 0) {
+      clear_bytes(launch_, to, sizeof(*to));
+    } else {
+      copy_bytes(launch_, to, ends_.data() + pieces() - 1, sizeof(*to));
+    }
+  }
 
   // Calls put(i, k, marked(i)) for every i, where k of the positions 0 … i are marked.
   template <class Put>
@@ -107,6 +115,14 @@ int64_t prefix_count(const Launch& launch, int64_t n, const Marked& marked, cons
   const gpu::MarkedPositions<Marked> positions(launch, n, marked);
   positions.number(put);
   return positions.count();
+}
+
+template <class Marked, class Put>
+void prefix_count_to(const Launch& launch, int64_t n, const Marked& marked, const Put& put,
+                     int64_t* count) {
+  const gpu::MarkedPositions<Marked> positions(launch, n, marked);
+  positions.number(put);
+  positions.count_to(count);
 }
 
 DL_KERNELS_END

@@ -136,18 +136,20 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
   const int at_b = Tile::Right::number(b.along_depth, across + high + (b.along_depth ? line : 0),
                                        low + (b.along_depth ? 0 : line));
   float sums[kRows][kColumns][4] = {};
-  const int64_t slices = (task.end - task.begin + kDepth - 1) / kDepth;
-  int now = 0, free = 0;
+  const int slices = static_cast<int>((task.end - task.begin + kDepth - 1) / kDepth);
+  int free = 0;
   // The first rounds only begin with slices: their code is large, and stands here once.
-  for (int64_t s = 1 - kStages; s < slices; ++s) {
+  for (int s = 1 - kStages; s < slices; ++s) {
     if (s >= 0) {
       wait_for_copies<kStages - 2>();
       // What was copied is there, and the stage that was multiplied last is free.
       barrier();
     }
     const bool more = s + kStages - 1 < slices;
+    // The stage after the free one is the oldest, which is multiplied.
+    const int now = free + 1 == kStages ? 0 : free + 1;
     if (more) {
-      const int64_t begin = task.begin + (s + kStages - 1) * kDepth;
+      const int64_t begin = task.begin + int64_t(s + kStages - 1) * kDepth;
       of_a.start(begin, task.end, stages[free].left);
       of_b.start(begin, task.end, stages[free].right);
     }
@@ -175,13 +177,12 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
             multiply_add<T>(sums[r][c], x[r], y[c / 2][c % 2 * 2], y[c / 2][c % 2 * 2 + 1]);
         }
       }
-      now = now + 1 == kStages ? 0 : now + 1;
     }
     if (more) {
       of_a.finish(stages[free].left);
       of_b.finish(stages[free].right);
     }
-    free = free + 1 == kStages ? 0 : free + 1;
+    free = now;
   }
   // Neighbouring lanes shall store neighbours, of which each lane has only two.
   static_assert(sizeof(typename Tile::Outgoing) <= sizeof(stages), "the sums take their turn");

@@ -118,8 +118,12 @@ DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N
     const int64_t extent = plan.shape[d], rest = quotient_of(index, extent);
     const int64_t at = index - rest * extent;
     index = rest;
-    DL_UNROLL
-    for (int k = 0; k < N; ++k) offsets[k] += at * plan.strides[k][d];
+    if constexpr (N == 1) {
+      offsets[0] += at * plan.strides[0][d];
+    } else {
+      DL_UNROLL
+      for (int k = 0; k < N; ++k) offsets[k] += at * plan.strides[k][d];
+    }
   }
   DL_UNROLL
   for (int k = 0; k < N; ++k) offsets[k] += index * plan.strides[k][0];

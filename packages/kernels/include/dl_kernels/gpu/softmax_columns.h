@@ -20,41 +20,41 @@ namespace gpu {
 template <class T, class O>
 struct SoftmaxForward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(32);
+  static constexpr int kWide = kVector<T>;
   O* out;
   const T* in;
   DimPlan<2> plan;
   bool log;
 
-  DL_DEVICE void operator()(const Block& team, const RowCut& cut, int64_t row, bool live) const {
+  // Of a thread, in a row.
+  struct Place {
+    O* y;
+    const T* x;
+  };
+
+  template <int kW>
+  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
     int64_t offsets[2];
     row_offsets(plan.rows, row, offsets);
-    O* y = out + offsets[0];
-    const T* x = in + offsets[1];
-    if (cut.held) {
-      compute_held(team, cut, y, x, live);
-    } else {
-      compute_long(team, cut, y, x, live);
-    }
+    return {groups.begin(out + offsets[0], plan.step[0]),
+            groups.begin(in + offsets[1], plan.step[1])};
   }
 
- private:
-  DL_DEVICE void compute_held(const Block& team, const RowCut& cut, O* y, const T* x,
-                              bool live) const {
-    constexpr int kGroups = kHeld / kWide;
-    const Groups<kWide> groups{team, cut};
-    C held[kGroups][kWide];
+  template <int kW>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    constexpr int kGroups = held_groups<C, kW>();
+    C held[kGroups][kW];
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber group) { groups.load(at.x, plan.step[1], group, held[v]); });
     C top = lowest<C>();
-    groups.template few<kGroups>([&](int v) {
-      fill(held[v], lowest<C>());
-      groups.load(x, plan.step[1], v, held[v]);
-      top = higher(top, highest_of(held[v]));
-    });
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber) { top = higher(top, highest_of(held[v])); });
     top = team.together(top, [](C a, C b) { return higher(a, b); });
     C sum = 0;
-    groups.template few<kGroups>([&](int v) {
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
-      for (int j = 0; j < kWide; ++j) {
+      for (int j = 0; j < kW; ++j) {
         held[v][j] -= top;
         const C power = math::exp(held[v][j]);
         held[v][j] = log ? held[v][j] : power;
@@ -63,36 +63,30 @@ struct SoftmaxForward {
     });
     sum = sum_of_team(team, sum);
     const C scale = log ? C(1) : C(1) / sum, shift = log ? math::log(sum) : C(0);
-    if (!live) return;
-    groups.template few<kGroups>([&](int v) {
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
-      for (int j = 0; j < kWide; ++j) held[v][j] = held[v][j] * scale - shift;
-      groups.store(y, plan.step[0], v, held[v]);
+      for (int j = 0; j < kW; ++j) held[v][j] = held[v][j] * scale - shift;
+      groups.store(at.y, plan.step[0], group, held[v]);
     });
   }
 
-  DL_DEVICE void compute_long(const Block& team, const RowCut& cut, O* y, const T* x,
-                              bool live) const {
-    const Groups<kWide> groups{team, cut};
+  template <int kW>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    const auto load = [&](GroupNumber group, C(&some)[kW]) {
+      groups.load(at.x, plan.step[1], group, some);
+    };
     Softened<C> mine;
-    groups.all([&](int64_t v) {
-      C some[kWide];
-      fill(some, lowest<C>());
-      groups.load(x, plan.step[1], v, some);
-      mine.add(some);
-    });
+    groups.template all<C[kW]>(load, [&](GroupNumber, const C(&some)[kW]) { mine.add(some); });
     const Softened<C> all = team.together(mine, Join{});
     const C scale = log ? math::log(all.sum) : C(1) / all.sum;
-    if (!live) return;
-    groups.all([&](int64_t v) {
-      C some[kWide] = {};
-      groups.load(x, plan.step[1], v, some);
+    groups.template all<C[kW]>(load, [&](GroupNumber group, C(&some)[kW]) {
       DL_UNROLL
-      for (int j = 0; j < kWide; ++j) {
+      for (int j = 0; j < kW; ++j) {
         const C shifted = some[j] - all.top;
         some[j] = log ? shifted - scale : math::exp(shifted) * scale;
       }
-      groups.store(y, plan.step[0], v, some);
+      groups.store(at.y, plan.step[0], group, some);
     });
   }
 };
@@ -130,65 +124,97 @@ struct SoftmaxForwardColumns {
 template <class T, class I>
 struct SoftmaxBackward {
   using C = compute_t<T>;
-  static constexpr int kWide = kVector<T>, kHeld = held_elements<C>(16);
+  static constexpr int kWide = kVector<T>;
   I* grad_input;
   const T* grad_output;
   const T* output;
   DimPlan<3> plan;
   bool log;
 
+  // Of a thread, in a row.
+  struct Place {
+    I* to;
+    const T* g;
+    const T* y;
+  };
+  template <int kW>
+  struct Both {
+    C g[kW], y[kW];
+  };
+
   DL_DEVICE C term(C g, C y) const { return log ? g : g * y; }
-  DL_DEVICE C slope(C g, C y, C total) const {
+  DL_DEVICE static C slope(bool log, C g, C y, C total) {
     return log ? g - math::exp(y) * total : (g - total) * y;
   }
 
-  DL_DEVICE void operator()(const Block& team, const RowCut& cut, int64_t row, bool live) const {
+  template <int kW>
+  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
     int64_t offsets[3];
     row_offsets(plan.rows, row, offsets);
-    I* to = grad_input + offsets[0];
-    const T* g = grad_output + offsets[1];
-    const T* y = output + offsets[2];
-    const Groups<kWide> groups{team, cut};
-    const auto load = [&](auto v, C(&a)[kWide], C(&b)[kWide]) {
-      fill(a, C(0));
-      fill(b, C(0));
-      groups.load(g, plan.step[1], v, a);
-      groups.load(y, plan.step[2], v, b);
-    };
-    const auto sum_up = [&](const C(&a)[kWide], const C(&b)[kWide]) {
-      C sum = 0;
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) sum += term(a[j], b[j]);
-      return sum;
-    };
-    const auto put = [&](auto v, C(&a)[kWide], const C(&b)[kWide], C total) {
-      DL_UNROLL
-      for (int j = 0; j < kWide; ++j) a[j] = slope(a[j], b[j], total);
-      groups.store(to, plan.step[0], v, a);
-    };
-    if (cut.held) {
-      constexpr int kGroups = kHeld / kWide;
-      C a[kGroups][kWide], b[kGroups][kWide], sum = 0;
-      groups.template few<kGroups>([&](int v) {
-        load(v, a[v], b[v]);
-        sum += sum_up(a[v], b[v]);
-      });
-      const C total = sum_of_team(team, sum);
-      if (live) groups.template few<kGroups>([&](int v) { put(v, a[v], b[v], total); });
-      return;
-    }
-    C a[kWide], b[kWide];
+    return {groups.begin(grad_input + offsets[0], plan.step[0]),
+            groups.begin(grad_output + offsets[1], plan.step[1]),
+            groups.begin(output + offsets[2], plan.step[2])};
+  }
+
+  template <int kW>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    constexpr int kGroups = held_groups<C, kW>();
+    Both<kW> held[kGroups];
+    groups.template few<kGroups>(
+        [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });
+    C sum = 0;
+    groups.template few<kGroups>([&](int v, GroupNumber) { sum += sum_of_terms(held[v]); });
+    const C total = sum_of_team(team, sum);
+    groups.template few<kGroups>([&](int v, GroupNumber group) {
+      if (log) {
+        put<true>(groups, at, group, held[v], total);
+      } else {
+        put<false>(groups, at, group, held[v], total);
+      }
+    });
+  }
+
+  template <int kW>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+                           bool) const {
+    const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> sum;
-    groups.all([&](int64_t v) {
-      load(v, a, b);
-      sum.add(sum_up(a, b));
-    });
+    groups.template all<Both<kW>>(
+        load_both, [&](GroupNumber, const Both<kW>& x) { sum.add(sum_of_terms(x)); });
     const C total = sum_of_team(team, sum.total());
-    if (!live) return;
-    groups.all([&](int64_t v) {
-      load(v, a, b);
-      put(v, a, b, total);
-    });
+    // A loop for each: the one of little work is as short as can be.
+    if (log) {
+      groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+        put<true>(groups, at, group, x, total);
+      });
+    } else {
+      groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+        put<false>(groups, at, group, x, total);
+      });
+    }
+  }
+
+ private:
+  template <int kW>
+  DL_DEVICE void load(const Groups<kW>& groups, const Place& at, GroupNumber group,
+                      Both<kW>& x) const {
+    groups.load(at.g, plan.step[1], group, x.g);
+    groups.load(at.y, plan.step[2], group, x.y);
+  }
+  template <int kW>
+  DL_DEVICE C sum_of_terms(const Both<kW>& x) const {
+    C sum = 0;
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) sum += term(x.g[j], x.y[j]);
+    return sum;
+  }
+  template <bool kLog, int kW>
+  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, GroupNumber group, Both<kW>& x,
+                     C total) const {
+    DL_UNROLL
+    for (int j = 0; j < kW; ++j) x.g[j] = slope(kLog, x.g[j], x.y[j], total);
+    groups.store(at.to, plan.step[0], group, x.g);
   }
 };
 
@@ -211,8 +237,8 @@ struct SoftmaxBackwardColumns {
     const C total = team.together(sum.total(), [](C a, C b) { return a + b; });
     if (!live) return;
     team.map(plan.n, [&](int64_t i) {
-      to[i * plan.step[0]] =
-          cast<I>(rows.slope(cast<C>(g[i * plan.step[1]]), cast<C>(y[i * plan.step[2]]), total));
+      to[i * plan.step[0]] = cast<I>(
+          rows.slope(rows.log, cast<C>(g[i * plan.step[1]]), cast<C>(y[i * plan.step[2]]), total));
     });
   }
 };
@@ -239,7 +265,7 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
     aligned &= plan.rows.shape[d] == 1 || (plan.rows.strides[0][d] % Row::kWide == 0 &&
                                            plan.rows.strides[1][d] % Row::kWide == 0);
   }
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kHeld>(plan.rows.numel, plan.n, aligned),
+  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(plan.rows.numel, plan.n, aligned),
                      Row{out, in, plan, Log});
   return true;
 }
@@ -260,7 +286,7 @@ bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I
     for (int d = 0; d < plan.rows.ndim; ++d)
       aligned &= plan.rows.shape[d] == 1 || plan.rows.strides[k][d] % Row::kWide == 0;
   }
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kHeld>(plan.rows.numel, plan.n, aligned), row);
+  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(plan.rows.numel, plan.n, aligned), row);
   return true;
 }
 

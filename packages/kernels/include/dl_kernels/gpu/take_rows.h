@@ -1,10 +1,12 @@
-// GPU: rows that an index names are copied in units of up to 16 bytes, each by a thread of its own.
+// GPU: rows that an index names are copied in units of up to 16 bytes, by some neighbouring
+// threads.
 #ifndef DL_KERNELS_GPU_TAKE_ROWS_H_
 #define DL_KERNELS_GPU_TAKE_ROWS_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/row_vectors.h"
 
@@ -16,25 +18,33 @@ struct alignas(16) Unit16 {
   uint32_t words[4];
 };
 
+// A piece of a row, by some neighbouring threads.
 template <class U>
-struct TakeUnit {
+struct TakePiece {
+  static constexpr int kUnits = 2048;
   U* out;
   const U* in;
   const int64_t* index;
   // width: of a row; next: from one row of a part to the other
-  int64_t count, extent, width, next, rows;
+  int64_t count, extent, width, next, rows, pieces;
 
-  DL_DEVICE void operator()(int64_t i) const {
-    const int64_t row = quotient_of(i, width), unit = i - row * width;
+  DL_DEVICE void operator()(const Lanes& team, int64_t item) const {
+    const int64_t row = pieces == 1 ? item : quotient_of(item, pieces);
+    const int64_t begin = (item - row * pieces) * kUnits, left = width - begin;
     const int64_t outer = count == rows ? 0 : quotient_of(row, count);
     const int64_t at = index[row - outer * count];
-    const U* from = in + (outer * extent + at) * next + unit;
-    if constexpr (sizeof(U) == kVectorBytes) {
-      U taken;
-      load_words(from, taken.words);
-      store_words(out + i, taken.words);
-    } else {
-      out[i] = *from;
+    const U* from = in + (outer * extent + at) * next + begin;
+    U* to = out + row * width + begin;
+    const int units = left < kUnits ? static_cast<int>(left) : kUnits;
+    DL_NO_UNROLL
+    for (int unit = team.lane(); unit < units; unit += team.lanes()) {
+      if constexpr (sizeof(U) == kVectorBytes) {
+        U taken;
+        load_words(from + unit, taken.words);
+        store_words(to + unit, taken.words);
+      } else {
+        to[unit] = from[unit];
+      }
     }
   }
 };
@@ -42,10 +52,14 @@ struct TakeUnit {
 template <class U>
 void take_units(const Launch& launch, void* out, const void* in, const int64_t* index, int64_t rows,
                 int64_t count, int64_t extent, int64_t bytes, int64_t next) {
-  const int64_t size = static_cast<int64_t>(sizeof(U));
-  each(launch, rows * (bytes / size), 1,
-       TakeUnit<U>{static_cast<U*>(out), static_cast<const U*>(in), index, count, extent,
-                   bytes / size, next / size, rows});
+  using Piece = TakePiece<U>;
+  constexpr int64_t kTurns = 4;  // of a thread, which share what is worked out for the piece
+  const int64_t size = static_cast<int64_t>(sizeof(U)), width = bytes / size;
+  const int64_t pieces = (width + Piece::kUnits - 1) / Piece::kUnits;
+  const int64_t units = width < Piece::kUnits ? width : Piece::kUnits;
+  mapped_rows(launch, rows * pieces, (units + kTurns - 1) / kTurns, 0,
+              Piece{static_cast<U*>(out), static_cast<const U*>(in), index, count, extent, width,
+                    next / size, rows, pieces});
 }
 
 }  // namespace gpu

@@ -15,10 +15,7 @@ namespace math {
 inline constexpr float kTrigonometricLimit = std::numeric_limits<float>::infinity();
 
 DL_FN float sine(float x, int32_t quarter) { return quarter == 0 ? ::sinf(x) : ::cosf(x); }
-DL_FN void sine_and_cosine(float x, float* sine, float* cosine) {
-  *sine = ::sinf(x);
-  *cosine = ::cosf(x);
-}
+DL_FN void sine_and_cosine(float x, float* sine, float* cosine) { ::sincosf(x, sine, cosine); }
 DL_FN float tan(float x) { return ::tanf(x); }
 DL_FN float asin(float x) { return ::asinf(x); }
 DL_FN float acos(float x) { return ::acosf(x); }

@@ -135,9 +135,11 @@ class Runtime : public Instance, public ForkGuard {
   }
   void device_synchronize(int32_t) { check(api_.device_synchronize(), "device_synchronize"); }
 
+  // Whole words: kernels change an element that is shorter than one by the word around it.
   void* memory_allocate(int32_t, uint64_t bytes) {
+    constexpr uint64_t kWord = 4;
     void* memory = nullptr;
-    check(api_.malloc(&memory, bytes), "malloc");
+    check(api_.malloc(&memory, (bytes + kWord - 1) / kWord * kWord), "malloc");
     return memory;
   }
   void memory_free(int32_t, void* memory) { check(api_.free(memory), "free"); }
