@@ -404,3 +404,26 @@ def is_refused(reader: Reader, name: str) -> bool:
     except OneIterError:
         return True
     return False
+
+
+def test_one_tensor_may_be_several_arguments(tmp_path: Path) -> None:
+    """Query, key and value of self-attention: each gradient is judged as the one it is."""
+
+    def attend(folder: Path, **options: Any) -> OneIter:
+        torch.manual_seed(0)
+        layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        x = torch.randn(2, 3, 8)
+        with OneIter(layer, folder, rank=0, **options) as one:
+            layer(x, x, x, need_weights=True)[0].square().sum().backward()
+        return one
+
+    attend(tmp_path / "trusted")
+    # Off by a rounding: the same values would not be looked at.
+    with Faulty("aten.bmm.default", lambda x: x * (1 + 2**-23)):
+        one = attend(tmp_path / "b", reference=tmp_path / "trusted", teacher_forcing=True)
+    gradients = [x for x in one.comparison.values if x.place == "gradient of args[5]"]
+    assert gradients and one.comparison.ok, one.comparison.text()
+    assert any(x.unit == BOUND and x.error > 0 for x in gradients)
+    with Faulty("aten.bmm.default", lambda x: x * 1.01):
+        one = attend(tmp_path / "c", reference=tmp_path / "trusted", teacher_forcing=True)
+    assert not one.comparison.ok
