@@ -4,10 +4,11 @@ import csv
 import io
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 
 from dl_optools import OpOverflowCheck
@@ -32,7 +33,7 @@ def check(tmp_path: Path) -> Any:
 
 
 def test_statistics_are_those_of_the_finite_values() -> None:
-    found = statistics(torch.tensor([[1.0, NAN, -2.0], [INF, 4.0, -INF]]))
+    found = statistics(torch.tensor([[1.0, NAN, -2.0], [INF, 4.0, -INF]]))[0]
     assert (found.shape, found.dtype, found.device) == ((2, 3), "float32", "cpu")
     assert (found.nan, found.inf, found.finite) == (1, 2, False)
     assert found.positions == ((0, 1), (1, 0), (1, 2))
@@ -45,7 +46,7 @@ def test_statistics_are_those_of_the_finite_values() -> None:
 )
 def test_large_values_do_not_overflow_in_the_statistics(dtype: torch.dtype) -> None:
     largest = torch.finfo(dtype).max
-    found = statistics(torch.full((100,), largest, dtype=torch.float64).to(dtype))
+    found = statistics(torch.full((100,), largest, dtype=torch.float64).to(dtype))[0]
     assert found.finite and found.mean == pytest.approx(largest) and found.maximum == largest
     assert found.std == pytest.approx(0, abs=1e-3 * largest)
     if largest < 1e300:
@@ -66,12 +67,12 @@ def test_large_values_do_not_overflow_in_the_statistics(dtype: torch.dtype) -> N
 def test_positions_of_what_is_not_finite(
     tensor: torch.Tensor, nan: int, inf: int, positions: Any
 ) -> None:
-    found = statistics(tensor)
+    found = statistics(tensor)[0]
     assert (found.nan, found.inf, found.positions) == (nan, inf, positions)
 
 
 def test_nothing_finite_leaves_no_range() -> None:
-    found = statistics(torch.tensor([INF, NAN]))
+    found = statistics(torch.tensor([INF, NAN]))[0]
     assert all(map(math.isnan, (found.minimum, found.maximum, found.mean, found.std, found.norm)))
 
 
@@ -223,6 +224,36 @@ def test_nothing_changes_and_nothing_stays(check: Any) -> None:
         y = torch.log(x)
     y.backward(torch.ones(3))
     assert x.grad is not None
+
+
+def test_a_saved_input_that_held_nan_made_it(check: Any) -> None:
+    """The operator's backward gets finite gradients, but computes with what forward had saved."""
+    weight = torch.tensor([NAN, 1.0])
+    x = torch.ones(2, requires_grad=True)
+    with check() as tool:
+        torch.mul(x, weight).nan_to_num().sum().backward()
+    assert x.grad is not None and x.grad.isnan().any()
+    assert [origin.name for origin in tool.results.origins if origin.backward] == []
+
+
+def test_finite_tensors_cost_two_reductions_each(check: Any) -> None:
+    """What is fetched from a device is four numbers a tensor, all of a call's together."""
+
+    class Calls(TorchDispatchMode):
+        names: ClassVar[list[str]] = []
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            Calls.names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    tensors = [torch.full((3,), float(x)) for x in range(3)]
+    with Calls():
+        found = statistics(*tensors)
+    assert [each.mean for each in found] == [0.0, 1.0, 2.0]
+    reductions = [x for x in Calls.names if "aminmax" in x or "var_mean" in x]
+    assert len(reductions) == 6 and len(Calls.names) <= 16
 
 
 def test_a_stopped_tool_starts_anew(check: Any, tmp_path: Path) -> None:

@@ -83,7 +83,9 @@ class OpOverflowCheck(Tool):
         before = versions(given)
         # Before the call: it may write to them.
         inputs = self._check(call, "input", given)
-        report = partial(self._report, call.number, call.name, call.module, program_stack())
+        # What forward took and gave is what backward is computed from.
+        saved = [all(x.values.finite for x in inputs)]
+        report = partial(self._report, call.number, call.name, call.module, program_stack(), saved)
         watch = GradientWatch(given, report) if self.level is Level.API else None
         result = call.proceed()
         results = tensors_of(result)
@@ -91,6 +93,7 @@ class OpOverflowCheck(Tool):
         if watch is not None and watch.attach([*results, *changed]):
             self._watches.add(watch)
         outputs = self._check(call, "output", [*results, *changed])
+        saved[0] = saved[0] and all(x.values.finite for x in outputs)
         origin = None
         bad = tuple(x for x in outputs if not x.values.finite)
         if bad and all(x.values.finite for x in inputs) and not _on_purpose(call):
@@ -101,11 +104,7 @@ class OpOverflowCheck(Tool):
         return result
 
     def _check(self, call: OpCall, kind: str, tensors: Sequence[torch.Tensor]) -> list[Checked]:
-        return [
-            Checked(call.number, call.name, f"{kind} {at}", statistics(x), call.module)
-            for at, x in enumerate(tensors)
-            if has_values(x)
-        ]
+        return _checked(call.number, call.name, call.module, kind, tensors)
 
     def _report(
         self,
@@ -113,21 +112,21 @@ class OpOverflowCheck(Tool):
         name: str,
         module: str,
         stack: tuple[Frame, ...],
+        saved: list[bool],
         found: Gradients,
     ) -> None:
-        """Check the gradients of one call."""
+        """Check the gradients of one call.
+
+        :param saved: whether all that its forward took and gave was finite.
+        """
         parts: list[list[Checked]] = [
-            [
-                Checked(number, name, f"{kind} {at}", statistics(x), module)
-                for at, x in enumerate(gradients)
-                if x is not None and has_values(x)
-            ]
+            _checked(number, name, module, kind, gradients)
             for kind, gradients in (("grad_output", found.outputs), ("grad_input", found.inputs))
         ]
         came, sent = parts
         bad = tuple(x for x in sent if not x.values.finite)
         origin = None
-        if bad and came and all(x.values.finite for x in came):
+        if bad and came and saved[0] and all(x.values.finite for x in came):
             origin = Origin(number, name, module, True, bad, stack)
         self._add([*came, *sent], origin)
 
@@ -136,14 +135,24 @@ class OpOverflowCheck(Tool):
         self._file.add(one.row() for one in checked)
 
 
+def _checked(
+    number: int, name: str, module: str, kind: str, tensors: Sequence[torch.Tensor | None]
+) -> list[Checked]:
+    known = [(at, x) for at, x in enumerate(tensors) if x is not None and has_values(x)]
+    return [
+        Checked(number, name, f"{kind} {at}", values, module)
+        for (at, _), values in zip(known, statistics(*(x for _, x in known)), strict=True)
+    ]
+
+
 def _on_purpose(call: OpCall) -> bool:
     """Whether nan or inf were asked for, or the memory is what was there before."""
     values = (*call.args, *call.kwargs.values())
-    if any(isinstance(x, (float, complex)) and not _finite(x) for x in values):
+    if any(isinstance(x, (float, complex)) and not _is_finite(x) for x in values):
         return True
     # `empty`, `new_empty`, `empty_like` and their likes leave values open.
     return "EMPTY" in short_name(call.name).split("_")
 
 
-def _finite(number: complex) -> bool:
+def _is_finite(number: complex) -> bool:
     return math.isfinite(number.real) and math.isfinite(number.imag)
