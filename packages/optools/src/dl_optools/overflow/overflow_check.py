@@ -20,6 +20,7 @@ from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.overflow.overflow_page import overflow_page
 from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResults
 from dl_optools.overflow.values import has_values, statistics
 from dl_optools.stacks import Frame, program_stack
@@ -73,8 +74,21 @@ class OpOverflowCheck(Tool):
         written = self._file.close()
         self.losses += self._file.losses
         if written:
+            page = self._file.path.with_suffix(".html")
+            with self.writing(page):
+                page.write_text(overflow_page(self.results), encoding="utf-8")
             stream = sys.stderr if self._stream is None else self._stream
             stream.write(f"{self.results.text()}{self.where_written(self._file.path)}\n")
+
+    def report(self) -> dict[str, Any]:
+        each = self.results.operators.values()
+        return {
+            "calls": self.results.calls,
+            "tensors": sum(x.tensors for x in each),
+            "bad": sum(x.bad for x in each),
+            "first": "" if self.results.first is None else self.results.first.name,
+            "told": "" if self.results.first is None else self.results.first.text(),
+        }
 
     def handle(self, call: OpCall) -> Any:
         self.results.calls += 1

@@ -159,6 +159,15 @@ class OpTimeMeasure(SampledTool):
         super().closed()
         self._report(spending)
 
+    def report(self) -> dict[str, Any]:
+        results = self.results
+        steps = max(results.steps, 1)
+        operators: dict[str, float] = {}
+        for row in results.outermost():
+            operators[row.operator] = operators.get(row.operator, 0.0) + row.seconds / steps
+        calls = sum(row.calls for row in results.rows)
+        return {"calls": calls, "step": results.seconds / steps, "operators": operators}
+
     def _report(self, spending: Spending) -> None:
         profile = self._recorder.profile
         elapsed, summary, report = self._paths
@@ -183,6 +192,9 @@ class OpTimeMeasure(SampledTool):
             results.write_csv(summary)
         with self.writing(report):
             write_report(results, report)
+        if self.reports and not results.rows:
+            # A launcher, or a loader of data: the processes that compute have tables.
+            return
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         for path in (elapsed, summary, report):
