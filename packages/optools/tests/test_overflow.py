@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import OpOverflowCheck
 from dl_optools.options import OptionError

@@ -1,4 +1,4 @@
-"""``python -m op_tools.process_monitor``: memory of a process and of devices over time; see ``dl_optools.monitor.process_monitor``."""
+"""``python -m op_tools.process_monitor``: memory of a process and of devices."""
 
 from __future__ import annotations
 

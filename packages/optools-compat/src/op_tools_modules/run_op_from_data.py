@@ -1,4 +1,4 @@
-"""``python -m op_tools.run_op_from_data``: captured operators run again; see ``dl_optools.run_op_from_data``."""
+"""``python -m op_tools.run_op_from_data``: captured operators run again."""
 
 from __future__ import annotations
 

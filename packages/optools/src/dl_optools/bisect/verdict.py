@@ -98,8 +98,8 @@ class Criteria:
         off = abs(number - reference)
         relative = off / abs(reference) if reference else (math.inf if off else 0.0)
         return (
-            f"; the metric is {number:.9g} on the device and {reference:.9g} on the CPU, a relative "
-            f"distance of {relative:.3g} where --tolerance allows {self.tolerance:g}"
+            f"; the metric is {number:.9g} on the device and {reference:.9g} on the CPU, a "
+            f"relative distance of {relative:.3g} where --tolerance allows {self.tolerance:g}"
         )
 
     def distance(self, number: float | None, reference: float | None) -> str:

@@ -56,10 +56,14 @@ def _run(arguments: argparse.Namespace) -> int:
     environ = environment()
     root = results_root(environ) if arguments.output is None else arguments.output
     folder = unused(root.resolve() / "diagnosis" / run_stamp())
-    variables = {**environ} if arguments.device is None else {
-        **environ,
-        DEVICE_VARIABLE: arguments.device,
-    }
+    variables = (
+        {**environ}
+        if arguments.device is None
+        else {
+            **environ,
+            DEVICE_VARIABLE: arguments.device,
+        }
+    )
     runner = Runner(program, variables, folder, arguments.timeout)
     try:
         found = diagnose(runner, sys.stderr.write, quick=arguments.quick)

@@ -45,7 +45,10 @@ def compare_page(ranks: Labelled) -> str:
         page.heading("Operators against the CPU's float64", notes),
         page.tiles(
             [
-                (str(len(wrong)), "operators are wrong" if len(wrong) != 1 else "operator is wrong"),
+                (
+                    str(len(wrong)),
+                    "operators are wrong" if len(wrong) != 1 else "operator is wrong",
+                ),
                 (f"{totals['failed']} of {totals['checked']}", "comparisons failed"),
                 (str(totals["calls"]), "calls with a reference"),
             ]

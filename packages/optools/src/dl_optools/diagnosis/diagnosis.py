@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
@@ -113,7 +112,8 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
             if one is None:
                 one = Guilty(name)
                 found.guilty.append(one)
-            one.evidence += [x for x in evidence if x not in one.evidence]
+            # What every call shows counts more than what a sample showed.
+            one.evidence = evidence
             one.bundle = one.bundle or _bundle(run, name)
     found.ranks = len(first.reports("compare"))
     found.coverage = _coverage(runs)
@@ -232,13 +232,25 @@ def _overflow(run: Run) -> list[str]:
     return ["the program printed nan or inf, but no operator made some of finite values"]
 
 
+def _wrong_here(table: str) -> bool:
+    """Whether the run of a replay was wrong, and not only what the bundle has recorded."""
+    row = next((x.split() for x in table.splitlines() if " WRONG " in f" {x} "), [])
+    if "WRONG" not in row:
+        return True
+    here = row[row.index("WRONG") + 1 :][:1]
+    try:
+        return not float(here[0]) <= 1
+    except (IndexError, ValueError):
+        return True
+
+
 def _alone(runner: Runner, each: Guilty) -> None:
     """Replay the first wrong call, and write a script of it."""
     if each.bundle is None:
         return
     done = runner.dl("replay", str(each.bundle), "--check")
     if done.returncode in (0, 1):
-        each.alone = done.returncode == 1
+        each.alone = done.returncode == 1 and _wrong_here(done.stdout)
     script = runner.folder / f"repro_{re.sub(r'[^A-Za-z0-9]+', '_', each.name)}.py"
     made = runner.dl("bundle", "to-repro", str(each.bundle), str(script))
     if made.returncode == 0:

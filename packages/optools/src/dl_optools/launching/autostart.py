@@ -58,11 +58,9 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if COLLECTOR in names:
         names.remove(COLLECTOR)
         makers.append((COLLECTOR, lambda: NameCollector(**options)))
-    if PROBE in names:
-        from dl_optools.diagnosis.probe import OpProbe
-
+    probes = PROBE in names
+    if probes:
         names.remove(PROBE)
-        makers.append((PROBE, lambda: OpProbe(**options)))
     if any(names):
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
         # Other plugins are imported only where one of them is asked for.
@@ -74,6 +72,11 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
                 makers.append((each.name, lambda each=each, others=others: others.make(each.name)))
             else:
                 makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
+    if probes:
+        from dl_optools.diagnosis.probe import OpProbe
+
+        # What starts later meets calls before it does: what it calls twice, others see once.
+        makers.insert(0, (PROBE, lambda: OpProbe(**options)))
     for name, make in makers:
         try:
             tool = make()

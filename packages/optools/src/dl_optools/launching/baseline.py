@@ -65,6 +65,8 @@ def regressions(
         elif units > NEAR and was == was and units > WORSE * was:
             lines.append(f"{name}: {units:.3g} x the bound, {known}")
     lines += [
-        f"{name}: not checked any more" for name, old in before.items() if old["checked"] and name not in now
+        f"{name}: not checked any more"
+        for name, old in before.items()
+        if old["checked"] and name not in now
     ]
     return lines

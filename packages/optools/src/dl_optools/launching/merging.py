@@ -29,7 +29,10 @@ def compare_text(reports: Sequence[Report]) -> str:
         f"in {len(known)} processes:",
         table(
             ["process", "calls", "checked", "failed"],
-            [[x.label, *(str(x.found[key]) for key in ("calls", "checked", "failed"))] for x in known],
+            [
+                [x.label, *(str(x.found[key]) for key in ("calls", "checked", "failed"))]
+                for x in known
+            ],
         ),
     ]
     operators = merged([(x.label, x.found) for x in known])

@@ -12,6 +12,7 @@ from dl_optools.one_iter.events import Events
 from dl_optools.one_iter.folder import OneIterError, Reader, Record, ranks
 from dl_optools.one_iter.values import BOUND, RELATIVE, Value
 
+
 @dataclass
 class StepComparison:
     """The outcome for one rank.

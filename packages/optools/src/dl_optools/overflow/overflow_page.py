@@ -13,12 +13,16 @@ def overflow_page(results: OverflowResults) -> str:
     bad, tensors = sum(x.bad for x in operators), sum(x.tensors for x in operators)
     sections = [
         page.heading("Where nan and inf come from", []),
-        page.tiles([(f"{bad} of {tensors}", "tensors hold nan or inf"), (str(results.calls), "calls")]),
+        page.tiles(
+            [(f"{bad} of {tensors}", "tensors hold nan or inf"), (str(results.calls), "calls")]
+        ),
     ]
     if results.first is not None:
         others = ", ".join(dict.fromkeys(x.name for x in results.origins))
         text = f"Operators that made some of finite values: {others}."
-        sections.append(page.section("The first one", text, page.preformatted(results.first.text())))
+        sections.append(
+            page.section("The first one", text, page.preformatted(results.first.text()))
+        )
     rows: list[list[Cell]] = [
         [
             each.name,
