@@ -31,7 +31,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="where results go")
+    parser.add_argument("--output", metavar="FOLDER", help="where results go")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
     parser.add_argument(
         "--quick", action="store_true", help="sampled calls only, where these show nothing"
@@ -54,7 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not program:
         return _refuse("which program? `dl diagnose -- python train.py`")
     environ = environment()
-    root = results_root(environ) if arguments.output is None else arguments.output
+    root = results_root(environ) if arguments.output is None else Path(arguments.output)
     folder = unused(root.resolve() / "diagnosis" / run_stamp())
     variables = (
         {**environ}

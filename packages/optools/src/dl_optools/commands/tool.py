@@ -114,7 +114,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="exit code 1 where an operator is worse than in an earlier run (compare)",
     )
-    parser.add_argument("--save-baseline", metavar="FILE", help="write one (compare)")
+    parser.add_argument("--save-baseline", type=Path, metavar="FILE", help="write one (compare)")
     add_force(parser)
     for option in _OPTIONS:
         only = f" ({', '.join(option.tools)})" if option.tools else ""
@@ -191,10 +191,9 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
     if given and "compare" not in {x.name for x in tools}:
         raise BaselineError("--baseline and --save-baseline are for compare")
     if arguments.save_baseline:
-        check_free([Path(arguments.save_baseline)], arguments.force)
+        check_free([arguments.save_baseline], arguments.force)
     before = None if arguments.baseline is None else read_baseline(Path(arguments.baseline))
-    keep = None if arguments.save_baseline is None else Path(arguments.save_baseline)
-    return Gate(before, keep, arguments.force)
+    return Gate(before, arguments.save_baseline, arguments.force)
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -86,7 +85,7 @@ class Runner:
         """Run a command of ``dl`` with the program's environment."""
         return subprocess.run(
             [sys.executable, "-m", "dl_core.cli", *arguments],
-            env={**self.environ, "PYTHONSAFEPATH": os.environ.get("PYTHONSAFEPATH", "")},
+            env=self.environ,
             capture_output=True,
             text=True,
             timeout=600,
