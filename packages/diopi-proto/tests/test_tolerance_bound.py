@@ -1,12 +1,19 @@
 import numpy as np
 import pytest
 
-from diopi_proto.tolerance import Bound, OpClass, Order, allowed_error
+from diopi_proto.tolerance import Bound, OpClass, Order, allowed_error, compare, round_to
 from diopi_proto.tolerance.operators import BLOCK
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 ROUNDING_CLASSES = [OpClass.ROUNDING, OpClass.ELEMENTARY, OpClass.REDUCTION, OpClass.MATMUL]
 U32 = 2.0**-24
+
+
+def compare_exactly(values, reference, dtype, roundings):
+    carrier = {"bfloat16": "float32"}.get(dtype, dtype)
+    return compare(
+        values.astype(carrier), reference, dtype=dtype, op_class=OpClass.EXACT, roundings=roundings
+    )
 
 
 def near(value, rel=1e-6):
@@ -17,6 +24,26 @@ def near(value, rel=1e-6):
 def test_rounding_allows_one_and_a_half_ulp_and_hardly_more():
     allowed = allowed_error(np.array([1.0, -3.0, 1024.0]), "float32", OpClass.ROUNDING)
     assert allowed == near(1.5 * np.array([2.0**-23, 2.0**-22, 2.0**-13]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_what_moves_values_through_a_narrower_step_is_held_to_rounding(dtype):
+    """0 is no bound for a value that was rounded twice; without such a step it stays one."""
+    values = np.linspace(1.0, 2.0, 4097)
+    twice = round_to(round_to(values, dtype) * (1 + 2.0**-40), dtype)
+    assert compare_exactly(twice, values, dtype, roundings=1).ok
+    assert np.all(allowed_error(values, dtype, OpClass.EXACT) == 0)
+    ulp = 2.0 ** {"float16": -10, "bfloat16": -7, "float32": -23}[dtype]
+    off = round_to(values, dtype)
+    off[7] += 4 * ulp
+    assert not compare_exactly(off, values, dtype, roundings=1).ok
+    near_by = round_to(values, dtype)
+    near_by[7] += ulp
+    assert not compare_exactly(near_by, values, dtype, roundings=0).ok
+
+
+def test_integers_stay_exact_however_often_they_are_converted():
+    assert Bound.of("int32", OpClass.EXACT, roundings=3).op_class is OpClass.EXACT
 
 
 def test_the_reference_s_own_rounding_is_allowed_to_results_of_its_dtype():

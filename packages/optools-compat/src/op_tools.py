@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dl_optools
 
 __version__ = "0.1.0"
+
+# A module with a path has submodules, for `python -m op_tools.process_monitor`; it is found after a
+# package of this name all the same.
+__path__ = [str(Path(__file__).with_name("op_tools_modules"))]
 
 _NAMES = {
     "OpAutoCompare": "OpAutoCompare",

@@ -70,7 +70,8 @@ def test_importing_it_imports_no_torch() -> None:
 
 def test_it_is_one_module_whose_file_no_package_has() -> None:
     assert Path(str(op_tools.__file__)).name == "op_tools.py"
-    assert not hasattr(op_tools, "__path__")
+    # Its submodules stand elsewhere: a package `op_tools` has its own to itself.
+    assert [Path(x).name for x in op_tools.__path__] == ["op_tools_modules"]
 
 
 def test_the_wheel_holds_nothing_else() -> None:
@@ -79,7 +80,7 @@ def test_the_wheel_holds_nothing_else() -> None:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("dl-optools-compat is not installed as a wheel")
     ours = [str(x) for x in files if ".dist-info" not in str(x) and "__pycache__" not in str(x)]
-    assert ours == ["op_tools.py"]
+    assert {x.partition("/")[0] for x in ours} == {"op_tools.py", "op_tools_modules"}
 
 
 def test_a_package_of_that_name_on_the_path_wins(theirs: Path) -> None:
@@ -100,3 +101,19 @@ def test_installing_dl_optools_alone_brings_no_op_tools() -> None:
     if (source / "op_tools.py").exists():
         owner = importlib.metadata.packages_distributions().get("op_tools", [])
         assert owner == ["dl-optools-compat"]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("process_monitor", "--interval"), ("run_op_from_data", "--only_run_forward")],
+)
+def test_the_commands_of_its_documentation(command: str, said: str) -> None:
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-m", f"op_tools.{command}", "--help"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said in done.stdout

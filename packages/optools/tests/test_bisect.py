@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import accelerators
 from dl_optools.bisect.bisection import BisectError, Bisection, Outcome, ProgramRunner
 from dl_optools.bisect.search import Elements, ddmin, search, smallest
 from dl_optools.bisect.state import Run, State, StateError
@@ -149,6 +151,9 @@ def test_nothing_to_search_for(tmp_path: Path) -> None:
     with pytest.raises(BisectError, match="not wrong"):
         bisection(tmp_path / "a", Model(lambda on_device: False)).find()
     always = Criteria(expect="never printed")
+    # How near it was to being wrong is said.
+    with pytest.raises(BisectError, match="of 0 where --tolerance allows"):
+        bisection(tmp_path / "c", Model(lambda on_device: False)).find()
     with pytest.raises(BisectError, match="on the CPU it is wrong, too: no output matches"):
         bisection(tmp_path / "b", Model(alone(3)), always).find()
 
@@ -247,6 +252,29 @@ def test_a_program_from_end_to_end(tmp_path: Path) -> None:
     again = dl(tmp_path, "bisect", "--resume", str(state), "--no-capture")
     assert again.returncode == 0 and again.stderr == ""
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
+
+
+WITH_DROPOUT = """
+import sys, torch
+device = sys.argv[1]
+torch.manual_seed(0)
+layer = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3))
+layer, x = layer.to(device), torch.randn(5, 4).to(device)
+loss = layer(x).square().sum()
+loss.backward()
+print("loss", loss.item())
+"""
+
+
+def test_dropout_on_a_correct_device_is_not_to_blame(tmp_path: Path) -> None:
+    device = (*accelerators(), "cpu")[0]
+    program = script(tmp_path, WITH_DROPOUT)
+    options = ("--device", device, "--metric", "loss")
+    vendors = {name: x for name, x in os.environ.items() if name == "DL_VENDORS"}
+    done = dl(tmp_path, "bisect", *options, "--", sys.executable, program, device, **vendors)
+    assert done.returncode == 1
+    assert "the unchanged program is not wrong" in done.stderr
+    assert "where --tolerance allows 0.001" in done.stderr
 
 
 def test_a_run_that_hangs_is_wrong(tmp_path: Path) -> None:

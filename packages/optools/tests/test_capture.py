@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import Bundle
@@ -133,6 +134,14 @@ def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
     assert "RuntimeError" in (bundle.document.error or "")
     assert len(inputs(bundle)) == 2
     assert bundle.document.results == ()
+
+
+def test_a_recomputation_that_ends_early_is_no_exception(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.GELU(), nn.Linear(3, 3))
+    x = torch.ones(2, 3, requires_grad=True)
+    capture(lambda: checkpoint(model, x, use_reentrant=False).sum().backward(), tmp_path)
+    found = bundles(tmp_path, "torch.nn.functional.linear")
+    assert len(found) >= 2 and all(each.document.error is None for each in found)
 
 
 def test_random_states_are_kept_where_numbers_are_drawn(tmp_path: Path) -> None:

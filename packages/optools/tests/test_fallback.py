@@ -23,10 +23,10 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     run = fallback.run_on_host
 
-    def noting(overload: Overload[Any, Any], args: Any, kwargs: Any) -> Any:
+    def noting(overload: Overload[Any, Any], args: Any, kwargs: Any, **options: bool) -> Any:
         if not signature(overload).view:
             names.append(str(overload))
-        return run(overload, args, kwargs)
+        return run(overload, args, kwargs, **options)
 
     monkeypatch.setattr(fallback, "run_on_host", noting)
     return names
@@ -207,6 +207,31 @@ def test_conditions_choose_calls(device: str, on_host: list[str]) -> None:
 
 
 # Random numbers
+
+DROPOUT = {
+    "api": "torch.nn.functional.dropout",
+    "dispatch": "aten.native_dropout.default,aten.bernoulli_.float",
+}
+
+
+@LEVELS
+def test_random_operators_stay_on_the_device_unless_they_are_named(level: str, device: str) -> None:
+    x = torch.ones(256, device=device)
+
+    def dropped() -> torch.Tensor:
+        torch.manual_seed(0)
+        return torch.nn.functional.dropout(x, 0.5).cpu()
+
+    expected = dropped()
+    with OpFallback(level=level, device=device, ops=".*"):
+        assert torch.equal(dropped(), expected)
+    with OpFallback(level=level, device=device, ops=DROPOUT[level]) as tool:
+        tool.says_unmet = False
+        named = dropped()
+        assert torch.equal(dropped(), named)
+    assert set(named.tolist()) == {0.0, 2.0}
+    if device != "cpu":
+        assert not torch.equal(named, expected)
 
 
 @LEVELS

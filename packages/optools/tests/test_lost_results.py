@@ -174,11 +174,13 @@ def test_every_command_that_writes_where_it_is_told_asks_for_force() -> None:
         for parser in parsers(top):
             names = {action.dest: action for action in parser._actions}
             written = {
-                name for name in ("output", "json", "state") if getattr(names.get(name), "type", 0)
+                name
+                for name in ("output", "json", "state", "save_baseline")
+                if getattr(names.get(name), "type", 0)
             }
             assert bool(written) == ("force" in names), parser.prog
             asking.update(parser.prog for _ in written)
     assert asking == {
-        *("bisect", "coverage", "one-iter compare"),
+        *("bisect", "coverage", "one-iter compare", "tool"),
         *("bundle to-repro", "bundle to-bench", "bundle to-conformance", "bundle pack"),
     }

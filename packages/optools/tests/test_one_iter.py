@@ -219,8 +219,8 @@ def test_forcing_keeps_errors_from_adding_up(dump: Path, tmp_path: Path) -> None
         off = only(dump, tested).divergences
         return {value.name for value in off if value.kind == "operator"}
 
-    assert "torch.nn.functional.linear" in guilty(False)
-    assert guilty(True) == {"torch.nn.functional.gelu"}
+    # Free, too, each operator is held to what its own inputs lead to.
+    assert guilty(False) == guilty(True) == {"torch.nn.functional.gelu"}
 
 
 def test_rounding_is_no_divergence(dump: Path, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_nan_is_a_divergence(dump: Path, tmp_path: Path) -> None:
         tested = record(tmp_path, "tested", make_model(), reference=dump)
     found = only(dump, tested)
     assert found.first is not None and found.first.name == "torch.nn.functional.gelu"
-    assert any("nan or inf in" in value.detail for value in found.divergences)
+    assert "nan" in found.first.detail
 
 
 def test_modules_alone(tmp_path: Path) -> None:
@@ -276,7 +276,9 @@ def test_random_operators_are_not_compared_and_give_what_was_recorded(tmp_path: 
     assert forced.random == 2
     assert not [x for x in forced.divergences if x.name == "torch.tanh"]
     free = only(dump, run("free", 2, reference=dump))
-    assert [x for x in free.divergences if x.name == "torch.tanh"]
+    assert free.ok and free.random == 2
+    # What follows from other draws is further off than rounding is, and nobody's fault.
+    assert [x for x in free.values if x.inherited and x.error > x.limit]
 
 
 def test_in_place_operators_and_views(tmp_path: Path) -> None:
@@ -404,3 +406,82 @@ def is_refused(reader: Reader, name: str) -> bool:
     except OneIterError:
         return True
     return False
+
+
+def test_one_tensor_may_be_several_arguments(tmp_path: Path) -> None:
+    """Query, key and value of self-attention: each gradient is judged as the one it is."""
+
+    def attend(folder: Path, **options: Any) -> OneIter:
+        torch.manual_seed(0)
+        layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        x = torch.randn(2, 3, 8)
+        with OneIter(layer, folder, rank=0, **options) as one:
+            layer(x, x, x, need_weights=True)[0].square().sum().backward()
+        return one
+
+    attend(tmp_path / "trusted")
+    # Off by a rounding: the same values would not be looked at.
+    with Faulty("aten.bmm.default", lambda x: x * (1 + 2**-23)):
+        one = attend(tmp_path / "b", reference=tmp_path / "trusted", teacher_forcing=True)
+    gradients = [x for x in one.comparison.values if x.place == "gradient of args[5]"]
+    assert gradients and one.comparison.ok, one.comparison.text()
+    assert any(x.unit == BOUND and x.error > 0 for x in gradients)
+    with Faulty("aten.bmm.default", lambda x: x * 1.01):
+        one = attend(tmp_path / "c", reference=tmp_path / "trusted", teacher_forcing=True)
+    assert not one.comparison.ok
+
+
+class Small(torch.nn.Module):
+    """Random numbers, sums that cancel (a bias before a norm), and a loss in another dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(
+            torch.nn.Linear(8, 16),
+            torch.nn.BatchNorm1d(16),
+            torch.nn.GELU(),
+            torch.nn.Dropout(0.3),
+            torch.nn.LayerNorm(16),
+            torch.nn.Linear(16, 3),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.body(x)
+
+
+def small_step(folder: Path, mode: str, foreach: bool, seed: int, **options: Any) -> OneIter:
+    torch.manual_seed(0)
+    model, x = Small(), torch.randn(6, 8)
+    if mode == "bfloat16":
+        model, x = model.bfloat16(), x.bfloat16()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, foreach=foreach)
+    torch.manual_seed(seed)
+    with OneIter(model, folder, rank=0, **options) as one:
+        with torch.autocast("cpu", torch.bfloat16, enabled=mode == "autocast"):
+            output = model(x)
+        F.cross_entropy(output.float(), torch.arange(6) % 3).backward()
+        optimizer.step()
+    return one
+
+
+@pytest.mark.parametrize("mode", ["float32", "bfloat16", "autocast"])
+@pytest.mark.parametrize("forced", [False, True])
+def test_a_correct_device_is_not_accused(tmp_path: Path, mode: str, forced: bool) -> None:
+    """It rounds elsewhere, draws other numbers, and its optimizer takes lists."""
+
+    def rounded(x: torch.Tensor) -> torch.Tensor:
+        return x * (1 + 2**-23)
+
+    small_step(tmp_path / "trusted", mode, False, 1)
+    options = {"reference": tmp_path / "trusted", "teacher_forcing": forced}
+    with Faulty("aten.addmm.default", rounded):
+        one = small_step(tmp_path / "tested", mode, True, 2, **options)
+    assert one.comparison.ok, one.comparison.text()
+    assert not one.comparison.missing and not one.comparison.additional
+    assert len(set(one.comparison.optimizer)) == 2
+    # A device on which something is wrong is accused still: of just that.
+    guilty = "torch.nn.functional.layer_norm"
+    with Faulty("aten.native_layer_norm_backward.default", lambda x: x * 1.1):
+        one = small_step(tmp_path / "wrong", mode, True, 2, **options)
+    off = {x.name for x in one.comparison.divergences if x.kind == "operator"}
+    assert off == {guilty}, one.comparison.text()

@@ -4,11 +4,12 @@ import csv
 import io
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools import OpOverflowCheck
 from dl_optools.options import OptionError
@@ -32,7 +33,7 @@ def check(tmp_path: Path) -> Any:
 
 
 def test_statistics_are_those_of_the_finite_values() -> None:
-    found = statistics(torch.tensor([[1.0, NAN, -2.0], [INF, 4.0, -INF]]))
+    found = statistics(torch.tensor([[1.0, NAN, -2.0], [INF, 4.0, -INF]]))[0]
     assert (found.shape, found.dtype, found.device) == ((2, 3), "float32", "cpu")
     assert (found.nan, found.inf, found.finite) == (1, 2, False)
     assert found.positions == ((0, 1), (1, 0), (1, 2))
@@ -45,7 +46,7 @@ def test_statistics_are_those_of_the_finite_values() -> None:
 )
 def test_large_values_do_not_overflow_in_the_statistics(dtype: torch.dtype) -> None:
     largest = torch.finfo(dtype).max
-    found = statistics(torch.full((100,), largest, dtype=torch.float64).to(dtype))
+    found = statistics(torch.full((100,), largest, dtype=torch.float64).to(dtype))[0]
     assert found.finite and found.mean == pytest.approx(largest) and found.maximum == largest
     assert found.std == pytest.approx(0, abs=1e-3 * largest)
     if largest < 1e300:
@@ -66,12 +67,12 @@ def test_large_values_do_not_overflow_in_the_statistics(dtype: torch.dtype) -> N
 def test_positions_of_what_is_not_finite(
     tensor: torch.Tensor, nan: int, inf: int, positions: Any
 ) -> None:
-    found = statistics(tensor)
+    found = statistics(tensor)[0]
     assert (found.nan, found.inf, found.positions) == (nan, inf, positions)
 
 
 def test_nothing_finite_leaves_no_range() -> None:
-    found = statistics(torch.tensor([INF, NAN]))
+    found = statistics(torch.tensor([INF, NAN]))[0]
     assert all(map(math.isnan, (found.minimum, found.maximum, found.mean, found.std, found.norm)))
 
 
@@ -90,7 +91,7 @@ def test_inputs_outputs_and_gradients_are_looked_at(check: Any) -> None:
     places = ["input 0", "input 1", "input 2", "output 0", "grad_output 0"]
     places += ["grad_input 0", "grad_input 1", "grad_input 2"]
     (values,) = tool.results.operators.values()
-    (path,) = tool._directory.iterdir()
+    (path,) = tool._directory.glob("*.csv")
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["place"] for row in rows] == places and values.tensors == 8
@@ -184,7 +185,7 @@ def test_lines_are_written_while_the_program_runs(
     with check():
         torch.add(x, x)
         torch.add(x, x)
-        (path,) = tmp_path.iterdir()
+        (path,) = tmp_path.glob("*.csv")
         assert len(path.read_text(encoding="utf-8").splitlines()) >= 4
     assert len(path.read_text(encoding="utf-8").splitlines()) == 7
 
@@ -225,10 +226,40 @@ def test_nothing_changes_and_nothing_stays(check: Any) -> None:
     assert x.grad is not None
 
 
+def test_a_saved_input_that_held_nan_made_it(check: Any) -> None:
+    """The operator's backward gets finite gradients, but computes with what forward had saved."""
+    weight = torch.tensor([NAN, 1.0])
+    x = torch.ones(2, requires_grad=True)
+    with check() as tool:
+        torch.mul(x, weight).nan_to_num().sum().backward()
+    assert x.grad is not None and x.grad.isnan().any()
+    assert [origin.name for origin in tool.results.origins if origin.backward] == []
+
+
+def test_finite_tensors_cost_two_reductions_each(check: Any) -> None:
+    """What is fetched from a device is four numbers a tensor, all of a call's together."""
+
+    class Calls(TorchDispatchMode):
+        names: ClassVar[list[str]] = []
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            Calls.names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    tensors = [torch.full((3,), float(x)) for x in range(3)]
+    with Calls():
+        found = statistics(*tensors)
+    assert [each.mean for each in found] == [0.0, 1.0, 2.0]
+    reductions = [x for x in Calls.names if "aminmax" in x or "var_mean" in x]
+    assert len(reductions) == 6 and len(Calls.names) <= 16
+
+
 def test_a_stopped_tool_starts_anew(check: Any, tmp_path: Path) -> None:
     tool = check()
     for _ in range(2):
         with tool:
             torch.exp(torch.ones(1))
         assert tool.results.calls == 1
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("*.csv"))) == 2

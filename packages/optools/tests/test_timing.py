@@ -19,6 +19,7 @@ import dl_optools
 from dl_optools import OpTimeMeasure
 from dl_optools.levels import through_tools
 from dl_optools.names import Level
+from dl_optools.timing import time_measure
 from dl_optools.timing.clocks import HostStopwatch, stopwatch_for
 from dl_optools.timing.spans import Row
 from timing_doubles import Device, Nanoseconds, Work, working
@@ -469,3 +470,17 @@ def test_on_dl(tmp_path: Path) -> None:
     assert [row.calls for row in rows_of(tool, LINEAR, backward=True)] == [1]
     assert rows_of(tool, "torch.neg") == []
     assert tool.results.device.startswith("dl")
+
+
+def test_what_a_program_measured_is_there_before_its_end(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were it killed: see ``FLUSH_SECONDS``."""
+    monkeypatch.setattr(time_measure, "FLUSH_SECONDS", 0.0)
+    tool = OpTimeMeasure(**options)
+    with tool:
+        train(4)
+        files = {path.name.partition("_pid")[0] for path in tmp_path.iterdir()}
+        assert files == {"op_elapsed_info", "op_time_summary"}
+        (calls,) = tmp_path.glob("op_elapsed_info_*")
+        assert LINEAR in calls.read_text()

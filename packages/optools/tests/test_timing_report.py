@@ -143,3 +143,23 @@ def test_units() -> None:
     assert rate_text(0, 1.0, "B") == ""
     shapes = [(2, 3)] * 6
     assert shapes_text(shapes, ["float32"] * 6) == "f32[2,3] f32[2,3] f32[2,3] f32[2,3] +2"
+
+
+def test_an_outlier_does_not_lead(results: TimeResults) -> None:
+    outlier = a_row("torch.dropout", "function", 9.0, calls=10, samples=[0.001] * 9 + [8.99])
+    results.rows.append(outlier)
+    operators = [line.split()[0] for line in results.table().splitlines()]
+    assert operators.index("torch.mm") < operators.index("torch.dropout")
+
+
+def test_rates_above_the_roof_and_doubtful_roofs_are_marked(results: TimeResults) -> None:
+    results.rows[3].bytes = 5e9
+    results.roofline = Roofline("cpu", 1e10, {"float32": 2e11}, ("the roof of copy is in doubt",))
+    told = results.table()
+    assert ">500%" in told and "faster than the measured roof" in told and "in doubt" in told
+
+
+def test_charts_keep_their_size_in_narrow_windows() -> None:
+    chart = svg.bars([svg.Bar("a", [(1.0, "forward")], "1 ms")])
+    assert chart.startswith('<div class="chart"><svg')
+    assert re.search(r"max-width: 700px.*\.chart svg \{ width: 1130px", page("x", [chart]))

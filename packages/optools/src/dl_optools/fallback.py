@@ -26,15 +26,22 @@ _MARK = "dl_optools.fallback"
 
 
 class _OnHost(WithMode):
-    """Everything that the dispatcher runs inside goes to the CPU."""
+    """Everything that the dispatcher runs inside goes to the CPU.
+
+    :param random: what draws random numbers, too.
+    """
 
     supports_higher_order_operators = True
+
+    def __init__(self, random: bool) -> None:
+        super().__init__()
+        self._random = random
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not isinstance(func, Overload):
             return func(*args, **(kwargs or {}))
         with own_work():
-            return run_on_host(func, args, kwargs or {})
+            return run_on_host(func, args, kwargs or {}, random=self._random)
 
 
 OUR_MODES.append(_OnHost)
@@ -53,7 +60,10 @@ class _MarkedBackward(Tool):
         return node is not None and _MARK in node_metadata(node)
 
     def handle(self, call: OpCall) -> Any:
-        return run_on_host(cast(Overload[Any, Any], call.function), call.args, call.kwargs)
+        overload = cast(Overload[Any, Any], call.function)
+        node = torch._C._current_autograd_node()
+        random = node is not None and bool(node_metadata(node)[_MARK])
+        return run_on_host(overload, call.args, call.kwargs, random=random)
 
 
 class OpFallback(Tool):
@@ -61,6 +71,9 @@ class OpFallback(Tool):
 
     In-place writes, views, ``out=``, return types and the order of random numbers are kept; only
     the numbers may differ. ``OP_FALLBACK_LIST`` and ``OP_FALLBACK_DISABLE_LIST`` select operators.
+
+    Operators that draw random numbers stay on the device, so that the program draws the same ones
+    as without the tool; to fall back they have to be named, not met by an expression.
     """
 
     variable = "FALLBACK"
@@ -75,14 +88,16 @@ class OpFallback(Tool):
             levels.remove(self._backward, Level.DISPATCH)
 
     def handle(self, call: OpCall) -> Any:
+        random = self.selection.is_spelt_out(call.name)
         if self.level is Level.DISPATCH:
-            return run_on_host(cast(Overload[Any, Any], call.function), call.args, call.kwargs)
+            overload = cast(Overload[Any, Any], call.function)
+            return run_on_host(overload, call.args, call.kwargs, random=random)
         given = tensors_of(call.args, call.kwargs)
         older = nodes_behind(given)
         started = next_sequence_number()
-        with _OnHost():
+        with _OnHost(random):
             result = call.proceed()
         # In-place functions return nothing new: what they wrote to has the nodes.
         for node in nodes_since(tensors_of(result, given), started, older):
-            node_metadata(node)[_MARK] = True
+            node_metadata(node)[_MARK] = random
         return result

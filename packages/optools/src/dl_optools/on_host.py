@@ -1,7 +1,8 @@
 """Running one overload on the CPU for a device, so that only the numbers tell the program.
 
 What the overload writes is written on the device, what it returns of its arguments is the same
-object, views stay views, and random operators draw a stream that the device's seed decides.
+object, and views stay views. Random operators draw on the device, as the program without the tool
+does, unless they are asked for: then from a stream that the device's seed decides.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.op_classes import base_name
+from dl_core.torch_backend.judging.op_classes import base_name, draws
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
 from dl_optools.relocation import Relocation
@@ -34,16 +35,24 @@ def has_host_kernel(overload: Overload[Any, Any]) -> bool:
 
 
 def run_on_host(
-    overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    overload: Overload[Any, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    random: bool = False,
 ) -> Any:
     """Call an overload with the arguments' copies on the CPU and carry its effects back.
 
     What computes nothing runs where it always does: views, factories, and moves between devices; so
     does what only devices have.
+
+    :param random: draw on the CPU, too: other numbers than the device's.
     """
     facts = signature(overload)
     given = tensors_of(args, kwargs)
     if facts.view or not given or _moves(given, kwargs) or not has_host_kernel(overload):
+        return overload(*args, **kwargs)
+    if not random and draws(overload, args, kwargs):
         return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
     moved = Relocation((args, dict(kwargs)))

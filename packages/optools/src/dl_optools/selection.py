@@ -78,6 +78,11 @@ class Selection:
             p.fullmatch(name) for p in self.exclude for name in names
         )
 
+    def is_spelt_out(self, name: str) -> bool:
+        """Whether a name is selected as such, and not by an expression that fits others, too."""
+        spellings = (name, re.escape(name))
+        return name in self and any(x.pattern in spellings for x in self.include)
+
     def unmet(self) -> dict[str, str]:
         """Patterns that no name matched, each with the nearest name, or ""."""
         return {

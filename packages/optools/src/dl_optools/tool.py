@@ -117,6 +117,8 @@ class Tool:
             f"{type(self).__name__} (OP_{self.variable}_LIST)",
         )
         self.says_unmet = True
+        self.reports = False
+        """Whether a command says what :meth:`report` has, of all processes together."""
         self.running = False
         self.losses: list[str] = []
         """Which results could not be written, and why."""
@@ -215,6 +217,10 @@ class Tool:
 
     def closed(self) -> None:
         """Called after the last call has passed."""
+
+    def report(self) -> dict[str, Any] | None:
+        """What was found, as JSON has it; None of tools that say it themselves."""
+        return None
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
         """Whether calls of an operator reach the tool; asked once for each operator."""

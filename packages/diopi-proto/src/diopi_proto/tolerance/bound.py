@@ -73,6 +73,12 @@ class Bound:
             )
         if of.is_exact:
             op_class = OpClass.EXACT
+        elif op_class is OpClass.EXACT and roundings > 0:
+            # What is rounded on the way is no element of the inputs any more, and need not be the
+            # reference rounded once: 0 would convict a correct result. After k roundings to nearest
+            # |got - want| <= k u |want| and half an ulp of the last one, which is what ROUNDING
+            # allows (docs/tolerance.md, "Exact operators that round").
+            op_class = OpClass.ROUNDING
         if multiple is not None and not op_class.multiple <= multiple <= LARGEST_MULTIPLE:
             raise ValueError(
                 f"[{op_class.name}] multiple {multiple!r} is not between the class's own "

@@ -173,7 +173,10 @@ class Bisection:
             )
         self._reference = none.metric
         if not self._wrong(as_it_is):
-            raise BisectError("the unchanged program is not wrong: there is nothing to search for")
+            measured = self._criteria.measured(as_it_is.metric, none.metric)
+            raise BisectError(
+                "the unchanged program is not wrong: there is nothing to search for" + measured
+            )
         places = {name: at for at, name in enumerate(state.operators)}
         everything = frozenset(state.operators)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from dl_core.torch_backend.judging.schema import signature
+from dl_core.torch_backend.judging.op_classes import draws
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.bisect.name_list import FOLDER_VARIABLE
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
@@ -44,8 +45,15 @@ class NameCollector(Tool):
         )
 
     def handle(self, call: OpCall) -> Any:
-        if call.name not in self._seen:
+        if call.name not in self._seen and not _draws(call):
             self._seen.add(call.name)
             self._file.write(call.name + "\n")
             self._file.flush()
         return call.proceed()
+
+
+def _draws(call: OpCall) -> bool:
+    """Whether it draws random numbers: these stay on the device, the CPU's would be others."""
+    if call.level is Level.API:
+        return False
+    return draws(cast("Overload[Any, Any]", call.function), call.args, call.kwargs)

@@ -91,6 +91,17 @@ class Criteria:
             return f"the metric is {number}"
         return self.distance(number, reference)
 
+    def measured(self, number: float | None, reference: float | None) -> str:
+        """How far a metric that is right is off, and how far it might be; empty without one."""
+        if number is None or reference is None:
+            return ""
+        off = abs(number - reference)
+        relative = off / abs(reference) if reference else (math.inf if off else 0.0)
+        return (
+            f"; the metric is {number:.9g} on the device and {reference:.9g} on the CPU, a "
+            f"relative distance of {relative:.3g} where --tolerance allows {self.tolerance:g}"
+        )
+
     def distance(self, number: float | None, reference: float | None) -> str:
         """Where a metric is too far from the reference; empty if it is not, or one is missing."""
         if number is None or reference is None:

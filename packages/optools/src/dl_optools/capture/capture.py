@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import torch
+from torch.utils.checkpoint import _StopRecomputationError
 from typing_extensions import Unpack
 
 from dl_optools import levels
@@ -117,7 +118,9 @@ class OpCapture(Tool):
         try:
             result = call.proceed()
         except Exception as error:
-            taken.failed(error)
+            # Activation checkpointing ends a recomputation early: no failure of the operator.
+            if not isinstance(error, _StopRecomputationError):
+                taken.failed(error)
             raise
         try:
             watch = taken.returned(result)

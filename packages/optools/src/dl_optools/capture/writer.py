@@ -59,7 +59,9 @@ class BundleWriter:
     :param directory: is made; its ``store`` holds the payloads of all bundles.
     """
 
-    def __init__(self, directory: Path, limits: Limits | None = None) -> None:
+    def __init__(
+        self, directory: Path, limits: Limits | None = None, *, at_exit: bool = True
+    ) -> None:
         self.directory = directory
         self.limits = limits or Limits()
         self.written = Written(directory)
@@ -73,7 +75,8 @@ class BundleWriter:
         directory.mkdir(parents=True, exist_ok=True)
         self._thread = threading.Thread(target=self._work, name="bundle writer", daemon=True)
         self._thread.start()
-        atexit.register(self.close)
+        if at_exit:
+            atexit.register(self.close)
 
     def drop(self, reason: str) -> None:
         """Count something that is not written."""

@@ -8,10 +8,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from diopi_proto.text import printable
 from dl_core.commands import Command
+from dl_core.errors import OutputError
+from dl_core.files import add_force, check_free, write_text
+from dl_optools.compare.compare_page import compare_page, merged
 from dl_optools.environment import environment
+from dl_optools.launching.baseline import BaselineError, document_of, regressions
+from dl_optools.launching.baseline import read as read_baseline
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
@@ -27,12 +33,14 @@ from dl_optools.launching.launch import (
     run_program,
     tools_of,
 )
+from dl_optools.launching.merging import compare_text, overflow_text, time_text, working
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.plugin_tools import PluginTools
+from dl_optools.launching.reports import reports_of
 from dl_optools.launching.unmet import unmet_of
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
-from dl_optools.outputs import results_root
+from dl_optools.outputs import results_root, run_stamp, unused
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,18 @@ _OPTIONS = (
 )
 
 
+FOUND_WRONG = 1
+"""Exit status where the program ended well and ``compare`` found something wrong."""
+
+
 def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="exit code 1 where an operator is worse than in an earlier run (compare)",
+    )
+    parser.add_argument("--save-baseline", type=Path, metavar="FILE", help="write one (compare)")
+    add_force(parser)
     for option in _OPTIONS:
         only = f" ({', '.join(option.tools)})" if option.tools else ""
         allowed = ("api", "dispatch") if option.flag == "--level" else None
@@ -142,7 +161,39 @@ def _run(arguments: argparse.Namespace) -> int:
         variables = variables_of(arguments, tools)
     except ValueError as error:
         return _refuse(str(error))
-    return launch(program, {**environment(), **variables}, sys.stderr.write)
+    try:
+        gate = gate_of(arguments, tools)
+    except (BaselineError, OutputError) as error:
+        return _refuse(str(error))
+    return launch(program, {**environment(), **variables}, sys.stderr.write, gate)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What ``compare`` is held to.
+
+    :ivar before: operators of the baseline; None: there is none.
+    :ivar keep: where to write what is found as a baseline; None: nowhere.
+    """
+
+    before: dict[str, dict[str, Any]] | None = None
+    keep: Path | None = None
+    force: bool = False
+
+
+def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
+    """What the command line asks of ``compare``.
+
+    :raises BaselineError: the file is none, or ``compare`` does not run.
+    :raises OutputError: a file is there already.
+    """
+    given = arguments.baseline or arguments.save_baseline
+    if given and "compare" not in {x.name for x in tools}:
+        raise BaselineError("--baseline and --save-baseline are for compare")
+    if arguments.save_baseline:
+        check_free([arguments.save_baseline], arguments.force)
+    before = None if arguments.baseline is None else read_baseline(Path(arguments.baseline))
+    return Gate(before, arguments.save_baseline, arguments.force)
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:
@@ -168,11 +219,17 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
     return found
 
 
-def launch(program: list[str], environ: dict[str, str], say: Callable[[str], object]) -> int:
+def launch(
+    program: list[str],
+    environ: dict[str, str],
+    say: Callable[[str], object],
+    gate: Gate | None = None,
+) -> int:
     """Run a program with the tools of its environment, and say which ran and where results are.
 
     :returns: the program's exit status; where that is 0, :data:`WRONG_USE` if a tool did not run,
-        or met no operator of its list.
+        met no operator of its list, or compared nothing; else :data:`FOUND_WRONG` where ``compare``
+        found a wrong operator or, with a baseline, one that is worse than it was.
     """
     root = results_root(environ).resolve()
     # The program may change its directory; results stay together.
@@ -196,11 +253,40 @@ def launch(program: list[str], environ: dict[str, str], say: Callable[[str], obj
         wrong |= found.everything
         for line in found.texts():
             say(f"dl tool: {line}\n")
+    judged = _say_reports(lines, root, say, gate or Gate())
+    wrong |= judged == WRONG_USE
     if not lines:
         say(f"dl tool: no tool ran. {WHY_NONE}\n")
     elif _files(root) - before:
         say(f"dl tool: results are in {root}\n")
-    return status or (WRONG_USE if wrong else 0)
+    return status or (WRONG_USE if wrong else judged)
+
+
+def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gate: Gate) -> int:
+    """What all processes found together; the exit status that it asks for."""
+    for tool, text in (("time", time_text), ("overflow", overflow_text)):
+        say(text(reports_of(lines, tool)))
+    reports = reports_of(lines, "compare")
+    if not reports:
+        return 0
+    say(compare_text(reports))
+    known = working(reports)
+    if len(known) > 1:
+        path = unused(root / "op_autocompare_result" / f"op_autocompare_ranks_{run_stamp()}.html")
+        path.write_text(compare_page([(x.label, x.found) for x in known]), encoding="utf-8")
+    operators = merged([(x.label, x.found) for x in reports])
+    if not operators:
+        return WRONG_USE
+    if gate.keep is not None:
+        write_text(gate.keep, document_of(operators), gate.force)
+    if gate.before is None:
+        return FOUND_WRONG if any(x["failed"] for x in operators.values()) else 0
+    worse = regressions(gate.before, operators)
+    for line in worse:
+        say(f"dl tool: worse than the baseline: {line}\n")
+    if not worse:
+        say(f"dl tool: nothing is worse than the baseline, of {len(gate.before)} operators\n")
+    return FOUND_WRONG if worse else 0
 
 
 def _files(root: Path) -> set[tuple[Path, int]]:

@@ -19,6 +19,7 @@ from dl_optools.capture.limits import limits_of
 from dl_optools.compare.background import Background
 from dl_optools.compare.call_checks import CallChecks
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.compare_page import compare_page
 from dl_optools.compare.failure_bundles import FailureBundles
 from dl_optools.compare.judging import judge
 from dl_optools.compare.results import COLUMNS, AutoCompareResults, csv_rows
@@ -152,8 +153,21 @@ class OpAutoCompare(Tool):
         if self._file is not None:
             self._file.close()
             self.losses += self._file.losses
-        if self.stream is not None:
+        self._write_report()
+        if self.stream is not None and not self.reports:
             self.stream.write(self.results.text())
+
+    def report(self) -> dict[str, Any]:
+        return {**self.results.as_json(), "text": self.results.text()}
+
+    def _write_report(self) -> None:
+        """The page for the browser, beside the table of all comparisons."""
+        if not self.csv or not self.results.checked:
+            return
+        name = f"op_autocompare_report_{run_stamp()}.html"
+        path = unused(results_directory("op_autocompare_result") / name)
+        with self.writing(path):
+            path.write_text(compare_page([("", self.results.as_json())]), encoding="utf-8")
 
     # Which calls
 
@@ -183,6 +197,7 @@ class OpAutoCompare(Tool):
         ):
             return call.proceed()
         self.results.calls += 1
+        self.results.seen[call.name] += 1
         pick = self.sampler.pick(call)
         if pick is Pick.SKIP:
             return call.proceed()

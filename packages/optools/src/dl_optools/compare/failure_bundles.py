@@ -56,7 +56,8 @@ class FailureBundles:
             self._operators.add(call.name)
             if self._writer is None:
                 directory = unused(results_directory("op_autocompare_result") / run_stamp())
-                self._writer = BundleWriter(directory, self.limits)
+                # It ends with the tool, which has calls to judge when the program has ended.
+                self._writer = BundleWriter(directory, self.limits, at_exit=False)
             writer = self._writer
         addition = _addition(call, call.record, self.device, writer.directory)
         writer.submit(addition)

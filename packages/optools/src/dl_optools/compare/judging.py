@@ -25,6 +25,7 @@ from dl_core.torch_backend.judging.comparison import (
     dtype_name,
     equal_to_peer,
     is_exact_dtype,
+    same_values,
     to_host,
     within_tolerance,
 )
@@ -32,7 +33,13 @@ from dl_core.torch_backend.judging.conditioning import TRIALS, Slopes, linear_ma
 from dl_core.torch_backend.judging.op_classes import Rule
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.screening import Screening, screen, within_bound
-from dl_optools.compare.subjects import NotComparableError, OverloadSubject, Tree
+from dl_optools.compare.subjects import (
+    FunctionSubject,
+    GradientSubject,
+    NotComparableError,
+    OverloadSubject,
+    Tree,
+)
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.relocation import WIDER, Relocation
 from dl_optools.tensors import tensors_of
@@ -151,6 +158,11 @@ class _Judgement:
 
     # The verdict
 
+    @property
+    def autocast(self) -> torch.dtype | None:
+        """What autocast computed in, where the call was made under it."""
+        return self.subject.autocast if isinstance(self.subject, FunctionSubject) else None
+
     def _is_simple(self) -> bool:
         """Whether the CPU's result in the same dtype is likely to be the device's."""
         if not isinstance(self.subject, OverloadSubject) or self.subject.is_substitute:
@@ -191,10 +203,20 @@ class _Judgement:
         tolerance = self.options.tolerance(self.call.name, got.dtype)
         if tolerance is not None:
             return within_tolerance(label, got, want, tolerance)
-        return self._within_bound(at, label, got, want, rule)
+        found = self._within_bound(at, label, got, want, rule)
+        low = self.autocast
+        if found.ok or low is None or torch.finfo(low).eps <= _eps(got):
+            return found
+        if isinstance(self.subject, GradientSubject) or same_values(got.to(low).to(got.dtype), got):
+            # It was computed in the narrower dtype, whatever it was converted to at the end.
+            return self._within_bound(at, label, got.to(low), want, rule)
+        return found
 
     def _dtype_problem(self, at: int, got: torch.Tensor) -> str | None:
         """Of the first result; statistics and the like may be of a device's own dtype."""
+        if self.autocast is not None:
+            # Which functions autocast computes in which dtype is a device's own matter.
+            return None
         given = {x.dtype for x in tensors_of(self.call.tree) if x.is_floating_point()}
         if at > 0 or given == {got.dtype} or self.peer is None:
             return None
@@ -279,3 +301,9 @@ class _Judgement:
             return found
         scale = self.perturbed[at] if at < len(self.perturbed) else None
         return found if scale is None else compare_tensors(label, got, want, rule, scale, peer)
+
+
+def _eps(tensor: torch.Tensor) -> float:
+    """Of the dtype; 1 of integers, of which none is wider."""
+    numbers = tensor.is_floating_point() or tensor.is_complex()
+    return torch.finfo(tensor.dtype).eps if numbers else 1.0

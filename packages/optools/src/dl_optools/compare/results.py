@@ -62,6 +62,7 @@ class AutoCompareResults:
     """Filled by several threads; read it after the tool has stopped, or any time for an overview.
 
     :ivar calls: calls of operators that have a reference.
+    :ivar seen: the same by operator.
     :ivar checked: comparisons: of a call, or of the gradients of one.
     :ivar signatures: different operators, shapes, strides, dtypes and flags among the calls.
     :ivar dropped: calls whose turn had come, but for which there was no room.
@@ -74,6 +75,7 @@ class AutoCompareResults:
     def __init__(self) -> None:
         self.calls = 0
         self.signatures = 0
+        self.seen: Counter[str] = Counter()
         self.checked = 0
         self.failed = 0
         self.dropped: Counter[str] = Counter()
@@ -115,14 +117,20 @@ class AutoCompareResults:
 
     def text(self) -> str:
         """The overview: counts, operators with failures first, the first failure of each."""
+        counts = f"({self.calls} calls of {self.signatures} signatures)"
         lines = [
             f"autocompare: {self.failed} of {self.checked} comparisons found a wrong result "
-            f"({self.calls} calls of {self.signatures} signatures)"
+            + counts
+            if self.checked
+            else f"autocompare: nothing was compared {counts}: no operator with a reference ran on "
+            "the device that is looked at"
         ]
         if self.dropped:
             lines.append(f"  {self.dropped.total()} calls were not checked for want of room")
         for (name, reason), count in self.not_comparable.most_common(10):
             lines.append(f"  {name}: {count} without a reference: {reason}")
+        # Those that are right would hide those that are not.
+        shown = [x for x in self.operators.values() if x.failed] or [*self.operators.values()]
         rows = [
             [
                 each.name,
@@ -133,17 +141,48 @@ class AutoCompareResults:
                 f"{each.max_rel:.3g}",
                 f"{each.cosine:.9g}",
             ]
-            for each in sorted(self.operators.values(), key=lambda x: (-x.failed, x.name))
+            for each in sorted(shown, key=lambda x: (-x.failed, x.name))
         ]
         if rows:
             heads = ["operator", "checked", "failed", "x bound", "max abs", "max rel", "cosine"]
             lines.append(table(heads, rows))
+        if len(self.operators) > len(rows):
+            lines.append(
+                f"  {len(self.operators) - len(rows)} other operators were right: in the files"
+            )
         told: set[str] = set()
         for failure in self.failures:
             if failure.name not in told:
                 told.add(failure.name)
                 lines.append(self.describe(failure))
         return "\n".join(lines) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        """Counts, operators, and the first failure of each; numbers that are none are null."""
+        first: dict[str, CallComparison] = {}
+        for failure in self.failures:
+            first.setdefault(failure.name, failure)
+        return {
+            "calls": self.calls,
+            "signatures": self.signatures,
+            "checked": self.checked,
+            "failed": self.failed,
+            "dropped": dict(self.dropped),
+            "not_comparable": [[*key, count] for key, count in self.not_comparable.items()],
+            "seen": dict(self.seen),
+            "operators": {
+                each.name: {
+                    "checked": each.checked,
+                    "failed": each.failed,
+                    "units": _number(each.units),
+                    "max_abs": _number(each.max_abs),
+                    "max_rel": _number(each.max_rel),
+                }
+                for each in self.operators.values()
+            },
+            "failures": {name: self.describe(found) for name, found in first.items()},
+            "bundles": {name: str(path) for name, path in self.bundles.items()},
+        }
 
     def describe(self, found: CallComparison) -> str:
         """One wrong call: which, where in the program, what is wrong, and its operator's bundle."""
@@ -153,6 +192,10 @@ class AutoCompareResults:
         elif found.name in self.no_bundle:
             lines.append(f"    no bundle: {self.no_bundle[found.name]}")
         return "\n".join(lines)
+
+
+def _number(value: float) -> float | str | None:
+    return None if math.isnan(value) else str(value) if math.isinf(value) else value
 
 
 def _described(found: CallComparison) -> str:

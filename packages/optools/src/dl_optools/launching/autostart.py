@@ -12,6 +12,7 @@ from typing import Any
 from dl_optools import levels
 from dl_optools.bisect.name_collector import NameCollector
 from dl_optools.bisect.name_list import COLLECTOR
+from dl_optools.diagnosis.names import PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
 from dl_optools.launching.launch import (
@@ -26,6 +27,7 @@ from dl_optools.launching.launch import (
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
 from dl_optools.launching.plugin_tools import PluginTool, PluginTools
+from dl_optools.launching.reports import note_report
 from dl_optools.launching.unmet import Unmet, note_unmet
 from dl_optools.names import Level
 from dl_optools.outputs import ResultsError
@@ -56,6 +58,9 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if COLLECTOR in names:
         names.remove(COLLECTOR)
         makers.append((COLLECTOR, lambda: NameCollector(**options)))
+    probes = PROBE in names
+    if probes:
+        names.remove(PROBE)
     if any(names):
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
         # Other plugins are imported only where one of them is asked for.
@@ -67,11 +72,17 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
                 makers.append((each.name, lambda each=each, others=others: others.make(each.name)))
             else:
                 makers.append((each.name, lambda each=each: make_tool(each.feature, **options)))
+    if probes:
+        from dl_optools.diagnosis.probe import OpProbe
+
+        # What starts later meets calls before it does: what it calls twice, others see once.
+        makers.insert(0, (PROBE, lambda: OpProbe(**options)))
     for name, make in makers:
         try:
             tool = make()
             # The command that started the program says it, for all of its processes.
             tool.says_unmet = False
+            tool.reports = bool(environ.get(NOTES_VARIABLE))
             _names[tool] = name
             _running.append(tool.start())
         except Exception as error:  # noqa: BLE001 - the program has to run
@@ -104,6 +115,8 @@ def stop() -> None:
             note(environment(), f"{_names[tool]} failed at its end: {text}")
         if isinstance(tool, PluginTool):
             continue
+        if tool.reports and (found := tool.report()) is not None:
+            note_report(environment(), _names[tool], found)
         selection = tool.selection
         if selection.asked:
             patterns = selection.unmet()

@@ -128,6 +128,8 @@ STARTED = "runs: "
 """How a note begins that names a tool that runs."""
 UNMET = "unmet: "
 """How a note begins that has a tool's patterns that no operator of a process matched."""
+REPORT = "report: "
+"""How a note begins that has what a tool found in a process."""
 WHY_NONE = (
     "The program imported no torch, or the Python that ran it has no dl-optools installed, or "
     "TORCH_DEVICE_BACKEND_AUTOLOAD=0 is set."
@@ -137,7 +139,7 @@ WHY_NONE = (
 
 def complaints(notes: Iterable[str]) -> list[str]:
     """The notes that say which tools could not run, each once."""
-    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, UNMET))]
+    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, UNMET, REPORT))]
 
 
 def run_program(

@@ -16,6 +16,7 @@ from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.names import Level
 from dl_optools.one_iter.folder import Reader, Record
 from dl_optools.operators import UnknownOperatorError, operator
+from dl_optools.tensors import tensors_of
 
 
 def in_units_of_bound(reader: Reader, record: Record) -> dict[str, OutputComparison]:
@@ -70,7 +71,10 @@ def _checked(
         tree = (args, kwargs)
         answers = [(place, reader.tensor(name)) for place, name in record.outputs.items()]
     else:
-        wanted = [at for at, x in enumerate(places) if f"gradient of {x}" in record.outputs]
+        at_places = [at for at, x in enumerate(places) if f"gradient of {x}" in record.outputs]
+        # One tensor may be several arguments, as query, key and value of self-attention are.
+        given = [id(x) for x in tensors_of(args, kwargs)]
+        wanted = [given.index(id(tensors[at])) for at in at_places]
         incoming = [
             reader.tensor(record.inputs[name]) if name in record.inputs else None
             for name in (f"gradient of {place}" for place in forward.outputs)
@@ -79,7 +83,7 @@ def _checked(
         tree = (args, kwargs, incoming)
         answers = [
             (name, reader.tensor(record.outputs[name]))
-            for name in (f"gradient of {places[at]}" for at in wanted)
+            for name in (f"gradient of {places[at]}" for at in at_places)
         ]
     return CheckedCall(
         record.call, record.name, Level.API, subject, tree, answers, record is not forward

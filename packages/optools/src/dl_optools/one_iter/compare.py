@@ -3,55 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dl_core.tables import table
-from dl_optools.one_iter.bound import in_units_of_bound
+from dl_optools.one_iter.events import Events
 from dl_optools.one_iter.folder import OneIterError, Reader, Record, ranks
-
-BOUND = "x the rounding bound"
-RELATIVE = "relative"
-
-
-@dataclass(frozen=True)
-class Value:
-    """One tensor of one event in both steps.
-
-    :ivar place: ``output``, ``gradient of args[0]``, ``value``.
-    :ivar error: what ``unit`` says; inf where shape or nan and inf differ.
-    :ivar unit: :data:`BOUND` for operators that had the same inputs in both steps: against the
-        CPU's float64. :data:`RELATIVE`: largest difference by the trusted tensor's largest value.
-    :ivar limit: what ``error`` may be.
-    """
-
-    event: str
-    kind: str
-    name: str
-    module: str
-    call: int
-    phase: str
-    place: str
-    error: float
-    unit: str
-    limit: float
-    detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.error <= self.limit
-
-    def __str__(self) -> str:
-        text = f"{self.event}: {self.place}"
-        if self.detail:
-            return f"{text}: {self.detail}"
-        if self.unit == BOUND:
-            return f"{text} is off by {self.error:.3g} {BOUND}"
-        return f"{text} is off by {self.error:.3g} (relative; allowed {self.limit:.2g})"
+from dl_optools.one_iter.values import BOUND, RELATIVE, Value
 
 
 @dataclass
@@ -62,6 +21,8 @@ class StepComparison:
     :ivar missing: events of the trusted step that the other one lacks, and
     :ivar additional: those that only the other one has.
     :ivar random: events that draw random numbers: they are not compared.
+    :ivar optimizer: how many operators the optimizer's step took in either.
+    :ivar dtypes: operators that gave another dtype than in the trusted step.
     :ivar comparable: all modules and weights of both steps are in the other one. Operators may
         differ: optimizers choose others on other devices.
     """
@@ -72,6 +33,8 @@ class StepComparison:
     missing: list[str] = field(default_factory=list)
     additional: list[str] = field(default_factory=list)
     random: int = 0
+    optimizer: tuple[int, int] = (0, 0)
+    dtypes: list[str] = field(default_factory=list)
     comparable: bool = True
 
     @property
@@ -105,6 +68,22 @@ class StepComparison:
         ):
             if events:
                 lines.append(f"  {len(events)} events are {what}, the first: {events[0]}")
+        if self.optimizer[0] != self.optimizer[1]:
+            lines.append(
+                f"  the optimizer takes {self.optimizer[0]} operators in the trusted step and "
+                f"{self.optimizer[1]} in the one under test: each is judged by itself"
+            )
+        if self.dtypes:
+            lines.append(
+                f"  {len(self.dtypes)} operators gave another dtype, as where autocast differs by "
+                f"device; the first: {self.dtypes[0]}"
+            )
+        inherited = sum(x.inherited for x in self.values)
+        if inherited:
+            lines.append(
+                f"  {inherited} values are further off because what they are made of differs; no "
+                "operator that made them is to blame"
+            )
         if self.random:
             lines.append(f"  {self.random} events draw random numbers and were not compared")
         rows = [
@@ -164,85 +143,48 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
     """Compare the steps of one rank; see :func:`compare`."""
     want, got = Reader(trusted), Reader(tested)
     found = StepComparison(tested.name, bool(got.facts.get("forced")))
+    # Optimizers choose other forms of their operators on other devices: what they do is judged
+    # by itself, and by the weights that it leads to.
+    steps = [[x for x in side.records if x.phase == "step"] for side in (want, got)]
+    found.optimizer = len(steps[0]), len(steps[1])
     known = {record.key for record in want.records}
-    additional = [x for x in got.records if x.key not in known]
-    missing = [x for x in want.records if got.find(x.key) is None]
+    additional = [x for x in got.records if x.phase != "step" and x.key not in known]
+    missing = [x for x in want.records if x.phase != "step" and got.find(x.key) is None]
     found.additional, found.missing = [*map(str, additional)], [*map(str, missing)]
     found.comparable = all(x.kind == "operator" for x in (*additional, *missing))
-    for record in want.records:
-        other = got.find(record.key)
-        if other is None:
-            continue
+    pairs = [
+        (record, other)
+        for record in want.records
+        if record.phase != "step" and (other := got.find(record.key)) is not None
+    ]
+    events = Events(want, got, tolerance)
+    for record, other in pairs:
+        if record.kind == "operator" and not (record.random or other.random):
+            events.judge(record, other)
+    if any(x.kind == "weight after" and x.outputs != y.outputs for x, y in pairs):
+        for other in steps[1]:
+            events.judge(None, other)
+    after = False
+    for record, other in pairs:
+        if record.kind == "weight after" and not after:
+            after = True
+            found.values += [value for step in steps[1] for value in events.of_step(step)]
         if record.random or other.random:
-            found.random += 1
+            found.random += record.kind == "operator" or not events.has_operators
+            events.drew(record, other)
         else:
-            found.values += _event(want, got, record, other, tolerance)
+            found.values += events.values(record, other)
+            found.dtypes += _other_dtype(want, got, record, other)
     return found
 
 
-def _event(
-    want: Reader, got: Reader, record: Record, other: Record, tolerance: float | None
-) -> Iterator[Value]:
-    bounded = {}
-    if (
-        record.kind == "operator"
-        and record.outputs != other.outputs
-        and _same_call(want, got, record, other)
-    ):
-        bounded = in_units_of_bound(got, other)
-    common = (str(record), record.kind, record.name, record.module, record.call, record.phase)
+def _other_dtype(want: Reader, got: Reader, record: Record, other: Record) -> list[str]:
+    """An operator that gave another dtype: lists of autocast are a device's own."""
+    if record.kind != "operator" or record.phase != "forward":
+        return []
     for place, name in record.outputs.items():
-        theirs = other.outputs.get(place)
-        if theirs is None:
-            yield Value(*common, place, math.inf, RELATIVE, 0.0, "it is missing")
-        elif theirs == name:
-            yield Value(*common, place, 0.0, RELATIVE, 0.0)
-        elif place in bounded:
-            part = bounded[place]
-            units = part.units if part.ok or part.units > 1 else math.inf
-            yield Value(*common, place, 0.0 if math.isnan(units) else units, BOUND, 1.0)
-        else:
-            pair = want.tensor(name), got.tensor(theirs)
-            yield _relative(common, place, *pair, tolerance)
-
-
-def _same_call(want: Reader, got: Reader, record: Record, other: Record) -> bool:
-    """Both had the same inputs, and in backward the same inputs of the forward."""
-    if record.inputs != other.inputs:
-        return False
-    if record.phase == "forward":
-        return True
-    key = Record(record.kind, record.name, record.module, record.call).key
-    before, after = want.find(key), got.find(key)
-    return before is not None and after is not None and before.inputs == after.inputs
-
-
-def _relative(
-    common: tuple[str, str, str, str, int, str],
-    place: str,
-    want: torch.Tensor,
-    got: torch.Tensor,
-    tolerance: float | None,
-) -> Value:
-    if want.shape != got.shape:
-        detail = f"its shape is {tuple(got.shape)}, want {tuple(want.shape)}"
-        return Value(*common, place, math.inf, RELATIVE, 0.0, detail)
-    numbers = got.is_floating_point() or got.is_complex()
-    if not numbers:
-        wrong = int((want != got).sum())
-        detail = f"{wrong} of {got.numel()} elements differ"
-        return Value(*common, place, float(wrong), RELATIVE, 0.0, detail if wrong else "")
-    limit = math.sqrt(torch.finfo(got.dtype).eps) if tolerance is None else tolerance
-    wide = torch.complex128 if got.is_complex() else torch.float64
-    left, right = want.to(wide), got.to(wide)
-    finite = left.isfinite() & right.isfinite()
-    same = (left == right) | (left.isnan() & right.isnan())
-    bad = int((~finite & ~same).sum())
-    if bad:
-        detail = f"nan or inf in {bad} of {got.numel()} elements where the trusted step has others"
-        return Value(*common, place, math.inf, RELATIVE, limit, detail)
-    left, right = left[finite], right[finite]
-    difference = float((left - right).abs().max()) if left.numel() else 0.0
-    size = float(left.abs().max()) if left.numel() else 0.0
-    error = 0.0 if difference == 0 else (difference / size if size else math.inf)
-    return Value(*common, place, error, RELATIVE, limit)
+        theirs = other.outputs.get(place, name)
+        pair = want.dtype(name), got.dtype(theirs)
+        if pair[0] != pair[1]:
+            return [f"{record} gave {pair[1]} and not {pair[0]}".replace("torch.", "")]
+    return []

@@ -37,7 +37,7 @@ class Record:
     :ivar name: of the module, operator or parameter.
     :ivar module: that runs around it; of a module itself: its own path.
     :ivar call: counts the calls of this name in this module, from 0.
-    :ivar phase: ``forward`` or ``backward``.
+    :ivar phase: ``forward``, ``backward``, or ``step``: of an optimizer.
     :ivar random: it drew random numbers.
     :ivar inputs: hashes of tensors by their places: ``args[0]``, ``kwargs['mask']``; in backward
         the gradients that came in.
@@ -186,6 +186,10 @@ class Reader:
     def find(self, key: tuple[str, str, str, int, str]) -> Record | None:
         """The record of an event."""
         return self._by_key.get(key)
+
+    def dtype(self, name: str) -> torch.dtype:
+        """The dtype of a tensor, by its hash."""
+        return self._dtypes[name]
 
     def tensor(self, name: str) -> torch.Tensor:
         """A tensor by its hash, on the CPU.

@@ -53,7 +53,8 @@ class OperatorRecording(Tool):
 
     def handle(self, call: OpCall) -> Any:
         owner = self._owner
-        record = owner.new_record("operator", call.name, owner.module)
+        phase = "step" if owner.optimizer else "forward"
+        record = owner.new_record("operator", call.name, owner.module, phase)
         inputs = labelled_arguments(call.args, call.kwargs)
         if owner.forcing is not None:
             owner.forcing.inputs(record, inputs)
@@ -61,7 +62,7 @@ class OperatorRecording(Tool):
         replay = _replay(call, inputs)
         given = tensors_of(call.args, call.kwargs)
         versions = [_version(x) for x in given]
-        states = _random_states(given)
+        states = random_states(given)
         watch = owner.watch(record, inputs)
         result = call.proceed()
         written = [
@@ -74,9 +75,7 @@ class OperatorRecording(Tool):
             f"output{place}": x for place, x in labelled(result).items() if id(x) not in ours
         }
         outputs |= {f"argument {at}": given[at] for at in written}
-        record.random = any(
-            not x.equal(y) for x, y in zip(states, _random_states(given), strict=True)
-        )
+        record.random = differ(states, random_states(given))
         if owner.forcing is not None and record.random:
             owner.forcing.outputs(record, outputs)
         record.outputs = owner.stored(outputs)
@@ -118,7 +117,12 @@ def _autocast(device: str) -> str | None:
     return str(torch.get_autocast_dtype(device)).removeprefix("torch.")
 
 
-def _random_states(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def differ(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor]) -> bool:
+    """Whether a generator's state moved on."""
+    return any(not x.equal(y) for x, y in zip(before, after, strict=True))
+
+
+def random_states(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """States of the generators that a call may draw from."""
     states = [torch.get_rng_state()]
     for device in sorted(

@@ -9,13 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import own_work
 from dl_optools.environment import environment
 from dl_optools.one_iter.folder import OneIterError, Reader, Record, Writer, ranks
 from dl_optools.one_iter.forcing import Forcing
-from dl_optools.one_iter.operators import OperatorRecording, labelled, labelled_arguments
+from dl_optools.one_iter.operators import (
+    OperatorRecording,
+    differ,
+    labelled,
+    labelled_arguments,
+    random_states,
+)
+from dl_optools.tensors import tensors_of
 
 
 class OneIter:
@@ -86,7 +97,8 @@ class OneIter:
             },
         )
         self._calls: Counter[tuple[str, ...]] = Counter()
-        self._stack: list[tuple[str, Record, GradientWatch]] = []
+        self._stack: list[tuple[str, Record, GradientWatch, list[torch.Tensor]]] = []
+        self.optimizer = False
         self.watches = Watches()
         self._handles: list[Any] = []
         if trusted is not None:
@@ -144,17 +156,21 @@ class OneIter:
             self._handles.append(
                 module.register_forward_hook(after, with_kwargs=True, always_call=True)
             )
+        self._handles += [
+            register_optimizer_step_pre_hook(self._stepping(True)),
+            register_optimizer_step_post_hook(self._stepping(False)),
+        ]
         for name, parameter in self.model.named_parameters():
             if parameter.requires_grad:
                 hook = parameter.register_post_accumulate_grad_hook(self._accumulated(name))
                 self._handles.append(hook)
 
-    def new_record(self, kind: str, name: str, module: str) -> Record:
+    def new_record(self, kind: str, name: str, module: str, phase: str = "forward") -> Record:
         """A record with the next number of its kind."""
         with self._lock:
-            key = (kind, module, name)
+            key = (kind, module, name, phase)
             self._calls[key] += 1
-            return Record(kind, name, module, self._calls[key] - 1)
+            return Record(kind, name, module, self._calls[key] - 1, phase)
 
     @property
     def module(self) -> str:
@@ -194,6 +210,12 @@ class OneIter:
 
         return GradientWatch(list(inputs.values()), report)
 
+    def _stepping(self, begins: bool) -> Any:
+        def hook(*_: Any) -> None:
+            self.optimizer = begins
+
+        return hook
+
     def _entering(self, name: str, module: torch.nn.Module) -> Any:
         leaf = next(module.children(), None) is None
 
@@ -205,7 +227,7 @@ class OneIter:
                     self.forcing.inputs(record, inputs)
                 record.inputs = self.stored(inputs)
                 watch = self.watch(record, inputs)
-            self._stack.append((name, record, watch))
+            self._stack.append((name, record, watch, random_states(list(inputs.values()))))
 
         return hook
 
@@ -214,9 +236,11 @@ class OneIter:
     ) -> None:
         if not self._stack:
             return
-        _, record, watch = self._stack.pop()
+        _, record, watch, states = self._stack.pop()
         with own_work():
             outputs = {f"output{place}": x for place, x in labelled(output).items()}
+            given = tensors_of(args, kwargs)
+            record.random = differ(states, random_states(given))
             record.outputs = self.stored(outputs)
             self.finished(record)
             if self.forcing is not None and self._operators is None:

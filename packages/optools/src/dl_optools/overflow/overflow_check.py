@@ -20,6 +20,7 @@ from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.overflow.overflow_page import overflow_page
 from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResults
 from dl_optools.overflow.values import has_values, statistics
 from dl_optools.stacks import Frame, program_stack
@@ -73,8 +74,21 @@ class OpOverflowCheck(Tool):
         written = self._file.close()
         self.losses += self._file.losses
         if written:
+            page = self._file.path.with_suffix(".html")
+            with self.writing(page):
+                page.write_text(overflow_page(self.results), encoding="utf-8")
             stream = sys.stderr if self._stream is None else self._stream
             stream.write(f"{self.results.text()}{self.where_written(self._file.path)}\n")
+
+    def report(self) -> dict[str, Any]:
+        each = self.results.operators.values()
+        return {
+            "calls": self.results.calls,
+            "tensors": sum(x.tensors for x in each),
+            "bad": sum(x.bad for x in each),
+            "first": "" if self.results.first is None else self.results.first.name,
+            "told": "" if self.results.first is None else self.results.first.text(),
+        }
 
     def handle(self, call: OpCall) -> Any:
         self.results.calls += 1
@@ -83,7 +97,9 @@ class OpOverflowCheck(Tool):
         before = versions(given)
         # Before the call: it may write to them.
         inputs = self._check(call, "input", given)
-        report = partial(self._report, call.number, call.name, call.module, program_stack())
+        # What forward took and gave is what backward is computed from.
+        saved = [all(x.values.finite for x in inputs)]
+        report = partial(self._report, call.number, call.name, call.module, program_stack(), saved)
         watch = GradientWatch(given, report) if self.level is Level.API else None
         result = call.proceed()
         results = tensors_of(result)
@@ -91,6 +107,7 @@ class OpOverflowCheck(Tool):
         if watch is not None and watch.attach([*results, *changed]):
             self._watches.add(watch)
         outputs = self._check(call, "output", [*results, *changed])
+        saved[0] = saved[0] and all(x.values.finite for x in outputs)
         origin = None
         bad = tuple(x for x in outputs if not x.values.finite)
         if bad and all(x.values.finite for x in inputs) and not _on_purpose(call):
@@ -101,11 +118,7 @@ class OpOverflowCheck(Tool):
         return result
 
     def _check(self, call: OpCall, kind: str, tensors: Sequence[torch.Tensor]) -> list[Checked]:
-        return [
-            Checked(call.number, call.name, f"{kind} {at}", statistics(x), call.module)
-            for at, x in enumerate(tensors)
-            if has_values(x)
-        ]
+        return _checked(call.number, call.name, call.module, kind, tensors)
 
     def _report(
         self,
@@ -113,21 +126,21 @@ class OpOverflowCheck(Tool):
         name: str,
         module: str,
         stack: tuple[Frame, ...],
+        saved: list[bool],
         found: Gradients,
     ) -> None:
-        """Check the gradients of one call."""
+        """Check the gradients of one call.
+
+        :param saved: whether all that its forward took and gave was finite.
+        """
         parts: list[list[Checked]] = [
-            [
-                Checked(number, name, f"{kind} {at}", statistics(x), module)
-                for at, x in enumerate(gradients)
-                if x is not None and has_values(x)
-            ]
+            _checked(number, name, module, kind, gradients)
             for kind, gradients in (("grad_output", found.outputs), ("grad_input", found.inputs))
         ]
         came, sent = parts
         bad = tuple(x for x in sent if not x.values.finite)
         origin = None
-        if bad and came and all(x.values.finite for x in came):
+        if bad and came and saved[0] and all(x.values.finite for x in came):
             origin = Origin(number, name, module, True, bad, stack)
         self._add([*came, *sent], origin)
 
@@ -136,14 +149,24 @@ class OpOverflowCheck(Tool):
         self._file.add(one.row() for one in checked)
 
 
+def _checked(
+    number: int, name: str, module: str, kind: str, tensors: Sequence[torch.Tensor | None]
+) -> list[Checked]:
+    known = [(at, x) for at, x in enumerate(tensors) if x is not None and has_values(x)]
+    return [
+        Checked(number, name, f"{kind} {at}", values, module)
+        for (at, _), values in zip(known, statistics(*(x for _, x in known)), strict=True)
+    ]
+
+
 def _on_purpose(call: OpCall) -> bool:
     """Whether nan or inf were asked for, or the memory is what was there before."""
     values = (*call.args, *call.kwargs.values())
-    if any(isinstance(x, (float, complex)) and not _finite(x) for x in values):
+    if any(isinstance(x, (float, complex)) and not _is_finite(x) for x in values):
         return True
     # `empty`, `new_empty`, `empty_like` and their likes leave values open.
     return "EMPTY" in short_name(call.name).split("_")
 
 
-def _finite(number: complex) -> bool:
+def _is_finite(number: complex) -> bool:
     return math.isfinite(number.real) and math.isfinite(number.imag)

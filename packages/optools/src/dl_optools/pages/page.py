@@ -26,7 +26,11 @@ ul.notes { margin: 4px 0 0; padding-left: 18px; color: var(--quiet); }
   padding: 10px 14px; }
 .tile b { display: block; font-size: 21px; font-weight: 600; }
 .tile span { color: var(--quiet); font-size: 13px; }
+pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; overflow: auto;
+  padding: 10px 14px; font-size: 12.5px; white-space: pre-wrap; overflow-wrap: anywhere; }
+.chart { overflow-x: auto; }
 svg { width: 100%; height: auto; display: block; }
+@media (max-width: 700px) { body { padding: 16px 12px 40px; } .chart svg { width: 1130px; } }
 svg text { font-size: 12.5px; fill: var(--text); }
 svg .value, svg .tick, svg .axis { fill: var(--quiet); } svg .on { fill: var(--on); }
 svg .grid { stroke: var(--line); fill: none; stroke-width: 1; }
@@ -94,6 +98,15 @@ def section(title: str, text: str, *content: str) -> str:
 def heading(title: str, notes: Sequence[str]) -> str:
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f'<h1>{escape(title)}</h1><ul class="notes">{items}</ul>'
+
+
+def preformatted(text: str) -> str:
+    """Text as it stands; long lines wrap."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
 
 
 def tiles(values: Sequence[tuple[str, str]]) -> str:

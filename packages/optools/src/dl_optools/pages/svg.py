@@ -239,7 +239,9 @@ def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> 
 
 def _frame(width: int, height: int, drawn: Sequence[str]) -> str:
     return (
+        # Narrow windows scroll it: text that shrinks with a chart is not read.
+        '<div class="chart">'
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">'
         + "".join(drawn)
-        + "</svg>"
+        + "</svg></div>"
     )

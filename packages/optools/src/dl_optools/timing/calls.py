@@ -56,6 +56,11 @@ class CallsFile:
         if len(self._kept) >= self._cache:
             self._flush()
 
+    def flush(self) -> None:
+        """Write what is kept now: a program that is killed has it."""
+        if self._kept:
+            self._flush()
+
     def forget(self) -> None:
         """Begin anew."""
         self._kept.clear()

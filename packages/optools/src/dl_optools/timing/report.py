@@ -184,7 +184,7 @@ def _brief(name: str) -> str:
 
 
 def _table(results: TimeResults, level: str) -> str:
-    rows = sorted((x for x in results.rows if x.level == level), key=lambda row: -row.seconds)
+    rows = sorted((x for x in results.rows if x.level == level), key=lambda row: -row.typical)
     if not rows:
         return ""
     steps = max(results.steps, 1)

@@ -85,6 +85,14 @@ class TimeResults:
             )
         elif self.spending is not None and self.spending.steps > 1:
             notes.append("the first step is left out, because it is cold")
+        if self.roofline is not None:
+            notes += self.roofline.doubts
+        above = sum((self.attained(row) or 0) > ABOVE for row in self.rows)
+        if above:
+            notes.append(
+                f"{above} rows are marked '>': faster than the measured roof, as where the data is "
+                "in caches, or where the roof was measured on a busy device"
+            )
         if self.left_out:
             notes.append(
                 f"left out: {self.left_out} calls after the last step, or beyond what files take"
@@ -93,7 +101,7 @@ class TimeResults:
 
     def table(self, rows: int = _SHOWN) -> str:
         """The outermost rows that take longest, as text; times in milliseconds of a step."""
-        ranked = sorted(self.outermost(), key=lambda row: -row.seconds)
+        ranked = sorted(self.outermost(), key=lambda row: -row.typical)
         steps = max(self.steps, 1)
         lines = [
             (
@@ -196,5 +204,12 @@ def rate_text(amount: float, seconds: float, unit: str) -> str:
     return f"{rate / 1e3:.3g} k{unit}/s"
 
 
+ABOVE = 1.05
+"""A part of the roof that no measurement explains but caches, or a roof that is too low."""
+
+
 def percent_text(part: float | None) -> str:
-    return "" if part is None else f"{part:.0%}"
+    """``83%``; with ``>`` in front where it is more than the roof."""
+    if part is None:
+        return ""
+    return f"{'>' if part > ABOVE else ''}{part:.0%}"

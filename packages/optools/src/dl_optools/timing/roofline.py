@@ -7,7 +7,7 @@ compare with the same numbers; :func:`measure_roofline` measures anew.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,10 @@ from dl_optools.timing.clocks import Stopwatch, stopwatch_for
 _REPEATS = 5
 _LONG_ENOUGH = 0.02
 _COPY_BYTES = 256 << 20
+_HOST_COPY_BYTES = 32 << 20
 _LARGEST = 8192
+UNSTEADY = 1.5
+"""Repeats of a measurement that are so far apart tell of another load."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,13 @@ class Roofline:
     :ivar device: what :func:`describe_device` says.
     :ivar bandwidth: bytes per second read and written by a copy; 0 where none could be made.
     :ivar flops: floating-point operations per second of a square matrix product, by dtype.
+    :ivar doubts: measurements whose repeats are far apart, in words.
     """
 
     device: str
     bandwidth: float
     flops: dict[str, float] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
     def seconds(self, moved: float, flops: dict[str, float]) -> float:
         """The least time for so much work; 0 where nothing is known."""
@@ -67,7 +72,9 @@ def measured_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
         with own_work():
             watch = stopwatch_for(device)
             more = {x: _product(device, x, watch) for x in missing}
-        known = Roofline(described, known.bandwidth, {**known.flops, **more})
+        flops = {**known.flops, **{x: one.rate for x, one in more.items()}}
+        doubts = known.doubts + _doubts({f"{x} product": one for x, one in more.items()})
+        known = Roofline(described, known.bandwidth, flops, doubts)
     _known[described] = known
     return known
 
@@ -79,15 +86,36 @@ def measure_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
     """
     with own_work(), torch.no_grad():
         watch = stopwatch_for(device)
+        copy = _copy(device, watch)
+        products = {dtype: _product(device, dtype, watch) for dtype in dtypes}
+        named = {"copy": copy, **{f"{dtype} product": one for dtype, one in products.items()}}
         return Roofline(
             describe_device(device),
-            _copy(device, watch),
-            {dtype: _product(device, dtype, watch) for dtype in dtypes},
+            copy.rate,
+            {dtype: one.rate for dtype, one in products.items()},
+            _doubts(named),
         )
 
 
-def _best(work: Callable[[], object], watch: Stopwatch) -> float:
-    """Seconds of the fastest of several runs, the first one not counted."""
+@dataclass(frozen=True)
+class _Measured:
+    """:ivar spread: the median repeat by the fastest one."""
+
+    rate: float = 0.0
+    spread: float = 1.0
+
+
+def _doubts(found: Mapping[str, _Measured]) -> tuple[str, ...]:
+    return tuple(
+        f"the roof of {name} is in doubt: repeats took up to {one.spread:.2g} times as long as the "
+        "fastest, so the device was busy with something else"
+        for name, one in found.items()
+        if one.spread > UNSTEADY
+    )
+
+
+def _best(work: Callable[[], object], watch: Stopwatch) -> tuple[float, float]:
+    """Seconds of the fastest of several runs, the first one not counted, and their spread."""
     work()
     times = []
     for _ in range(_REPEATS):
@@ -96,36 +124,47 @@ def _best(work: Callable[[], object], watch: Stopwatch) -> float:
         stop, _ = watch.stop()
         watch.wait()
         times.append(watch.seconds(start, stop))
-    return min(times)
+    best = min(times)
+    return best, sorted(times)[len(times) // 2] / best if best else 1.0
 
 
-def _copy(device: str, watch: Stopwatch) -> float:
-    size = _COPY_BYTES
+def _copy(device: str, watch: Stopwatch) -> _Measured:
+    # The program's own memory is what a host's buffers take.
+    size = _HOST_COPY_BYTES if _is_host(device) else _COPY_BYTES
     while size >= 1 << 20:
         try:
             source = torch.ones(size, dtype=torch.uint8, device=device)
             target = torch.empty_like(source)
-            seconds = _best(lambda: target.copy_(source), watch)  # noqa: B023 - called at once
+            seconds, spread = _best(lambda: target.copy_(source), watch)  # noqa: B023 - called at once
         except RuntimeError:
             # Too little memory is left.
             size //= 4
             continue
-        return 2 * size / seconds if seconds else 0.0
-    return 0.0
+        return _Measured(2 * size / seconds if seconds else 0.0, spread)
+    return _Measured()
 
 
-def _product(device: str, dtype: str, watch: Stopwatch) -> float:
+def _is_host(device: str) -> bool:
+    """Whether its memory is likely the host's: it has no lanes that run together."""
+    if device == "cpu":
+        return True
+    properties = getattr(torch.get_device_module(device), "get_device_properties", None)
+    return callable(properties) and getattr(properties(0), "warp_size", 0) == 1
+
+
+def _product(device: str, dtype: str, watch: Stopwatch) -> _Measured:
     """The rate of the first product that runs long enough to be measured."""
-    side, rate = 512, 0.0
+    side, found = 512, _Measured()
     deadline = time.perf_counter() + 2
     while side <= _LARGEST and time.perf_counter() < deadline:
         try:
             left = torch.ones(side, side, device=device).to(getattr(torch, dtype))
-            seconds = _best(lambda: torch.mm(left, left), watch)  # noqa: B023 - called at once
+            seconds, spread = _best(lambda: torch.mm(left, left), watch)  # noqa: B023 - at once
         except RuntimeError:
-            return rate
-        rate = max(rate, 2 * side**3 / seconds if seconds else 0.0)
+            return found
+        one = _Measured(2 * side**3 / seconds if seconds else 0.0, spread)
+        found = max(found, one, key=lambda x: x.rate)
         if seconds > _LONG_ENOUGH:
             break
         side *= 2
-    return rate
+    return found

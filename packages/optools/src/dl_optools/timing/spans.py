@@ -45,6 +45,11 @@ class Row:
         return statistics.median(self.samples) if self.samples else 0.0
 
     @property
+    def typical(self) -> float:
+        """Seconds of all calls if each took the median: one outlier counts no more than a call."""
+        return self.median * self.calls
+
+    @property
     def direction(self) -> str:
         return "backward" if self.backward else "forward"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
@@ -26,6 +27,9 @@ from dl_optools.timing.report import write_report
 from dl_optools.timing.results import TimeResults
 from dl_optools.timing.roofline import describe_device, measured_roofline
 from dl_optools.tool import Tool
+
+FLUSH_SECONDS = 5.0
+"""A program that is killed loses what was measured in so long a time."""
 
 
 class _Overloads(Tool):
@@ -116,6 +120,7 @@ class OpTimeMeasure(SampledTool):
             )
         ]
         self._calls = CallsFile(self._paths[0], self._cache)
+        self._flushed = time.monotonic()
         self._watch = self._given_stopwatch or stopwatch_for(self.device)
         self._own_before = self._watch.own
         self._recorder = Recorder(self._watch, self.selection, self._calls)
@@ -142,6 +147,17 @@ class OpTimeMeasure(SampledTool):
     def step_ended(self) -> None:
         self._recorder.end_step()
         self._recorder.resolve(wait=False)
+        now = time.monotonic()
+        if now - self._flushed >= FLUSH_SECONDS:
+            self._flushed = now
+            self._write_so_far()
+
+    def _write_so_far(self) -> None:
+        """What a program that is killed leaves: calls, and sums up to here."""
+        self._calls.flush()
+        summary = self._paths[1]
+        with self.writing(summary):
+            self._results(None).write_csv(summary)
 
     def step_begins(self) -> None:
         self._recorder.begin_step()
@@ -159,22 +175,20 @@ class OpTimeMeasure(SampledTool):
         super().closed()
         self._report(spending)
 
+    def report(self) -> dict[str, Any]:
+        results = self.results
+        steps = max(results.steps, 1)
+        operators: dict[str, float] = {}
+        for row in results.outermost():
+            operators[row.operator] = operators.get(row.operator, 0.0) + row.seconds / steps
+        calls = sum(row.calls for row in results.rows)
+        return {"calls": calls, "step": results.seconds / steps, "operators": operators}
+
     def _report(self, spending: Spending) -> None:
-        profile = self._recorder.profile
         elapsed, summary, report = self._paths
         self._calls.close()
         assert self.device is not None
-        self.results = results = TimeResults(
-            # Backward that never ran, and what came after the last step, left empty ones.
-            rows=[row for row in profile.rows.values() if row.calls],
-            device=describe_device(self.device),
-            clock=self._watch.name,
-            steps=profile.steps,
-            seconds=profile.seconds,
-            cold=self._recorder.cold and spending.steps > 1,
-            spending=spending,
-            left_out=self._recorder.left_out + self._calls.left_out,
-        )
+        self.results = results = self._results(spending)
         if self._roofline and results.rows:
             dtypes = sorted({dtype for row in results.rows for dtype in row.flops})
             results.roofline = measured_roofline(self.device, dtypes)
@@ -183,7 +197,26 @@ class OpTimeMeasure(SampledTool):
             results.write_csv(summary)
         with self.writing(report):
             write_report(results, report)
+        if self.reports and not results.rows:
+            # A launcher, or a loader of data: the processes that compute have tables.
+            return
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         for path in (elapsed, summary, report):
             stream.write(f"[OpTimeMeasure] {self.where_written(path)}\n")
+
+    def _results(self, spending: Spending | None) -> TimeResults:
+        """What was measured up to now; without a roofline."""
+        profile = self._recorder.profile
+        assert self.device is not None
+        return TimeResults(
+            # Backward that never ran, and what came after the last step, left empty ones.
+            rows=[row for row in profile.rows.values() if row.calls],
+            device=describe_device(self.device),
+            clock=self._watch.name,
+            steps=profile.steps,
+            seconds=profile.seconds,
+            cold=self._recorder.cold and spending is not None and spending.steps > 1,
+            spending=spending,
+            left_out=self._recorder.left_out + self._calls.left_out,
+        )

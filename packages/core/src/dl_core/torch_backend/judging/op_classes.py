@@ -138,7 +138,7 @@ def combined(rules: Iterable[Rule], casts: int = 0) -> Rule:
     """
     computing = [rule for rule in rules if rule.op_class is not OpClass.EXACT]
     if not computing:
-        return Rule(OpClass.EXACT)
+        return Rule(OpClass.EXACT, roundings=casts)
     if len(computing) == 1 and not casts:
         return computing[0]
     terms = sum(rule.terms + 8 for rule in computing)

@@ -1,0 +1,122 @@
+"""``dl diagnose``: which operator of a program is wrong, and how to go on without it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dl_core.commands import Command
+from dl_optools.environment import environment
+from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
+from dl_optools.outputs import results_root, run_stamp, unused
+
+if TYPE_CHECKING:
+    from dl_optools.diagnosis.diagnosis import Diagnosis
+    from dl_optools.diagnosis.runs import Runner
+
+FOUND, UNABLE = 1, 2
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "dl diagnose [options] -- PROGRAM [arguments]"
+    parser.epilog = (
+        "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
+        "no tool ran, nothing was compared, or the program failed by itself."
+    )
+    _add_options(parser)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
+    parser.add_argument("--output", metavar="FOLDER", help="where results go")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
+    parser.add_argument(
+        "--quick", action="store_true", help="sampled calls only, where these show nothing"
+    )
+    parser.add_argument(
+        "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"
+    )
+    parser.add_argument("--tolerance", type=float, default=1e-3, metavar="X", help="of --metric")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.diagnosis.diagnosis import diagnose
+    from dl_optools.diagnosis.runs import Runner
+    from dl_optools.diagnosis.telling import html, text
+
+    given, program = program_of(arguments.rest)
+    again = argparse.ArgumentParser(prog="dl diagnose", add_help=False)
+    _add_options(again)
+    again.parse_args(given, arguments)
+    if not program:
+        return _refuse("which program? `dl diagnose -- python train.py`")
+    environ = environment()
+    root = results_root(environ) if arguments.output is None else Path(arguments.output)
+    folder = unused(root.resolve() / "diagnosis" / run_stamp())
+    variables = (
+        {**environ}
+        if arguments.device is None
+        else {
+            **environ,
+            DEVICE_VARIABLE: arguments.device,
+        }
+    )
+    runner = Runner(program, variables, folder, arguments.timeout)
+    try:
+        found = diagnose(runner, sys.stderr.write, quick=arguments.quick)
+        if not found.guilty and not found.unable and arguments.metric is not None:
+            _bisect(found, runner, arguments)
+        path = folder / "diagnosis.html"
+        path.write_text(html(found), encoding="utf-8")
+    except FileNotFoundError as error:
+        return _refuse(f"{error.filename}: {error.strerror}", NOT_FOUND)
+    except OSError as error:
+        return _refuse(f"{error.filename or folder}: {error.strerror}")
+    sys.stdout.write(text(found, path))
+    if found.guilty:
+        return FOUND
+    return UNABLE if found.unable or found.status else 0
+
+
+def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> None:
+    """What no comparison shows, such as operators that only move values to the wrong place."""
+    from dl_optools.bisect.bisection import BisectError, Bisection, ProgramRunner
+    from dl_optools.bisect.state import State
+    from dl_optools.bisect.verdict import Criteria, CriterionError
+    from dl_optools.diagnosis.diagnosis import Guilty
+
+    criteria = Criteria(metric=arguments.metric, tolerance=arguments.tolerance)
+    path = runner.folder / "bisect.json"
+    state = State(
+        runner.command,
+        "dispatch",
+        arguments.device,
+        criteria.as_json(),
+        str(runner.folder / "bisect_runs"),
+    )
+    programs = ProgramRunner(
+        runner.command, "dispatch", arguments.device, runner.environ, runner.timeout
+    )
+    bisection = Bisection(state, path, programs, sys.stderr.write)
+    try:
+        groups = bisection.find().groups
+    except (BisectError, CriterionError) as error:
+        found.notes.append(f"bisection: {error}")
+        return
+    for group in groups:
+        why = bisection.why(group)
+        found.guilty += [
+            Guilty(name, [f"with {' and '.join(group)} alone on the device: {why}"])
+            for name in group
+        ]
+
+
+def _refuse(text: str, status: int = UNABLE) -> int:
+    sys.stderr.write(f"dl diagnose: {text}\n")
+    return status
+
+
+DIAGNOSE = Command("diagnose", "find the wrong operator of a program", _configure, _run)

@@ -1,0 +1,257 @@
+"""Which operators of a program are wrong: what is run, in which order, and what follows from it.
+
+1. Everything, sampled: each operator against the CPU's float64, each called twice, the draws of
+   random ones against their distribution.
+2. Every call: of what was suspected, or of all operators where nothing was.
+3. Where the program printed nan or inf: which operator made the first of finite values.
+4. The first wrong call of each guilty operator by itself, from its bundle.
+5. Where the program is wrong and no operator was found so: a bisection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dl_optools.compare.compare_page import merged, number
+from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
+from dl_optools.diagnosis.runs import TIMED_OUT, Run, Runner, merged_counts
+from dl_optools.launching.launch import describe_status, exact
+
+_NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
+
+
+@dataclass
+class Guilty:
+    """An operator that is wrong.
+
+    :ivar evidence: sentences, the most telling one first.
+    :ivar bundle: of its first wrong call; None: there is none.
+    :ivar alone: whether that call is wrong by itself, too; None: not tried.
+    :ivar script: that reproduces it; None: there is none.
+    """
+
+    name: str
+    evidence: list[str] = field(default_factory=list)
+    bundle: Path | None = None
+    alone: bool | None = None
+    script: Path | None = None
+
+
+@dataclass
+class Coverage:
+    """What was looked at.
+
+    :ivar calls: of overloads that compute, by name, on the device; :ivar checked: of these,
+        comparisons or tests of draws; :ivar dtypes: of their first tensors.
+    :ivar signatures: operators with shapes, strides, dtypes and flags.
+    :ivar gaps: what could not be checked, a line each.
+    """
+
+    calls: dict[str, int] = field(default_factory=dict)
+    checked: dict[str, int] = field(default_factory=dict)
+    dtypes: dict[str, list[str]] = field(default_factory=dict)
+    signatures: int = 0
+    gaps: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Of calls that were checked, 0 to 1."""
+        total = sum(self.calls.values())
+        done = sum(min(self.checked.get(x, 0), count) for x, count in self.calls.items())
+        return done / total if total else 0.0
+
+
+@dataclass
+class Diagnosis:
+    """What was found.
+
+    :ivar status: the program's own exit status under the tools.
+    :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
+    :ivar unable: why nothing can be said; empty where something can.
+    :ivar ranks: processes that called operators.
+    """
+
+    command: list[str]
+    folder: Path
+    status: int = 0
+    guilty: list[Guilty] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
+    notes: list[str] = field(default_factory=list)
+    unable: str = ""
+    ranks: int = 0
+
+
+def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = False) -> Diagnosis:
+    """Find out; see the module.
+
+    :param quick: leave out step 2 where step 1 suspected nothing.
+    :raises OSError: the program cannot be run.
+    """
+    found = Diagnosis(runner.command, runner.folder)
+    say("run 1: every operator, sampled\n")
+    first = runner.run(f"compare,{PROBE}")
+    found.status = first.status
+    accused, suspected = _accused(first), _unequal(first)
+    runs = [first]
+    if _is_blind(first, found):
+        return found
+    if accused or not quick:
+        names = [*accused, *suspected] if accused else []
+        what = f"of {', '.join(names)}" if names else "of all operators"
+        say(f"run 2: every call {what}\n")
+        variables = {"AUTOCOMPARE_EVERY": "1", EVERY_VARIABLE: "1"}
+        if names:
+            variables |= {"OP_AUTOCOMPARE_LIST": exact(names), "OP_PROBE_LIST": exact(names)}
+        runs.append(runner.run(f"compare,{PROBE}", **variables))
+    for run in runs:
+        for name, evidence in _accused(run).items():
+            one = next((x for x in found.guilty if x.name == name), None)
+            if one is None:
+                one = Guilty(name)
+                found.guilty.append(one)
+            # What every call shows counts more than what a sample showed.
+            one.evidence = evidence
+            one.bundle = one.bundle or _bundle(run, name)
+    found.ranks = len(first.reports("compare"))
+    found.coverage = _coverage(runs)
+    found.notes += _notes(runs)
+    if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
+        say("one more run: where nan and inf come from\n")
+        found.notes += _overflow(runner.run("overflow"))
+    for each in found.guilty:
+        _alone(runner, each)
+    return found
+
+
+def _is_blind(run: Run, found: Diagnosis) -> bool:
+    reports = run.reports("compare")
+    if run.problems:
+        found.unable = run.problems[0]
+    elif run.status == TIMED_OUT:
+        found.unable = "the program took too long and was killed"
+    elif not reports and run.status:
+        found.unable = (
+            f"the program ended with {describe_status(run.status)} before tools had a result"
+        )
+    elif not any(x.found["checked"] for x in reports) and not _accused(run):
+        found.unable = (
+            "no operator with a reference ran on the device; does the program use it? "
+            "--device names another one"
+        )
+    return bool(found.unable)
+
+
+def _accused(run: Run) -> dict[str, list[str]]:
+    """Operators that are wrong, with the evidence of this run."""
+    found: dict[str, list[str]] = {}
+    reports = run.reports("compare")
+    for name, each in merged([(x.label, x.found) for x in reports]).items():
+        if not each["failed"]:
+            continue
+        told = next(x.found["failures"][name] for x in reports if name in x.found["failures"])
+        ranks = f", on {', '.join(each['ranks'])}" if 0 < len(each["ranks"]) < len(reports) else ""
+        found[name] = [
+            f"{each['failed']} of {each['checked']} comparisons with the CPU's float64 are wrong, "
+            f"by up to {number(each['units']):.3g} x the rounding bound{ranks}",
+            told,
+        ]
+    for each_report in run.reports(PROBE):
+        for name, problem in each_report.found["wrong"].items():
+            found.setdefault(name, []).append(problem)
+    return found
+
+
+def _unequal(run: Run) -> list[str]:
+    return [name for x in run.reports(PROBE) for name in x.found["unequal"]]
+
+
+def _bundle(run: Run, name: str) -> Path | None:
+    for each in run.reports("compare"):
+        if name in each.found["bundles"]:
+            return Path(each.found["bundles"][name])
+    return None
+
+
+def _coverage(runs: list[Run]) -> Coverage:
+    found = Coverage()
+    first = runs[0]
+    probes, compares = first.reports(PROBE), first.reports("compare")
+    found.calls = merged_counts(probes, "calls")
+    for each in probes:
+        for name, dtypes in each.found["dtypes"].items():
+            found.dtypes[name] = sorted({*found.dtypes.get(name, ()), *dtypes})
+    found.signatures = sum(x.found["signatures"] for x in compares)
+    for run in runs:
+        checked = merged_counts(run.reports(PROBE), "drawn")
+        for each in run.reports("compare"):
+            for name, one in each.found["operators"].items():
+                checked[name] = checked.get(name, 0) + one["checked"]
+        for name, count in checked.items():
+            found.checked[name] = max(found.checked.get(name, 0), count)
+    unknown = merged_counts(probes, "unknown")
+    for name, count in unknown.items():
+        found.gaps.append(f"{name}: {count} calls draw from a distribution that is not known here")
+    last = runs[-1].reports("compare")
+    reasons: dict[tuple[str, str], int] = {}
+    for each in last:
+        for name, reason, count in each.found["not_comparable"]:
+            reasons[name, reason] = reasons.get((name, reason), 0) + count
+    found.gaps += [
+        f"{name}: {count} calls without a reference: {reason}"
+        for (name, reason), count in reasons.items()
+    ]
+    dropped = merged_counts(last, "dropped")
+    found.gaps += [f"{name}: {n} calls not checked for want of room" for name, n in dropped.items()]
+    known = {*found.checked, *unknown, *(name for name, _ in reasons)}
+    rest = [name for name in found.calls if name not in known]
+    if rest:
+        found.gaps.append(f"never judged: {', '.join(sorted(rest))}")
+    return found
+
+
+def _notes(runs: list[Run]) -> list[str]:
+    lines: dict[str, str] = {}
+    for run in runs:
+        for each in run.reports(PROBE):
+            for name, one in each.found["unequal"].items():
+                lines[name] = (
+                    f"{name}: called twice with the same arguments it gives other bits in "
+                    f"{one['calls']} calls, {one['units']:.3g} eps of the largest value apart: "
+                    "runs will not be equal bit by bit"
+                )
+    return list(lines.values())
+
+
+def _overflow(run: Run) -> list[str]:
+    told = [x.found["told"] for x in run.reports("overflow") if x.found["told"]]
+    if told:
+        return [f"nan or inf was first made here: {told[0]}"]
+    return ["the program printed nan or inf, but no operator made some of finite values"]
+
+
+def _wrong_here(table: str) -> bool:
+    """Whether the run of a replay was wrong, and not only what the bundle has recorded."""
+    row = next((x.split() for x in table.splitlines() if " WRONG " in f" {x} "), [])
+    if "WRONG" not in row:
+        return True
+    here = row[row.index("WRONG") + 1 :][:1]
+    try:
+        return not float(here[0]) <= 1
+    except (IndexError, ValueError):
+        return True
+
+
+def _alone(runner: Runner, each: Guilty) -> None:
+    """Replay the first wrong call, and write a script of it."""
+    if each.bundle is None:
+        return
+    done = runner.dl("replay", str(each.bundle), "--check")
+    if done.returncode in (0, 1):
+        each.alone = done.returncode == 1 and _wrong_here(done.stdout)
+    script = runner.folder / f"repro_{re.sub(r'[^A-Za-z0-9]+', '_', each.name)}.py"
+    made = runner.dl("bundle", "to-repro", str(each.bundle), str(script))
+    if made.returncode == 0:
+        each.script = script

@@ -1,0 +1,138 @@
+"""What the draws of random operators have to be like: support, mean, scale and distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from diopi_proto.tolerance import compare_distribution
+from dl_core.torch_backend.judging.comparison import to_host
+
+SIGMAS = 7.0
+"""A mean that is further off is wrong: by chance once in 4e11 samples."""
+FEWEST = 64
+"""Of fewer values mean and scale say nothing."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A distribution.
+
+    :ivar text: ``Bernoulli(0.1)``.
+    :ivar low: smallest value, and :ivar high: the largest one.
+    :ivar cdf: P(X <= x); None: of two values, 0 and 1.
+    """
+
+    text: str
+    low: float
+    high: float
+    mean: float
+    deviation: float
+    cdf: Callable[[Any], Any] | None = None
+
+    def problem(self, values: torch.Tensor) -> str:
+        """What is wrong with a sample; empty if nothing is."""
+        x = values.double().flatten()
+        if x.numel() == 0:
+            return ""
+        if not bool(x.isfinite().all()):
+            return f"draws for {self.text} hold nan or inf"
+        low, high = float(x.min()), float(x.max())
+        if low < self.low or high > self.high:
+            return f"draws for {self.text} lie in [{low:g}, {high:g}]"
+        if self.cdf is None and not bool(((x == 0) | (x == 1)).all()):
+            return f"draws for {self.text} are not all 0 or 1"
+        count = x.numel()
+        if count < FEWEST or self._rare(count):
+            return ""
+        error = self.deviation / math.sqrt(count)
+        off = abs(float(x.mean()) - self.mean)
+        if off > SIGMAS * error:
+            return (
+                f"the mean of {count} draws for {self.text} is {float(x.mean()):.6g}, want "
+                f"{self.mean:.6g}: {off / error if error else math.inf:.3g} standard errors off"
+            )
+        if self.cdf is None or count < 4096:
+            return ""
+        found = compare_distribution(x.numpy(), self.cdf)
+        return "" if found.ok else found.report(f"draws for {self.text}").replace("\n", ":")
+
+    def _rare(self, count: int) -> bool:
+        """Whether the normal approximation of the mean of zeros and ones is not good enough."""
+        return self.cdf is None and 0 < count * min(self.mean, 1 - self.mean) < 25
+
+
+def bernoulli(p: float) -> Law:
+    return Law(f"Bernoulli({p:g})", 0, 1, p, math.sqrt(p * (1 - p)))
+
+
+def uniform(low: float, high: float) -> Law:
+    width = high - low
+
+    def cdf(x: Any) -> Any:
+        return np.clip((x - low) / width, 0, 1) if width else (x >= low).astype(float)
+
+    return Law(f"Uniform({low:g}, {high:g})", low, high, (low + high) / 2, width / 12**0.5, cdf)
+
+
+def normal(mean: float, deviation: float) -> Law:
+    error = np.vectorize(math.erf, otypes=[float])
+
+    def cdf(x: Any) -> Any:
+        if not deviation:
+            return (x >= mean).astype(float)
+        return 0.5 * (1 + error((x - mean) / (deviation * math.sqrt(2))))
+
+    return Law(f"Normal({mean:g}, {deviation:g})", -math.inf, math.inf, mean, deviation, cdf)
+
+
+def exponential(rate: float) -> Law:
+    def cdf(x: Any) -> Any:
+        return 1 - np.exp(-rate * np.maximum(x, 0))
+
+    return Law(f"Exponential({rate:g})", 0, math.inf, 1 / rate, 1 / rate, cdf)
+
+
+def law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
+    """The distribution of a call's draws; None where it is not known here.
+
+    :param name: the overload's base name, ``normal`` of ``aten.normal_.default``.
+    :param bound: its arguments by name, with defaults.
+    """
+    if name in ("rand", "rand_like"):
+        return uniform(0, 1)
+    if name in ("randn", "randn_like"):
+        return normal(0, 1)
+    if name == "native_dropout" and bound.get("train") is not False:
+        return bernoulli(1 - float(bound["p"]))
+    if name == "bernoulli" and isinstance(bound.get("p"), (int, float)):
+        return bernoulli(float(bound["p"]))
+    if name == "uniform":
+        return uniform(float(bound["from"]), float(bound["to"]))
+    if name == "normal" and all(isinstance(bound.get(x), (int, float)) for x in ("mean", "std")):
+        return normal(float(bound["mean"]), float(bound["std"]))
+    if name == "exponential":
+        return exponential(float(bound["lambd"]))
+    return None
+
+
+def dropout_problem(
+    source: torch.Tensor, p: float, output: torch.Tensor, mask: torch.Tensor
+) -> str:
+    """Whether an output is the input, scaled, where the mask is set, and 0 elsewhere."""
+    given, out, kept = to_host(source).double(), to_host(output).double(), to_host(mask).bool()
+    if out.shape != given.shape or kept.shape != given.shape:
+        return f"output {list(out.shape)} and mask {list(kept.shape)} of input {list(given.shape)}"
+    want = torch.where(kept, given / (1 - p) if p < 1 else torch.zeros_like(given), 0.0)
+    finite = want.isfinite() & out.isfinite()
+    off = finite & ((out - want).abs() > 4 * torch.finfo(output.dtype).eps * want.abs())
+    off |= want.isfinite() & ~out.isfinite() & (want.abs() < torch.finfo(output.dtype).max / 2)
+    count = int(off.sum())
+    if not count:
+        return ""
+    return f"{count} of {out.numel()} elements are not the input / (1 - p) where the mask is set"

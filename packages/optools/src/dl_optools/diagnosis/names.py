@@ -1,0 +1,8 @@
+"""Names that the command and the program share. Imports no torch."""
+
+from __future__ import annotations
+
+PROBE = "probe"
+"""What ``DL_TOOLS`` calls the tool of :mod:`.diagnosis.probe`."""
+EVERY_VARIABLE = "OP_PROBE_EVERY"
+"""Calls of a signature of which the probe looks at one."""

@@ -1,0 +1,213 @@
+"""What comparing with the CPU does not see: calls that change their mind, and draws."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any, cast
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from dl_core.torch_backend.judging.comparison import dtype_name, same_values, to_host
+from dl_core.torch_backend.judging.op_classes import base_name, draws, is_uninitialised
+from dl_core.torch_backend.judging.schema import Overload, Signature, signature
+from dl_optools.call import OpCall
+from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
+from dl_optools.diagnosis.distributions import dropout_problem, law_of
+from dl_optools.diagnosis.names import EVERY_VARIABLE
+from dl_optools.environment import environment
+from dl_optools.names import Level
+from dl_optools.options import read
+from dl_optools.tensors import tensors_of
+from dl_optools.tool import Tool
+
+SAMPLE = 1 << 16
+"""Draws that are looked at besides those of the program."""
+GROSS = 1 << 10
+"""Units of the dtype's epsilon, of the largest value, that no order of summation explains."""
+
+
+class OpProbe(Tool):
+    """Calls overloads twice, with the same arguments, and looks at what random ones draw.
+
+    The program's random numbers stay what they are: further draws are made from a state that is
+    put back. What is written in place is not called twice.
+    """
+
+    variable = "PROBE"
+    default_level = Level.DISPATCH
+    observes = True
+
+    def opened(self) -> None:
+        every = read(environment(), EVERY_VARIABLE, int, DEFAULT_EVERY, "a number of calls")
+        self._sampler = SignatureSampler(every)
+        self._lock = threading.Lock()
+        self.calls: Counter[str] = Counter()
+        self.dtypes: dict[str, set[str]] = {}
+        self.repeated: Counter[str] = Counter()
+        self.unequal: dict[str, dict[str, Any]] = {}
+        self.drawn: Counter[str] = Counter()
+        self.unknown: Counter[str] = Counter()
+        self.wrong: dict[str, str] = {}
+        self._sampled: set[tuple[str, str]] = set()
+
+    def wants(self, name: str, function: Any) -> bool:
+        return (
+            super().wants(name, function)
+            and not signature(function).view
+            and not is_uninitialised(function)
+        )
+
+    def handle(self, call: OpCall) -> Any:
+        overload = cast("Overload[Any, Any]", call.function)
+        facts = signature(overload)
+        self.calls[call.name] += 1
+        tensors = tensors_of(call.args, call.kwargs)
+        if tensors:
+            self.dtypes.setdefault(call.name, set()).add(dtype_name(tensors[0].dtype))
+        pick = self._sampler.pick(call)
+        if draws(overload, call.args, call.kwargs):
+            result = call.proceed()
+            self._look_at_draws(call, overload, facts, result)
+            return result
+        if pick is Pick.SKIP or facts.written:
+            return call.proceed()
+        result = call.proceed()
+        self._compare(call, result, call.proceed())
+        return result
+
+    # Twice the same
+
+    def _compare(self, call: OpCall, result: Any, again: Any) -> None:
+        self.repeated[call.name] += 1
+        for one, two in zip(tree_leaves(result), tree_leaves(again), strict=True):
+            if not isinstance(one, torch.Tensor):
+                continue
+            left, right = to_host(one), to_host(two)
+            if same_values(left, right):
+                continue
+            with self._lock:
+                known = self.unequal.setdefault(call.name, {"calls": 0, "units": 0.0})
+                known["calls"] += 1
+                known["units"] = max(known["units"], _units(left, right))
+                if known["units"] > GROSS:
+                    self.wrong.setdefault(
+                        call.name,
+                        f"called twice with the same arguments it gives results that are "
+                        f"{known['units']:.3g} eps apart (call {call.number})",
+                    )
+            return
+
+    # Draws
+
+    def _look_at_draws(
+        self, call: OpCall, overload: Overload[Any, Any], facts: Signature, result: Any
+    ) -> None:
+        defaults = {x.name: x.default_value for x in overload._schema.arguments}
+        bound = {**defaults, **facts.bind(call.args, call.kwargs)}
+        name = base_name(overload)
+        law = law_of(name, bound)
+        if law is None:
+            self.unknown[call.name] += 1
+            return
+        self.drawn[call.name] += 1
+        problem = ""
+        if name == "native_dropout":
+            values, mask = result
+            problem = dropout_problem(bound["input"], float(bound["p"]), values, mask)
+            drawn = mask
+        else:
+            drawn = result if isinstance(result, torch.Tensor) else bound.get("self")
+        problem = problem or law.problem(to_host(drawn))
+        key = (call.name, law.text + dtype_name(drawn.dtype))
+        if not problem and key not in self._sampled:
+            self._sampled.add(key)
+            problem = self._sample(overload, bound, drawn, law)
+        if problem:
+            with self._lock:
+                self.wrong.setdefault(call.name, f"{problem} (call {call.number})")
+
+    def _sample(
+        self, overload: Overload[Any, Any], bound: dict[str, Any], drawn: Any, law: Any
+    ) -> str:
+        """Many draws with the same parameters, twice from one state."""
+        given = dict(bound)
+        dtype = given["input"].dtype if "input" in given else drawn.dtype
+        if "size" in given:
+            given["size"] = [SAMPLE]
+        given = {
+            key: torch.ones(SAMPLE, dtype=dtype, device=drawn.device)
+            if key in ("self", "input")
+            else value
+            for key, value in given.items()
+        }
+        given.pop("generator", None)
+        device = drawn.device
+        generators: Any = None if device.type == "cpu" else torch.get_device_module(device)
+        state = torch.get_rng_state() if generators is None else generators.get_rng_state(device)
+
+        def draw() -> torch.Tensor:
+            arguments = {
+                k: x.clone() if isinstance(x, torch.Tensor) else x for k, x in given.items()
+            }
+            positional = [x.name for x in overload._schema.arguments if not x.kwarg_only]
+            args = [arguments.pop(x) for x in positional if x in arguments]
+            found = overload(*args, **arguments)
+            return to_host(found[1] if isinstance(found, tuple) else found)
+
+        def put_back() -> None:
+            if generators is None:
+                torch.set_rng_state(state)
+            else:
+                generators.set_rng_state(state, device)
+
+        try:
+            one, two = draw(), draw()
+            put_back()
+            again = draw()
+        finally:
+            put_back()
+        varied = law.deviation > 0
+        problem: str = law.problem(one)
+        if problem:
+            return problem
+        if not torch.equal(one, again):
+            return f"from the same state of the generator it draws other numbers for {law.text}"
+        if varied and torch.equal(one, two):
+            return f"it draws the same numbers again and again for {law.text}"
+        if varied and (lag := _correlation(one)) > 8 / SAMPLE**0.5:
+            return f"neighbouring draws for {law.text} are correlated: {lag:.3g}"
+        return ""
+
+    def report(self) -> dict[str, Any]:
+        """All of it, as JSON."""
+        return {
+            "calls": dict(self.calls),
+            "dtypes": {name: sorted(x) for name, x in self.dtypes.items()},
+            "repeated": dict(self.repeated),
+            "unequal": self.unequal,
+            "drawn": dict(self.drawn),
+            "unknown": dict(self.unknown),
+            "wrong": self.wrong,
+        }
+
+
+def _correlation(values: torch.Tensor) -> float:
+    """Of each value with the next one, in magnitude."""
+    x = values.double().flatten()
+    x = x - x.mean()
+    return abs(float((x[1:] * x[:-1]).sum() / x.square().sum()))
+
+
+def _units(left: torch.Tensor, right: torch.Tensor) -> float:
+    """The largest difference, in units of epsilon times the largest value; inf: not comparable."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return float("inf")
+    if not (left.is_floating_point() or left.is_complex()):
+        return float("inf")
+    wide = torch.complex128 if left.is_complex() else torch.float64
+    one, two = left.to(wide), right.to(wide)
+    difference = float((one - two).abs().nan_to_num(float("inf")).max())
+    size = float(one.abs().nan_to_num(0.0, 0.0, 0.0).max()) or 1.0
+    return difference / size / torch.finfo(left.dtype).eps

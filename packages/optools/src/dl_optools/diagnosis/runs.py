@@ -1,0 +1,102 @@
+"""Runs of a program under tools, and what its processes said in them. Imports no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dl_optools.launching.launch import TOOLS_VARIABLE, complaints, run_program
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import Notes
+from dl_optools.launching.reports import Report, reports_of
+from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
+
+TIMED_OUT = 124
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the program.
+
+    :ivar problems: what tools said that could not run, or lost results.
+    """
+
+    status: int
+    output: str
+    log: Path
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def reports(self, tool: str) -> list[Report]:
+        """What the processes that called operators say of a tool."""
+        found = reports_of(self.notes, tool)
+        return [x for x in found if x.found["calls"]]
+
+
+class Runner:
+    """Runs one program.
+
+    :param folder: of logs and results.
+    :param timeout: seconds after which a run is killed; None: never.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        timeout: float | None,
+    ) -> None:
+        self.command = list(command)
+        self.environ = dict(environ)
+        self.folder = folder
+        self.timeout = timeout
+        self._count = 0
+
+    def run(self, tools: str, **variables: str) -> Run:
+        """Run it to its end.
+
+        :raises OSError: there is no such program, or no place for its log.
+        """
+        self._count += 1
+        self.folder.mkdir(parents=True, exist_ok=True)
+        log = self.folder / f"run_{self._count}.log"
+        with Notes() as notes, log.open("wb") as file:
+            environ = {
+                **self.environ,
+                TOOLS_VARIABLE: tools,
+                NOTES_VARIABLE: str(notes.path),
+                OUTPUT_VARIABLE: str(self.folder),
+                **variables,
+            }
+            try:
+                status = run_program(self.command, environ, file, self.timeout)
+            except subprocess.TimeoutExpired:
+                status = TIMED_OUT
+            lines = notes.lines()
+        output = log.read_text(encoding="utf-8", errors="replace")
+        return Run(status, output, log, complaints(lines), lines)
+
+    def dl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ``dl`` with the program's environment."""
+        return subprocess.run(
+            [sys.executable, "-m", "dl_core.cli", *arguments],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+
+def merged_counts(reports: Sequence[Report], key: str) -> dict[str, int]:
+    """A dictionary of counts, over processes."""
+    found: dict[str, int] = {}
+    for each in reports:
+        counts: dict[str, Any] = each.found[key]
+        for name, count in counts.items():
+            found[name] = found.get(name, 0) + int(count)
+    return found

@@ -1,0 +1,142 @@
+"""What was found, in words and as a page. Imports no torch."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty
+from dl_optools.launching.launch import describe_status, exact
+from dl_optools.pages import page
+from dl_optools.pages.page import Cell
+
+SHOWN = 12
+
+
+def verdict(found: Diagnosis) -> str:
+    """One sentence."""
+    if found.guilty:
+        names = " and ".join(x.name for x in found.guilty)
+        return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device."
+    if found.unable:
+        return f"Nothing can be said: {found.unable}."
+    text = "No operator was found to be wrong."
+    if found.status:
+        text += f" The program itself ended with {describe_status(found.status)}."
+    return text
+
+
+def power(coverage: Coverage) -> str:
+    """What would have been seen."""
+    counts = [count for count in coverage.checked.values() if count]
+    if not counts:
+        return "No call was checked."
+    fewest = min(counts)
+    share = 1 - 0.05 ** (1 / fewest)
+    middle = sorted(counts)[len(counts) // 2]
+    typical = 1 - 0.05 ** (1 / middle)
+    return (
+        f"{len(counts)} operators in {coverage.signatures} signatures, {coverage.share:.1%} of "
+        f"{sum(coverage.calls.values())} calls checked. An error above the rounding bound in "
+        f"{typical:.0%} of an operator's calls would have been seen with 95 % probability at the "
+        f"median of {middle} checked calls an operator, in {share:.0%} at the fewest of {fewest}; "
+        "errors within the bound, and shapes and values that this program has not, are not seen."
+    )
+
+
+def workaround(found: Diagnosis) -> str:
+    """The command that goes on without what is wrong."""
+    names = exact(x.name for x in found.guilty)
+    return (
+        f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
+        f"{shlex.join(found.command)}"
+    )
+
+
+def _evidence(each: Guilty) -> list[str]:
+    lines = list(each.evidence)
+    if each.alone is not None:
+        lines.append(
+            "replayed alone, from its bundle, the first wrong call is wrong again"
+            if each.alone
+            else "replayed alone, the first wrong call is right: what is wrong depends on what "
+            "ran before, or on chance"
+        )
+    return lines
+
+
+def text(found: Diagnosis, html: Path | None) -> str:
+    """The whole report for a terminal."""
+    lines = [f"verdict: {verdict(found)}"]
+    for each in found.guilty:
+        lines.append(f"{each.name}")
+        for line in _evidence(each):
+            lines += [f"  {part}" for part in line.splitlines()]
+        if each.script is not None:
+            lines.append(f"  reproduce: python {each.script}")
+    if found.guilty:
+        lines += ["until it is mended:", f"  {workaround(found)}"]
+    elif not found.unable:
+        lines.append(f"  {power(found.coverage)}")
+    lines += [f"  {line}" for note in found.notes for line in note.splitlines()]
+    gaps = found.coverage.gaps
+    if gaps:
+        lines.append("not checked:")
+        lines += [f"  {gap}" for gap in gaps[:SHOWN]]
+        if len(gaps) > SHOWN:
+            lines.append(f"  and {len(gaps) - SHOWN} more: on the page")
+    if html is not None:
+        lines.append(f"page: {html}")
+    return "\n".join(lines) + "\n"
+
+
+def html(found: Diagnosis) -> str:
+    """One page that needs nothing else."""
+    coverage = found.coverage
+    notes = [shlex.join(found.command)]
+    if found.ranks > 1:
+        notes.append(f"{found.ranks} processes")
+    sections = [
+        page.heading(verdict(found), notes),
+        page.tiles(
+            [
+                (str(len(found.guilty)), "wrong operators"),
+                (str(len(coverage.checked)), "operators checked"),
+                (f"{coverage.share:.1%}", "of calls checked"),
+                (str(coverage.signatures), "signatures"),
+            ]
+        ),
+    ]
+    for each in found.guilty:
+        parts = [page.preformatted("\n".join(_evidence(each)))]
+        if each.script is not None:
+            script = each.script.read_text(encoding="utf-8")
+            parts.append(page.paragraph(f"The smallest script that reproduces it: {each.script}"))
+            if len(script) < 20_000:
+                parts.append(page.preformatted(script))
+        sections.append(page.section(each.name, "Evidence.", *parts))
+    if found.guilty:
+        words = "The program with these operators on the CPU, and all others on the device."
+        sections.append(
+            page.section("Until it is mended", words, page.preformatted(workaround(found)))
+        )
+    if found.notes:
+        told = page.preformatted("\n".join(found.notes))
+        sections.append(page.section("Beside that", "Facts that convict nobody.", told))
+    if not found.unable:
+        gaps = [page.preformatted("\n".join(coverage.gaps))] if coverage.gaps else []
+        sections.append(page.section("What was checked", power(coverage), *gaps, _table(coverage)))
+    return page.page(verdict(found), sections)
+
+
+def _table(coverage: Coverage) -> str:
+    rows: list[list[Cell]] = [
+        [
+            name,
+            ", ".join(coverage.dtypes.get(name, ())),
+            (str(calls), calls),
+            (str(coverage.checked.get(name, 0)), coverage.checked.get(name, 0)),
+        ]
+        for name, calls in sorted(coverage.calls.items())
+    ]
+    return page.sortable(["operator", "dtypes", "calls", "checked"], rows) if rows else ""

@@ -1,0 +1,95 @@
+"""What ranks found, put together by the command that started them. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dl_core.tables import table
+from dl_optools.compare.compare_page import merged, number
+from dl_optools.launching.reports import Report
+
+SLOW = 1.1
+"""A rank whose steps take so many times the median is a straggler."""
+
+
+def working(reports: Sequence[Report]) -> list[Report]:
+    """Those of processes that called operators; launchers and loaders call none."""
+    return [x for x in reports if x.found["calls"]]
+
+
+def compare_text(reports: Sequence[Report]) -> str:
+    """What ``compare`` says of a program: of one process its own text, of several a table."""
+    known = working(reports) or list(reports[:1])
+    if len(known) == 1:
+        return str(known[0].found["text"])
+    failed = sum(x.found["failed"] for x in known)
+    checked = sum(x.found["checked"] for x in known)
+    lines = [
+        f"autocompare: {failed} of {checked} comparisons found a wrong result, "
+        f"in {len(known)} processes:",
+        table(
+            ["process", "calls", "checked", "failed"],
+            [
+                [x.label, *(str(x.found[key]) for key in ("calls", "checked", "failed"))]
+                for x in known
+            ],
+        ),
+    ]
+    operators = merged([(x.label, x.found) for x in known])
+    wrong = {name: each for name, each in operators.items() if each["failed"]}
+    if wrong:
+        rows = [
+            [
+                name,
+                str(each["checked"]),
+                str(each["failed"]),
+                f"{number(each['units']):.3g}",
+                "all" if len(each["ranks"]) == len(known) else ", ".join(each["ranks"]),
+            ]
+            for name, each in wrong.items()
+        ]
+        lines.append(table(["operator", "checked", "failed", "x bound", "wrong on"], rows))
+    for name in wrong:
+        found = next(x for x in known if name in x.found["failures"])
+        lines.append(f"{found.label}: {found.found['failures'][name]}")
+    seen = {x.label: set(x.found["seen"]) for x in known}
+    common = set.intersection(*seen.values())
+    for label, names in seen.items():
+        if own := sorted(names - common):
+            more = f" and {len(own) - 5} more" if len(own) > 5 else ""
+            lines.append(f"not on all ranks: {label} also called {', '.join(own[:5])}{more}")
+    return "\n".join(lines) + "\n"
+
+
+def time_text(reports: Sequence[Report]) -> str:
+    """How ranks differ in time; empty where there are no several."""
+    known = working(reports)
+    if len(known) < 2:
+        return ""
+    steps = sorted(float(x.found["step"]) for x in known)
+    median = steps[len(steps) // 2] if len(steps) % 2 else sum(steps[len(steps) // 2 - 1 :][:2]) / 2
+    rows = []
+    for each in known:
+        mine = float(each.found["step"])
+        times = mine / median if median else 1.0
+        note = "straggler" if times >= SLOW else ""
+        slowest = max(
+            each.found["operators"].items(),
+            key=lambda item: item[1] - min(x.found["operators"].get(item[0], 0.0) for x in known),
+            default=("", 0.0),
+        )
+        rows.append([each.label, f"{mine * 1e3:.3f}", f"{times:.2f}", note, slowest[0]])
+    heads = ["process", "ms/step", "x median", "", "operator that differs most"]
+    return table(heads, rows) + "\n"
+
+
+def overflow_text(reports: Sequence[Report]) -> str:
+    """Which ranks have nan or inf; empty where there are no several."""
+    known = working(reports)
+    if len(known) < 2:
+        return ""
+    rows = [
+        [x.label, str(x.found["tensors"]), str(x.found["bad"]), x.found["first"] or "-"]
+        for x in known
+    ]
+    return table(["process", "tensors", "with nan or inf", "first made by"], rows) + "\n"

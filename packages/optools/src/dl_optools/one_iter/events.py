@@ -1,0 +1,189 @@
+"""How the values of one event are judged, and whether the event itself made them what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+
+from dl_core.torch_backend.judging.comparison import OutputComparison
+from dl_optools.one_iter.bound import in_units_of_bound
+from dl_optools.one_iter.folder import Reader, Record
+from dl_optools.one_iter.values import BOUND, RELATIVE, Value
+
+Common = tuple[str, str, str, str, int, str]
+
+
+class Events:
+    """Judges the events of a step under test, in their order.
+
+    An operator is held to the rounding bound of the CPU's float64 for the inputs that *it* got:
+    whatever came before, only what it did itself counts. Modules, gradients and weights are what
+    operators made: where these are right, a distance to the trusted step is inherited.
+
+    :param tolerance: relative; None: half of the digits of the dtype.
+    :ivar drawn: a random event gave other numbers than in the trusted step.
+    :ivar has_operators: operators were recorded, and not modules alone.
+    """
+
+    def __init__(self, want: Reader, got: Reader, tolerance: float | None) -> None:
+        self._want, self._got, self._tolerance = want, got, tolerance
+        self.drawn = False
+        self.has_operators = any(x.kind == "operator" for x in got.records)
+        self._judged: dict[tuple[str, str, str, int, str], dict[str, OutputComparison]] = {}
+        self._right: set[str] = set()
+        self._weights = {x.name: x.outputs["value"] for x in got.records if x.kind == "weight"}
+
+    def drew(self, record: Record, other: Record) -> None:
+        """A random event went by."""
+        self.drawn |= record.outputs != other.outputs
+
+    def judge(self, record: Record | None, other: Record) -> None:
+        """Hold an operator to its bound, where it gave something else than in the trusted step."""
+        if not other.outputs:
+            return
+        if record is None or record.outputs != other.outputs:
+            parts = in_units_of_bound(self._got, other)
+            found = {place: part for place, part in parts.items() if place in other.outputs}
+            self._judged[other.key] = found
+            self._right.update(other.outputs[x] for x, part in found.items() if part.ok)
+        else:
+            self._right.update(other.outputs.values())
+
+    def of_step(self, other: Record) -> Iterator[Value]:
+        """The values of an operator that has no counterpart: of an optimizer's step."""
+        for place, part in self._judged.get(other.key, {}).items():
+            yield Value(*_common(other), place, _units(part), BOUND, 1.0, _why(part))
+
+    def values(self, record: Record, other: Record) -> Iterator[Value]:
+        """All values of an event that both steps have."""
+        bounded = self._judged.get(other.key, {})
+        common = _common(record)
+        for place, name in record.outputs.items():
+            theirs = other.outputs.get(place)
+            if theirs is None:
+                yield Value(*common, place, math.inf, RELATIVE, 0.0, "it is missing")
+            elif theirs == name:
+                yield Value(*common, place, 0.0, RELATIVE, 0.0)
+            elif place in bounded:
+                part = bounded[place]
+                yield Value(*common, place, _units(part), BOUND, 1.0, _why(part))
+            else:
+                pair = self._want.tensor(name), self._got.tensor(theirs)
+                value = relative(common, place, *pair, self._tolerance)
+                if not value.ok and self._inherits(record, other, place, theirs):
+                    value = Value(
+                        *common, place, value.error, RELATIVE, value.limit, value.detail, True
+                    )
+                yield value
+
+    def _inherits(self, record: Record, other: Record, place: str, name: str) -> bool:
+        if self.drawn:
+            return True
+        # Who names a tolerance asks for the distance, whoever is to blame.
+        if not self.has_operators or self._tolerance is not None:
+            return False
+        if name in self._right:
+            return True
+        if record.kind == "operator":
+            return bool(self._judged.get(other.key)) or self._inputs_are_off(record, other)
+        if record.kind == "weight gradient":
+            return self._is_sum(record.name, self._got.tensor(name))
+        if not self._all_right(record):
+            return False
+        if record.kind == "weight after":
+            return self._gradient_differs(record.name)
+        return True
+
+    def _inputs_are_off(self, record: Record, other: Record) -> bool:
+        for place, name in record.inputs.items():
+            theirs = other.inputs.get(place, name)
+            if theirs != name:
+                pair = self._want.tensor(name), self._got.tensor(theirs)
+                if not relative(_common(record), place, *pair, self._tolerance).ok:
+                    return True
+        return False
+
+    def _all_right(self, record: Record) -> bool:
+        """Whether no operator within a module, or in an optimizer's step, was wrong."""
+        module = "" if record.kind == "weight after" else record.name
+        for (_, inside, _, _, phase), parts in self._judged.items():
+            within = not module or inside == module or inside.startswith(module + ".")
+            concerns = phase == "step" if record.kind == "weight after" else within
+            if concerns and not all(part.ok for part in parts.values()):
+                return False
+        return True
+
+    def _gradient_differs(self, name: str) -> bool:
+        key = Record("weight gradient", name, phase="backward").key
+        pair = self._want.find(key), self._got.find(key)
+        return any(x is None for x in pair) or pair[0].outputs != pair[1].outputs  # type: ignore[union-attr]
+
+    def _is_sum(self, weight: str, value: torch.Tensor) -> bool:
+        """Whether a weight's gradient is the sum of those that operators gave for it."""
+        parts: list[tuple[str, torch.Tensor]] = []
+        for back in self._got.records:
+            if back.kind != "operator" or back.phase != "backward":
+                continue
+            forward = self._got.find(Record(back.kind, back.name, back.module, back.call).key)
+            inputs = {} if forward is None else forward.inputs
+            # Of arguments that are one tensor each has the whole gradient.
+            same = [x for x, name in inputs.items() if name == self._weights.get(weight)]
+            names = dict.fromkeys(back.outputs.get(f"gradient of {x}", "") for x in same)
+            parts += [(back.module, self._got.tensor(x)) for x in names if x]
+        own = [x for module, x in parts if module == weight.rpartition(".")[0]]
+        candidates = [[x for _, x in parts], own, *([x] for _, x in parts)]
+        return any(_close(value, each) for each in candidates if each)
+
+
+def _close(value: torch.Tensor, parts: list[torch.Tensor]) -> bool:
+    if any(x.shape != value.shape for x in parts):
+        return False
+    wide = torch.complex128 if value.is_complex() else torch.float64
+    total = torch.stack([x.to(wide) for x in parts]).sum(0)
+    size = float(torch.stack([x.to(wide).abs() for x in parts]).sum(0).max()) if len(total) else 0
+    allowed = math.sqrt(torch.finfo(value.dtype).eps) * size
+    return bool(((value.to(wide) - total).abs() <= allowed).all())
+
+
+def _common(record: Record) -> Common:
+    return (str(record), record.kind, record.name, record.module, record.call, record.phase)
+
+
+def _units(part: OutputComparison) -> float:
+    units = part.units if part.ok or part.units > 1 else math.inf
+    return 0.0 if math.isnan(units) else units
+
+
+def _why(part: OutputComparison) -> str:
+    """Where it is not by how much that a result is wrong, but in shape, or dtype, or finiteness."""
+    return "" if part.ok or math.isfinite(part.units) else " ".join(part.detail.split())
+
+
+def relative(
+    common: Common, place: str, want: torch.Tensor, got: torch.Tensor, tolerance: float | None
+) -> Value:
+    """The largest distance in units of the trusted tensor's largest value."""
+    if want.shape != got.shape:
+        detail = f"its shape is {tuple(got.shape)}, want {tuple(want.shape)}"
+        return Value(*common, place, math.inf, RELATIVE, 0.0, detail)
+    numbers = got.is_floating_point() or got.is_complex()
+    if not numbers:
+        wrong = int((want != got).sum())
+        detail = f"{wrong} of {got.numel()} elements differ"
+        return Value(*common, place, float(wrong), RELATIVE, 0.0, detail if wrong else "")
+    limit = math.sqrt(torch.finfo(got.dtype).eps) if tolerance is None else tolerance
+    wide = torch.complex128 if got.is_complex() else torch.float64
+    left, right = want.to(wide), got.to(wide)
+    finite = left.isfinite() & right.isfinite()
+    same = (left == right) | (left.isnan() & right.isnan())
+    bad = int((~finite & ~same).sum())
+    if bad:
+        detail = f"nan or inf in {bad} of {got.numel()} elements where the trusted step has others"
+        return Value(*common, place, math.inf, RELATIVE, limit, detail)
+    left, right = left[finite], right[finite]
+    difference = float((left - right).abs().max()) if left.numel() else 0.0
+    size = float(left.abs().max()) if left.numel() else 0.0
+    error = 0.0 if difference == 0 else (difference / size if size else math.inf)
+    return Value(*common, place, error, RELATIVE, limit)

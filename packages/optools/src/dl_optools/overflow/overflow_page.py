@@ -1,0 +1,42 @@
+"""What the overflow check found, as a page for the browser."""
+
+from __future__ import annotations
+
+from dl_optools.overflow.results import OverflowResults
+from dl_optools.pages import page
+from dl_optools.pages.page import Cell
+
+
+def overflow_page(results: OverflowResults) -> str:
+    """The text of the page: where nan and inf came from first, then values by operator."""
+    operators = results.operators.values()
+    bad, tensors = sum(x.bad for x in operators), sum(x.tensors for x in operators)
+    sections = [
+        page.heading("Where nan and inf come from", []),
+        page.tiles(
+            [(f"{bad} of {tensors}", "tensors hold nan or inf"), (str(results.calls), "calls")]
+        ),
+    ]
+    if results.first is not None:
+        others = ", ".join(dict.fromkeys(x.name for x in results.origins))
+        text = f"Operators that made some of finite values: {others}."
+        sections.append(
+            page.section("The first one", text, page.preformatted(results.first.text()))
+        )
+    rows: list[list[Cell]] = [
+        [
+            each.name,
+            (str(each.tensors), each.tensors),
+            (str(each.bad), each.bad),
+            (str(each.nan), each.nan),
+            (str(each.inf), each.inf),
+            (f"{each.minimum:.4g}", each.minimum),
+            (f"{each.maximum:.4g}", each.maximum),
+            (f"{each.norm:.4g}", each.norm),
+        ]
+        for each in sorted(operators, key=lambda x: (-x.bad, x.name))
+    ]
+    heads = ["operator", "tensors", "bad", "nan", "inf", "min", "max", "largest norm"]
+    text = "Range of the finite values over all tensors; the norm is that of the largest tensor."
+    sections.append(page.section("Operators", text, page.sortable(heads, rows)))
+    return page.page("Where nan and inf come from", sections)
