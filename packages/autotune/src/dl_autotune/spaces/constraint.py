@@ -120,7 +120,8 @@ class Constraint:
             values = [column[len(done)] for column in columns]
             shown = ", ".join(f"{n}={v!r}" for n, v in zip(self.names, values, strict=True))
             raise SpaceError(
-                f"[space] constraint {self.text} failed for {shown}: {type(error).__name__}: {error}"
+                f"[space] constraint {self.text} failed for {shown}:"
+                f" {type(error).__name__}: {error}"
             ) from error
         return done
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Union
 
 from ..errors import SpaceError
 
-Value = Union[int, float, str, bool]
+Value = int | float | str | bool
 Config = Mapping[str, Value]
 """A value for each parameter, in the parameters' order."""
 
