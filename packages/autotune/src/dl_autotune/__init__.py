@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from ._version import __version__
 from .errors import DatabaseError, KernelError, MarkerError, SpaceError, TuningError
+from .kernel import Expected, Launch, TunableKernel
 from .spaces import Config, Constraint, Parameter, SearchSpace, Value
 
 __all__ = [
     "Config",
     "Constraint",
     "DatabaseError",
+    "Expected",
     "KernelError",
+    "Launch",
     "MarkerError",
     "Parameter",
     "SearchSpace",
     "SpaceError",
+    "TunableKernel",
     "TuningError",
     "Value",
     "__version__",
