@@ -130,7 +130,7 @@ def test_features_are_logarithms_products_ratios_and_resources() -> None:
     found = dict(zip(table.names, row.tolist(), strict=True))
     assert found == {
         "m": 4, "n": 3, "u": 2, "layout=a": 0, "layout=b": 1, "layout=c": 0,
-        "m*n": 7, "m/n": 1, "bytes": pytest.approx(np.log2(513)),
+        "u twos": 1, "m*n": 7, "m/n": 1, "bytes": pytest.approx(np.log2(513)),
     }  # fmt: skip
     assert table.scaled(space.positions(range(space.size))).min() == 0.0
     assert table.scaled(space.positions(range(space.size))).max() == 1.0

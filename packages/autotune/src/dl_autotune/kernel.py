@@ -1,4 +1,4 @@
-"""What a person writes of a kernel to have it tuned: source, parameters, inputs, and what is right."""
+"""What a person writes of a kernel to have it tuned: source, parameters, inputs, what is right."""
 
 from __future__ import annotations
 

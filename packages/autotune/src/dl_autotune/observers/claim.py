@@ -46,13 +46,13 @@ def claim(
     """
     if not races:
         raise ValueError("[claim] there are no races to claim from")
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     ratios = [ratio for each in races for ratio in each.ratios]
     interval = bootstrap(ratios, confidence=confidence, seed=seed)
     if len(races) > 1:
         logarithms = np.log([each.interval.ratio for each in races])
-        quantile = float(t.ppf((1 + confidence) / 2, len(races) - 1))
+        quantile = float(stdtrit(len(races) - 1, (1 + confidence) / 2))
         half = quantile * float(logarithms.std(ddof=1)) * math.sqrt(1 + 1 / len(races))
         middle = float(logarithms.mean())
         interval = Interval(

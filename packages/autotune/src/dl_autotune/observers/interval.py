@@ -56,7 +56,7 @@ def bootstrap(ratios: Sequence[float], *, confidence: float, seed: int) -> Inter
     """
     if len(ratios) < 2 or min(ratios) <= 0:
         raise ValueError(f"[bootstrap] two or more positive ratios are needed, not {ratios!r}")
-    from scipy.stats import norm, t
+    from scipy.special import ndtri, stdtrit
 
     logarithms = np.log(np.asarray(ratios, dtype=np.float64))
     rng = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def bootstrap(ratios: Sequence[float], *, confidence: float, seed: int) -> Inter
     low, high = np.quantile(centre(drawn), [tail, 1 - tail])
     middle = float(centre(logarithms))
     kept = len(ratios) - 2 * int(len(ratios) * _TRIMMED)
-    stretch = float(t.ppf(1 - tail, max(kept - 1, 1)) / norm.ppf(1 - tail))
+    stretch = float(stdtrit(max(kept - 1, 1), 1 - tail) / ndtri(1 - tail))
     return Interval(
         math.exp(middle),
         math.exp(middle - stretch * (middle - low)),

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..spaces import Config
 from .kernel_worker import Compile, KernelWorker, Rejected, Target
-from .worker import Worker, WorkerFailure
+from .worker import Worker, WorkerError
 
 _GRACE_SECONDS = 30.0
 """Beyond the compiler's own limit, after which the whole process is given up."""
@@ -36,7 +36,7 @@ class CompilePool:
         worker = self._idle.get()
         try:
             answer: bytes | Rejected = worker.call(Compile(config), self._seconds)
-        except WorkerFailure as error:
+        except WorkerError as error:
             reason = "timeout" if error.reason == "timeout" else "compile"
             return Rejected(reason, str(error))
         finally:

@@ -20,7 +20,7 @@ _EDGES = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-40)
 Launcher = Callable[..., None]
 
 
-class WrongResult(Exception):
+class WrongResultError(Exception):
     """A candidate is wrong; the text says where."""
 
 
@@ -63,8 +63,8 @@ def check_results(
 ) -> None:
     """Run a candidate on all shapes, once with edge values, and judge what it wrote.
 
-    :raises WrongResult: an output is off by more than rounding allows, an input was written to,
-        or something around an array was.
+    :raises WrongResultError: an output is off by more than rounding allows, an input was written
+        to, or something around an array was.
     """
     for number, shape in enumerate((*kernel.checks, kernel.shape)):
         arguments = seeded_arguments(kernel, shape, seed + number)
@@ -93,11 +93,11 @@ def _check(
     where = ", ".join(f"{name}={size}" for name, size in shape.items())
     for name, buffer in buffers.items():
         if not buffer.intact():
-            raise WrongResult(f"writes outside of {name} ({where})")
+            raise WrongResultError(f"writes outside of {name} ({where})")
         if name in expected:
             _judge(name, buffer, expected[name], where)
         elif buffer.read().tobytes() != np.ascontiguousarray(arguments[name]).tobytes():
-            raise WrongResult(f"changes its input {name} ({where})")
+            raise WrongResultError(f"changes its input {name} ({where})")
 
 
 def _expected(kernel: TunableKernel, arguments: Arguments) -> Mapping[str, Expected]:
@@ -133,4 +133,4 @@ def _judge(name: str, buffer: Buffer, expected: Expected, where: str) -> None:
         else None,
     )
     if not outcome.ok:
-        raise WrongResult(f"{name} is wrong ({where}): {outcome}")
+        raise WrongResultError(f"{name} is wrong ({where}): {outcome}")

@@ -163,8 +163,8 @@ class Database:
                 (study.id,),
             ).fetchall()
         return [
-            StoredTrial(json.loads(config), *rest, tuple(json.loads(b)), tuple(json.loads(c)))
-            for config, *rest, b, c in rows
+            StoredTrial(json.loads(c), i, m, r, lo, hi, tuple(json.loads(b)), tuple(json.loads(t)))
+            for c, i, m, r, lo, hi, b, t in rows
         ]
 
     def claim(self, study: Study, made: StoredClaim) -> None:
@@ -195,8 +195,9 @@ class Database:
             ).fetchone()
         if row is None:
             return None
-        config, *rest, races = row
-        return StoredClaim(json.loads(config), *rest, tuple(tuple(r) for r in json.loads(races)))
+        config, verdict, ratio, low, high, noise, races = row
+        blocks = tuple(tuple(each) for each in json.loads(races))
+        return StoredClaim(json.loads(config), verdict, ratio, low, high, noise, blocks)
 
     def forget(self, study: Study) -> None:
         """Drop a study with all that belongs to it."""

@@ -13,7 +13,7 @@ from ..observers import Calibration, Race, RaceSettings, calibrate, race
 from ..spaces import Config
 from ..spaces.markers import substitute
 from ..toolchains import CompileError, Toolchain
-from .correctness import WrongResult, check_results
+from .correctness import WrongResultError, check_results
 from .timing import timed_launches
 
 
@@ -122,14 +122,14 @@ class KernelWorker:
     def _calibrate(self, request: Calibrate) -> Calibration | Rejected:
         try:
             run = self._prepare(request.config, request.code, keep=True)
-        except WrongResult as error:
+        except WrongResultError as error:
             return Rejected("correctness", str(error))
         return calibrate(run, request.settings, seed=self._target.seed)
 
     def _evaluate(self, request: Evaluate) -> Race | Rejected:
         try:
             candidate = self._prepare(request.config, request.code, keep=False)
-        except WrongResult as error:
+        except WrongResultError as error:
             return Rejected("correctness", str(error))
         baseline = self._prepare(request.baseline, request.baseline_code, keep=True)
         return race(baseline, candidate, request.settings, seed=request.seed)

@@ -18,9 +18,11 @@ from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
 from .device_lock import device_lock
 from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
-from .worker import Worker, WorkerFailure
+from .worker import Worker, WorkerError
 
 _FINALISTS = 3
+_SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
+_FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Plan:
     budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
     strategy: str = "surrogate"
     workers: int = 2
-    search_races: RaceSettings = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
-    final_races: RaceSettings = RaceSettings(looks=(16,), seconds=5.0)
+    search_races: RaceSettings = _SEARCH_RACES
+    final_races: RaceSettings = _FINAL_RACES
     final_processes: int = 5
     evaluation_seconds: float = 60.0
 
@@ -114,7 +116,7 @@ class Tuner:
     def _identity(self) -> Mapping[str, Any]:
         try:
             found: Mapping[str, Any] = self._worker.call(Identify(), self.plan.evaluation_seconds)
-        except WorkerFailure as error:
+        except WorkerError as error:
             raise TuningError(f"[tune] {self.target.vendor} cannot be used: {error}") from error
         return found
 
@@ -130,7 +132,7 @@ class Tuner:
         request = Calibrate(self.kernel.default, default, self.plan.search_races)
         try:
             answer = self._worker.call(request, 5 * self.plan.evaluation_seconds)
-        except WorkerFailure as error:
+        except WorkerError as error:
             raise KernelError(
                 f"[tune] the default {dict(self.kernel.default)} cannot be run: {error}"
             ) from error
@@ -208,7 +210,7 @@ class Tuner:
         request = Evaluate(config, code, self.kernel.default, default, settings, seed)
         try:
             answer = worker.call(request, self.plan.evaluation_seconds)
-        except WorkerFailure as error:
+        except WorkerError as error:
             return Rejected("timeout" if error.reason == "timeout" else "runtime", str(error))
         if isinstance(answer, Rejected):
             # What is wrong may have written anywhere: nothing is measured beside it any more.

@@ -21,7 +21,7 @@ _CONTEXT = multiprocessing.get_context("spawn")
 _START_SECONDS = 120.0
 
 
-class WorkerFailure(TuningError):
+class WorkerError(TuningError):
     """The process did not answer.
 
     :ivar reason: "timeout", "crash" or "error".
@@ -49,22 +49,22 @@ class Worker:
     def call(self, request: Any, seconds: float) -> Any:
         """The handler's answer.
 
-        :raises WorkerFailure: the process ended, raised, or was killed after `seconds`.
+        :raises WorkerError: the process ended, raised, or was killed after `seconds`.
         """
         connection = self._connection or self._start()
         try:
             connection.send(request)
             if not connection.poll(seconds):
-                raise WorkerFailure("timeout", f"no answer within {seconds:g} s")
+                raise WorkerError("timeout", f"no answer within {seconds:g} s")
             succeeded, answer = connection.recv()
-        except WorkerFailure:
+        except WorkerError:
             self.stop()
             raise
         except (EOFError, OSError) as error:
-            raise WorkerFailure("crash", self._how_it_ended()) from error
+            raise WorkerError("crash", self._how_it_ended()) from error
         if not succeeded:
             self.stop()
-            raise WorkerFailure("error", answer)
+            raise WorkerError("error", answer)
         return answer
 
     def _start(self) -> Connection:
@@ -75,13 +75,13 @@ class Worker:
         self._connection = ours
         try:
             if not ours.poll(_START_SECONDS):
-                raise WorkerFailure("timeout", f"a worker did not start in {_START_SECONDS:g} s")
+                raise WorkerError("timeout", f"a worker did not start in {_START_SECONDS:g} s")
             succeeded, answer = ours.recv()
         except (EOFError, OSError) as error:
-            raise WorkerFailure("crash", self._how_it_ended()) from error
+            raise WorkerError("crash", self._how_it_ended()) from error
         if not succeeded:
             self.stop()
-            raise WorkerFailure("error", answer)
+            raise WorkerError("error", answer)
         return ours
 
     def _how_it_ended(self) -> str:

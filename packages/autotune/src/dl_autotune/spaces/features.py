@@ -35,8 +35,12 @@ class Resource:
 
 class FeatureTable:
     """Numbers for configurations: each parameter (the logarithm where its values are a scale of
-    ratios, columns of 0 and 1 where they are texts), the products and ratios of every two of the
-    logarithmic ones, and the resources that the space declares.
+    ratios, columns of 0 and 1 where they are texts), how often 2 divides it where that is not the
+    same, the products and ratios of every two of the logarithmic ones, and the resources that the
+    space declares.
+
+    Hardware works in powers of two - lanes, warps, banks, lines of caches - so that 48 and 96 may
+    have more in common than 96 and 100.
 
     :ivar names: of the columns.
     """
@@ -51,6 +55,11 @@ class FeatureTable:
             self.names += [parameter.name] if width == 1 else [
                 f"{parameter.name}={value}" for value in parameter.values
             ]  # fmt: skip
+        self._alignments: dict[int, Features] = {}
+        for i, parameter in enumerate(parameters):
+            if _has_alignment(parameter):
+                self._alignments[i] = _alignment(parameter)
+                self.names.append(f"{parameter.name} twos")
         scales = [i for i, p in enumerate(parameters) if p.logarithmic]
         self._pairs = list(itertools.combinations(scales, 2))
         if len(self._pairs) > MOST_PAIRS:
@@ -63,16 +72,18 @@ class FeatureTable:
     def of(self, positions: NDArray[np.int32]) -> Features:
         """The features of value positions, shape (configurations, parameters)."""
         plain = [t[positions[:, i]] for i, t in enumerate(self._tables)]
-        columns = list(plain)
+        columns = plain + [table[positions[:, i]] for i, table in self._alignments.items()]
         for i, j in self._pairs:
             columns += [plain[i] + plain[j], plain[i] - plain[j]]
         columns += [self._needed(each, positions) for each in self._resources]
         return np.concatenate(columns, axis=1)
 
     def scaled(self, positions: NDArray[np.int32]) -> Features:
-        """The parameters alone, each from 0 to 1: the geometry of a start that fills the space."""
+        """The parameters and what 2 divides them by, each from 0 to 1: where distances mean
+        something.
+        """
         columns = []
-        for i, table in enumerate(self._tables):
+        for i, table in [*enumerate(self._tables), *self._alignments.items()]:
             low, high = table.min(axis=0), table.max(axis=0)
             columns.append((table[positions[:, i]] - low) / np.where(high > low, high - low, 1.0))
         return np.concatenate(columns, axis=1)
@@ -91,7 +102,8 @@ class FeatureTable:
                     f"[space] resource {resource.name} failed for {values}: {error}"
                 ) from error
         found = np.array(answers)[which.reshape(-1)]
-        return np.sign(found[:, None]) * np.log2(1 + np.abs(found[:, None]))
+        scaled: Features = np.sign(found[:, None]) * np.log2(1 + np.abs(found[:, None]))
+        return scaled
 
 
 def _table(parameter: Parameter) -> Features:
@@ -102,3 +114,20 @@ def _table(parameter: Parameter) -> Features:
         return np.eye(len(parameter.values))
     numbers = np.array(parameter.values, dtype=np.float64)[:, None]
     return np.log2(numbers) if parameter.logarithmic else numbers
+
+
+def _has_alignment(parameter: Parameter) -> bool:
+    """Whether there are more than two integers, and others than powers of two."""
+    values = parameter.values
+    integers = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+    return (
+        integers and len(values) > 2 and any(int(v) <= 0 or int(v) & (int(v) - 1) for v in values)
+    )
+
+
+def _alignment(parameter: Parameter) -> Features:
+    """How often 2 divides each value; 0, which it always divides, counts as the largest."""
+    numbers = [abs(int(v)) for v in parameter.values]
+    most = max(numbers).bit_length()
+    twos = [(n & -n).bit_length() - 1 if n else most for n in numbers]
+    return np.array(twos, dtype=np.float64)[:, None]

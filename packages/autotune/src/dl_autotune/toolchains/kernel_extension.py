@@ -76,7 +76,7 @@ class KernelExtension:
             "vendor": f"{self.name} {self._release}",
             "device": self._vendor.properties(self.device).name,
             "architecture": self._properties.architecture,
-            "compiler": f"{self._properties.compiler} {_version(self._properties.compiler)}".strip(),
+            "compiler": _with_version(self._properties.compiler),
         }
 
     def compile(self, source: str, name: str, options: Sequence[str], seconds: float) -> bytes:
@@ -122,11 +122,11 @@ def descriptor_of(vendor: str) -> VendorDescriptor:
     return found[vendor]
 
 
-def _version(compiler: str) -> str:
-    """The first line that a compiler says of itself; empty where it is no program."""
+def _with_version(compiler: str) -> str:
+    """A compiler and the first line that it says of itself, where it is a program."""
     if not os.access(compiler, os.X_OK):
-        return ""
+        return compiler
     done = subprocess.run(
         [compiler, "--version"], capture_output=True, text=True, timeout=30, check=False
     )
-    return done.stdout.partition("\n")[0]
+    return f"{compiler}: {done.stdout.partition(chr(10))[0]}"
