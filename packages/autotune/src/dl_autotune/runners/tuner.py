@@ -13,7 +13,7 @@ from ..errors import KernelError, TuningError
 from ..kernel import TunableKernel, load_kernel
 from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
 from ..spaces import Config
-from ..strategies import Budget, Outcome, make_strategy
+from ..strategies import DEFAULT, Budget, Outcome, make_strategy
 from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
 from .device_lock import device_lock
@@ -38,7 +38,7 @@ class Plan:
     """
 
     budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
-    strategy: str = "surrogate"
+    strategy: str = DEFAULT
     workers: int = 2
     search_races: RaceSettings = _SEARCH_RACES
     final_races: RaceSettings = _FINAL_RACES

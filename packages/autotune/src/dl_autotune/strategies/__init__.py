@@ -18,7 +18,10 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "genetic": Genetic,
 }
 
+DEFAULT = "surrogate"
+
 __all__ = [
+    "DEFAULT",
     "STRATEGIES",
     "Budget",
     "Exhaustive",
