@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from scipy.stats import t as student
 
 from dl_autotune.observers import (
     Calibration,
@@ -20,6 +21,7 @@ from dl_autotune.observers import (
     race,
     warm_up,
 )
+from dl_autotune.observers.quantile import t_quantile
 
 
 class Machine:
@@ -176,3 +178,11 @@ def test_the_bootstrap_is_of_positive_ratios() -> None:
     for bad in ([1.0], [1.0, 0.0]):
         with pytest.raises(ValueError, match="two or more positive"):
             bootstrap(bad, confidence=0.95, seed=1)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 15, 31])
+@pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.9875])
+def test_quantiles_are_those_of_student(probability: float, freedom: int) -> None:
+    expected = student.ppf(probability, freedom)
+    assert t_quantile(probability, freedom) == pytest.approx(expected, rel=0.02)
+    assert t_quantile(1 - probability, freedom) == pytest.approx(-expected, rel=0.02)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .calibration import Calibration
 from .interval import Interval, bootstrap
+from .quantile import t_quantile
 from .race import Race
 
 
@@ -46,13 +47,11 @@ def claim(
     """
     if not races:
         raise ValueError("[claim] there are no races to claim from")
-    from scipy.special import stdtrit
-
     ratios = [ratio for each in races for ratio in each.ratios]
     interval = bootstrap(ratios, confidence=confidence, seed=seed)
     if len(races) > 1:
         logarithms = np.log([each.interval.ratio for each in races])
-        quantile = float(stdtrit(len(races) - 1, (1 + confidence) / 2))
+        quantile = t_quantile((1 + confidence) / 2, len(races) - 1)
         half = quantile * float(logarithms.std(ddof=1)) * math.sqrt(1 + 1 / len(races))
         middle = float(logarithms.mean())
         interval = Interval(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .quantile import normal_quantile, t_quantile
+
 _RESAMPLES = 2000
 _TRIMMED = 0.2
 """The share of blocks at each end that do not count: a block that was interrupted is no news."""
@@ -56,8 +58,6 @@ def bootstrap(ratios: Sequence[float], *, confidence: float, seed: int) -> Inter
     """
     if len(ratios) < 2 or min(ratios) <= 0:
         raise ValueError(f"[bootstrap] two or more positive ratios are needed, not {ratios!r}")
-    from scipy.special import ndtri, stdtrit
-
     logarithms = np.log(np.asarray(ratios, dtype=np.float64))
     rng = np.random.default_rng(seed)
     drawn = logarithms[rng.integers(len(logarithms), size=(_RESAMPLES, len(logarithms)))]
@@ -65,7 +65,7 @@ def bootstrap(ratios: Sequence[float], *, confidence: float, seed: int) -> Inter
     low, high = np.quantile(centre(drawn), [tail, 1 - tail])
     middle = float(centre(logarithms))
     kept = len(ratios) - 2 * int(len(ratios) * _TRIMMED)
-    stretch = float(stdtrit(max(kept - 1, 1), 1 - tail) / ndtri(1 - tail))
+    stretch = t_quantile(1 - tail, max(kept - 1, 1)) / normal_quantile(1 - tail)
     return Interval(
         math.exp(middle),
         math.exp(middle - stretch * (middle - low)),
