@@ -98,7 +98,7 @@ def regret(name: str) -> float:
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("name", ["hill-climbing", "genetic"])
+@pytest.mark.parametrize("name", ["hill-climbing", "genetic", "surrogate"])
 def test_those_that_learn_beat_luck(name: str) -> None:
     assert regret(name) > regret("random") + 0.03
 

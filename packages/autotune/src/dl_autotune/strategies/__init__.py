@@ -10,12 +10,14 @@ from .hill_climbing import HillClimbing
 from .random_search import RandomSearch
 from .search import Budget, search
 from .strategy import Outcome, Strategy
+from .surrogate import Surrogate
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "exhaustive": Exhaustive,
     "random": RandomSearch,
     "hill-climbing": HillClimbing,
     "genetic": Genetic,
+    "surrogate": Surrogate,
 }
 
 DEFAULT = "surrogate"
@@ -30,6 +32,7 @@ __all__ = [
     "Outcome",
     "RandomSearch",
     "Strategy",
+    "Surrogate",
     "make_strategy",
     "search",
 ]

@@ -1,0 +1,139 @@
+"""The default strategy: a model of what was measured says what to measure next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..spaces import SearchSpace
+from .models import Forest, Process, Values, chance_to_run, expected_improvement
+from .start import spread
+from .strategy import Strategy
+
+_START = 10
+_START_POOL = 1000
+_POOL = 1500
+"""Random candidates that the models look at, beside the neighbours of the best."""
+_BEST = 5
+_CLIPPED = 0.5
+"""The quantile of times above which one is as bad as the other: what is slow need not be told
+apart, and a model that tries to has less to say of what is fast."""
+_APART = 0.1
+"""Times this close to the best, as a share, are told apart however many there are."""
+_LIKELY = 0.3
+"""Candidates less likely to run than this are left out, while there are others."""
+
+
+class Surrogate(Strategy):
+    """Models learn the logarithm of times over scaled, paired and resource features.
+
+    No single rule of what to try next is good on all spaces: a smooth space rewards one, a space
+    of cliffs another. So the rules take turns, and each batch has some of several.
+    """
+
+    def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
+        super().__init__(space, seed=seed)
+        pool = space.sample(_START_POOL, seed=self.random.randrange(2**31))
+        scaled = space.features.scaled(space.positions(pool))
+        self._start = [pool[i] for i in spread(scaled, _START)][::-1]
+        self._process = Process()
+        self._turns: Iterator[Rule] = itertools.cycle(RULES)
+
+    def propose(self, count: int) -> list[int]:
+        """The rest of the start, then what the rules choose."""
+        found: list[int] = []
+        while self._start and len(found) < count:
+            found.append(self._start.pop())
+        found = [point for point in found if not self.seen(point)]
+        if found:
+            return found
+        if sum(value is not None for value in self.values.values()) < 3:
+            return self.fresh(count)
+        view = View(self)
+        return [view.take(next(self._turns)) for _ in range(min(count, len(view.pool)))]
+
+    def candidates(self) -> list[int]:
+        """Points to choose from: random ones, and the neighbours of the best."""
+        ranked = sorted((v, p) for p, v in self.values.items() if v is not None)
+        found = dict.fromkeys(self.fresh(_POOL))
+        for _, point in ranked[:_BEST]:
+            found.update((p, None) for p in self.space.neighbours(point) if not self.seen(p))
+        return list(found)
+
+
+class View:
+    """What the models say of candidates, after all that was told so far."""
+
+    def __init__(self, strategy: Surrogate) -> None:
+        space, rng = strategy.space, strategy.random
+        points = list(strategy.values)
+        known, self.pool = space.positions(points), strategy.candidates()
+        there = space.positions(self.pool)
+        answers = [strategy.values[point] for point in points]
+        valid = np.array([answer is not None for answer in answers])
+        targets = _targets(answers)
+        features, candidates = space.features.of(known), space.features.of(there)
+        chances = chance_to_run(features, valid, candidates, rng.randrange(2**31))
+        self._unlikely = chances < min(_LIKELY, float(chances.max()))
+        self._taken = np.zeros(len(self.pool), dtype=bool)
+        self.forest = Forest(features, targets, candidates, rng.randrange(2**31))
+        self.smooth, self.unsure = strategy._process.predict(
+            space.features.scaled(known), targets, space.features.scaled(there)
+        )
+        self.best = float(targets.min())
+        best = strategy.best()
+        assert best is not None
+        self.near = (there != space.positions([best])[0]).sum(axis=1) <= 1
+        self.draw: Callable[[int], int] = rng.randrange
+
+    def take(self, rule: Rule) -> int:
+        """The candidate that a rule ranks first, and no other rule after it."""
+        scores = np.where(self._taken | self._unlikely, np.inf, rule(self))
+        if not np.isfinite(scores).any():
+            scores = np.where(self._taken, np.inf, self.forest.mean)
+        chosen = int(scores.argmin())
+        self._taken[chosen] = True
+        return self.pool[chosen]
+
+
+def _targets(answers: list[float | None]) -> Values:
+    """Standardised logarithms; what failed is as bad as the worst, what is slow is alike."""
+    times = np.array([math.nan if a is None else a for a in answers], dtype=np.float64)
+    if np.nanmin(times) > 0:
+        times = np.log(times)
+    times = np.where(np.isnan(times), np.nanmax(times), times)
+    limit = max(float(np.quantile(times, _CLIPPED)), float(times.min()) + _APART)
+    clipped = np.minimum(times, limit)
+    return (clipped - clipped.mean()) / (clipped.std() + 1e-9)
+
+
+Rule = Callable[[View], Values]
+"""Scores of candidates; the lowest is tried."""
+
+
+def improve(view: View) -> Values:
+    """What the smooth model expects to be the greatest improvement."""
+    return -expected_improvement(view.smooth, view.unsure, view.best)
+
+
+def gamble(view: View) -> Values:
+    """What is best in one tree, drawn by lot: a guess that fits what is known."""
+    return view.forest.draws[view.draw(len(view.forest.draws))]
+
+
+def refine(view: View) -> Values:
+    """What is best beside the best."""
+    mean = (view.smooth + view.forest.mean) / 2
+    spread_ = np.sqrt((view.unsure**2 + view.forest.spread**2) / 2)
+    return np.where(view.near, mean - 0.5 * spread_, np.inf)
+
+
+def explore(view: View) -> Values:
+    """What could be best, as far as the trees disagree."""
+    return view.forest.mean - 2 * view.forest.spread
+
+
+RULES: tuple[Rule, ...] = (improve, gamble, refine, explore)
