@@ -12,24 +12,32 @@ from ..spaces.features import Features
 
 Values = NDArray[np.float64]
 _TREES = 30
-_REFIT = 1.3
+_STEPS = 15
+_REFIT = 1.5
 """The process learns its scales anew when there is this much more to learn from."""
 
 
 class Forest:
     """Randomised trees, each of its own sample: steps, cliffs and interactions.
 
+    Trees are grown one by one, since scikit-learn's forest spends more on its threads than on
+    trees as small as these.
+
     :ivar draws: what each tree predicts, shape (trees, candidates).
     """
 
     def __init__(self, known: Features, values: Values, candidates: Features, seed: int) -> None:
-        from sklearn.ensemble import ExtraTreesRegressor
+        from sklearn.tree import ExtraTreeRegressor
 
-        forest = ExtraTreesRegressor(_TREES, bootstrap=True, random_state=seed)
-        forest.fit(known, values)
-        # Past the forest's own `predict`, whose checks and threads take longer than the trees.
-        rows = np.ascontiguousarray(candidates, dtype=np.float32)
-        self.draws = np.stack([e.tree_.predict(rows)[:, 0] for e in forest.estimators_])
+        rng = np.random.default_rng(seed)
+        given, asked = known.astype(np.float32), candidates.astype(np.float32)
+        draws = []
+        for number in range(_TREES):
+            chosen = rng.integers(len(values), size=len(values))
+            tree = ExtraTreeRegressor(random_state=seed + number)
+            tree.fit(given[chosen], values[chosen], check_input=False)
+            draws.append(tree.tree_.predict(asked)[:, 0])
+        self.draws: Values = np.stack(draws)
         self.mean: Values = self.draws.mean(axis=0)
         self.spread: Values = self.draws.std(axis=0)
 
@@ -55,9 +63,7 @@ class Process:
             self._kernel = ConstantKernel(1.0, (0.1, 20.0)) * scales + WhiteKernel(
                 1e-2, (1e-4, 0.3)
             )
-        process = GaussianProcessRegressor(
-            self._kernel, optimizer="fmin_l_bfgs_b" if learn else None
-        )
+        process = GaussianProcessRegressor(self._kernel, optimizer=_climb if learn else None)
         with warnings.catch_warnings():
             # A scale at its bound is a dimension that does not matter: nothing to warn of.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -68,18 +74,23 @@ class Process:
         return mean, np.maximum(deviation, 1e-9)
 
 
+def _climb(objective: Any, start: Values, bounds: Values) -> tuple[Values, float]:
+    """A few steps towards the most likely scales: the last ones change no ranking."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": _STEPS}
+    )
+    return found.x, float(found.fun)
+
+
 def chance_to_run(
     known: Features, valid: NDArray[np.bool_], candidates: Features, seed: int
 ) -> Values:
     """How likely candidates are to be valid, 0 to 1."""
-    from sklearn.ensemble import ExtraTreesRegressor
-
     if valid.all():
         return np.ones(len(candidates))
-    forest = ExtraTreesRegressor(_TREES, random_state=seed).fit(known, valid.astype(np.float64))
-    rows = np.ascontiguousarray(candidates, dtype=np.float32)
-    chances: Values = np.mean([e.tree_.predict(rows)[:, 0] for e in forest.estimators_], axis=0)
-    return chances
+    return Forest(known, valid.astype(np.float64), candidates, seed).mean
 
 
 def expected_improvement(mean: Values, deviation: Values, best: float) -> Values:
