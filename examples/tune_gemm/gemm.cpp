@@ -3,11 +3,11 @@
 
 namespace {
 
-constexpr int TILE_M = 16;  // tunable
-constexpr int TILE_N = 16;  // tunable
+constexpr int TILE_M = 32;  // tunable
+constexpr int TILE_N = 32;  // tunable
 constexpr int TILE_K = 32;  // tunable
-constexpr int ROWS = 1;     // tunable
-constexpr int LANES = 4;    // tunable
+constexpr int ROWS = 4;     // tunable
+constexpr int LANES = 8;    // tunable
 
 typedef float Vector __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 

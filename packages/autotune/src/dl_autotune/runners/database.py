@@ -143,7 +143,7 @@ class Database:
                 (
                     study.id,
                     study.id,
-                    json.dumps(trial.config, sort_keys=True),
+                    json.dumps(trial.config),
                     trial.invalidity,
                     trial.message,
                     trial.ratio,
@@ -175,7 +175,7 @@ class Database:
                 " races) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     study.id,
-                    json.dumps(made.config, sort_keys=True),
+                    json.dumps(made.config),
                     made.verdict,
                     made.ratio,
                     made.low,

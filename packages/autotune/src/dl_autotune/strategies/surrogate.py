@@ -107,7 +107,8 @@ def _targets(answers: list[float | None]) -> Values:
     times = np.where(np.isnan(times), np.nanmax(times), times)
     limit = max(float(np.quantile(times, _CLIPPED)), float(times.min()) + _APART)
     clipped = np.minimum(times, limit)
-    return (clipped - clipped.mean()) / (clipped.std() + 1e-9)
+    standard: Values = (clipped - clipped.mean()) / (clipped.std() + 1e-9)
+    return standard
 
 
 Rule = Callable[[View], Values]
@@ -121,7 +122,8 @@ def improve(view: View) -> Values:
 
 def gamble(view: View) -> Values:
     """What is best in one tree, drawn by lot: a guess that fits what is known."""
-    return view.forest.draws[view.draw(len(view.forest.draws))]
+    tree: Values = view.forest.draws[view.draw(len(view.forest.draws))]
+    return tree
 
 
 def refine(view: View) -> Values:
