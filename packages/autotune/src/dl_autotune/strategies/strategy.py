@@ -83,7 +83,11 @@ class Strategy(ABC):
         rest = np.flatnonzero(left).tolist()
         return [*found, *self.random.sample(rest, min(count - len(found), len(rest)))]
 
+    def ranked(self) -> list[int]:
+        """The valid points told so far, the best first."""
+        valid = [(value, point) for point, value in self.values.items() if value is not None]
+        return [point for _, point in sorted(valid)]
+
     def best(self) -> int | None:
         """The best point told so far."""
-        valid = [(value, point) for point, value in self.values.items() if value is not None]
-        return min(valid)[1] if valid else None
+        return next(iter(self.ranked()), None)

@@ -57,9 +57,8 @@ class Surrogate(Strategy):
 
     def candidates(self) -> list[int]:
         """Points to choose from: random ones, and the neighbours of the best."""
-        ranked = sorted((v, p) for p, v in self.values.items() if v is not None)
         found = dict.fromkeys(self.fresh(_POOL))
-        for _, point in ranked[:_BEST]:
+        for point in self.ranked()[:_BEST]:
             found.update((p, None) for p in self.space.neighbours(point) if not self.seen(p))
         return list(found)
 
@@ -84,9 +83,10 @@ class View:
             space.features.scaled(known), targets, space.features.scaled(there)
         )
         self.best = float(targets.min())
-        best = strategy.best()
-        assert best is not None
-        self.near = (there != space.positions([best])[0]).sum(axis=1) <= 1
+        tops = space.positions(strategy.ranked()[:_BEST])
+        changes = (there[:, None, :] != tops[None, :, :]).sum(axis=2)
+        self.near = changes[:, 0] <= 1
+        self.around = changes.min(axis=1) <= 1
         self.draw: Callable[[int], int] = rng.randrange
 
     def take(self, rule: Rule) -> int:
