@@ -18,11 +18,6 @@ _START_POOL = 1000
 _POOL = 1500
 """Random candidates that the models look at, beside the neighbours of the best."""
 _BEST = 5
-_CLIPPED = 0.5
-"""The quantile of times above which one is as bad as the other: what is slow need not be told
-apart, and a model that tries to has less to say of what is fast."""
-_APART = 0.1
-"""Times this close to the best, as a share, are told apart however many there are."""
 _LIKELY = 0.3
 """Candidates less likely to run than this are left out, while there are others."""
 
@@ -85,7 +80,6 @@ class View:
         self.best = float(targets.min())
         tops = space.positions(strategy.ranked()[:_BEST])
         changes = (there[:, None, :] != tops[None, :, :]).sum(axis=2)
-        self.near = changes[:, 0] <= 1
         self.around = changes.min(axis=1) <= 1
         self.draw: Callable[[int], int] = rng.randrange
 
@@ -100,14 +94,12 @@ class View:
 
 
 def _targets(answers: list[float | None]) -> Values:
-    """Standardised logarithms; what failed is as bad as the worst, what is slow is alike."""
+    """Standardised logarithms of times; what failed is as bad as the worst."""
     times = np.array([math.nan if a is None else a for a in answers], dtype=np.float64)
     if np.nanmin(times) > 0:
         times = np.log(times)
     times = np.where(np.isnan(times), np.nanmax(times), times)
-    limit = max(float(np.quantile(times, _CLIPPED)), float(times.min()) + _APART)
-    clipped = np.minimum(times, limit)
-    standard: Values = (clipped - clipped.mean()) / (clipped.std() + 1e-9)
+    standard: Values = (times - times.mean()) / (times.std() + 1e-9)
     return standard
 
 
@@ -127,15 +119,15 @@ def gamble(view: View) -> Values:
 
 
 def refine(view: View) -> Values:
-    """What is best beside the best."""
+    """What both models take for best beside the best ones, with some credit for being unsure."""
     mean = (view.smooth + view.forest.mean) / 2
-    spread_ = np.sqrt((view.unsure**2 + view.forest.spread**2) / 2)
-    return np.where(view.near, mean - 0.5 * spread_, np.inf)
+    unsure = np.sqrt((view.unsure**2 + view.forest.spread**2) / 2)
+    return np.where(view.around, mean - 0.5 * unsure, np.inf)
 
 
-def explore(view: View) -> Values:
-    """What could be best, as far as the trees disagree."""
-    return view.forest.mean - 2 * view.forest.spread
+def gamble_nearby(view: View) -> Values:
+    """A gamble beside the best ones."""
+    return np.where(view.around, gamble(view), np.inf)
 
 
-RULES: tuple[Rule, ...] = (improve, gamble, refine, explore)
+RULES: tuple[Rule, ...] = (improve, refine, gamble, gamble_nearby)
