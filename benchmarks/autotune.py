@@ -2,14 +2,15 @@
 
 python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
 
-FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full; without it, an
-imagined space is searched. Where `kernel_tuner` is installed, its strategies run in the same
-replay with --kernel-tuner.
+FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
+github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
+kernel_tuner is installed, its strategies run in the same replay with --kernel-tuner.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import time
 from collections.abc import Sequence
@@ -83,6 +84,8 @@ def main() -> None:
     names = arguments.strategies.split(",")
     if unknown := set(names) - set(STRATEGIES):
         parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(STRATEGIES)}")
+    if arguments.kernel_tuner and importlib.util.find_spec("kernel_tuner") is None:
+        parser.error("--kernel-tuner needs the package kernel_tuner: pip install kernel_tuner")
     files: list[Path | None] = [None]
     if arguments.spaces is not None:
         files = [*sorted(arguments.spaces.glob("*.json")), *sorted(arguments.spaces.glob("*.gz"))]
@@ -102,9 +105,10 @@ def main() -> None:
             recording = tiles() if file is None else read_recording(file)
             for name in arguments.kernel_tuner.split(","):
                 found_points = run_kernel_tuner(recording, name, AFTER[-1], arguments.seeds)
-                rows[recording.name][f"kernel_tuner {name}"] = [
-                    fractions(recording, points, AFTER) for points in found_points
-                ]
+                if found_points:
+                    rows[recording.name][f"kernel_tuner {name}"] = [
+                        fractions(recording, points, AFTER) for points in found_points
+                    ]
     report(rows)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps({"after": AFTER, "batch": BATCH, "rows": rows}))

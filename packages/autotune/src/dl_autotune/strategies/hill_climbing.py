@@ -12,11 +12,19 @@ _RESTART = 4
 
 
 class HillClimbing(Strategy):
-    """First-improvement climbing over the change of one parameter, with random restarts."""
+    """First-improvement climbing over the change of one parameter, with random restarts.
 
-    def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
+    :param beside: a strategy that this one climbs for: what that has proposed is not proposed
+        again, and its start is the start of the first climb.
+    """
+
+    def __init__(
+        self, space: SearchSpace, *, seed: int = 0, beside: Strategy | None = None
+    ) -> None:
         super().__init__(space, seed=seed)
         self._starts = _STARTS
+        if beside is not None:
+            self._proposed, self._starts = beside._proposed, 0
         self._top: Outcome | None = None
         """Where this climb is."""
         self._around: list[int] = []

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..spaces import SearchSpace
+from .hill_climbing import HillClimbing
 from .models import Forest, Process, Values, chance_to_run, expected_improvement
 from .start import spread
-from .strategy import Strategy
+from .strategy import Outcome, Strategy
 
 _START = 10
 _START_POOL = 1000
@@ -26,7 +27,8 @@ class Surrogate(Strategy):
     """Models learn the logarithm of times over scaled, paired and resource features.
 
     No single rule of what to try next is good on all spaces: a smooth space rewards one, a space
-    of cliffs another. So the rules take turns, and each batch has some of several.
+    of cliffs another. So the rules take turns, and every other turn is that of a hill climber,
+    which believes no model: its restarts are what leads away from where all models are wrong.
     """
 
     def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
@@ -35,7 +37,10 @@ class Surrogate(Strategy):
         scaled = space.features.scaled(space.positions(pool))
         self._start = [pool[i] for i in spread(scaled, _START)][::-1]
         self._process = Process()
-        self._turns: Iterator[Rule] = itertools.cycle(RULES)
+        self._climber = HillClimbing(space, seed=self.random.randrange(2**31), beside=self)
+        self._climbs: set[int] = set(self._start)
+        """The points that the climber is told of: the start, and its own."""
+        self._turns: Iterator[Rule | None] = itertools.cycle(RULES)
 
     def propose(self, count: int) -> list[int]:
         """The rest of the start, then what the rules choose."""
@@ -47,8 +52,22 @@ class Surrogate(Strategy):
             return found
         if sum(value is not None for value in self.values.values()) < 3:
             return self.fresh(count)
-        view = View(self)
-        return [view.take(next(self._turns)) for _ in range(min(count, len(view.pool)))]
+        view: View | None = None
+        for _ in range(count):
+            rule = next(self._turns)
+            if rule is None:
+                climbs = self._climber.propose(1)
+                self._climbs.update(climbs)
+                found += climbs
+            else:
+                view = view or View(self)
+                found.append(view.take(rule))
+        return found
+
+    def learn(self, outcome: Outcome) -> None:
+        """Tell the climber what is its own."""
+        if outcome.point in self._climbs:
+            self._climber.tell([outcome])
 
     def candidates(self) -> list[int]:
         """Points to choose from: random ones, and the neighbours of the best."""
@@ -130,4 +149,5 @@ def gamble_nearby(view: View) -> Values:
     return np.where(view.around, gamble(view), np.inf)
 
 
-RULES: tuple[Rule, ...] = (improve, refine, gamble, gamble_nearby)
+RULES: tuple[Rule | None, ...] = (improve, None, refine, None, gamble, None, gamble_nearby, None)
+"""In turn; None is the climber's."""
