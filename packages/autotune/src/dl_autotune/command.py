@@ -1,8 +1,9 @@
-"""``dl tune kernel``, ``dl tune show`` and ``dl tune forget``."""
+"""``dl tune kernel``, ``show``, ``export`` and ``forget``."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 from .errors import TuningError
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
+from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
 from .spaces import Config
@@ -58,7 +60,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument("study", nargs="?", help="the beginning of its key")
     forget = commands.add_parser("forget", help="drop a study with its trials")
     forget.add_argument("study", help="the beginning of its key")
-    for each in (kernel, show, forget):
+    export = commands.add_parser("export", help="write the trials of a study as a T4 file")
+    export.add_argument("study", help="the beginning of its key")
+    export.add_argument("file", type=Path, metavar="FILE")
+    for each in (kernel, show, forget, export):
         each.add_argument(
             "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
         )
@@ -73,12 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.what == "show":
             return show_studies(arguments.study, database)
         study = _find(arguments.study, database)
-        count = len(database.trials(study))
+        trials = database.trials(study)
+        if arguments.what == "export":
+            return export_trials(arguments.file, study, trials)
         database.forget(study)
     except TuningError as error:
         sys.stderr.write(f"dl tune: {error}\n")
         return 1
-    sys.stdout.write(f"forgot {study.key} with {count} trials\n")
+    sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
     return 0
 
 
@@ -129,6 +136,16 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
         f"best    {shown(tuned.config)}\n"
         f"verdict {tuned.claim} ({how})\n"
     )
+
+
+def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
+    """``dl tune export``."""
+    try:
+        file.write_text(json.dumps(as_t4(study, trials), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise TuningError(f"[tune] {file} cannot be written: {error.strerror}") from error
+    sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
+    return 0
 
 
 def show_studies(key: str | None, database: Database) -> int:
