@@ -1,0 +1,119 @@
+"""Search strategies on recorded spaces: the best found, as a share of the best there is.
+
+python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
+
+FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
+github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
+kernel_tuner is installed, its strategies run in the same replay with --kernel-tuner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from _synthetic_spaces import tiles
+
+from dl_autotune.runners.replay import fractions, replay
+from dl_autotune.spaces.recorded import Recording, read_recording
+from dl_autotune.strategies import DEFAULT, STRATEGIES, make_strategy
+
+AFTER = (30, 60, 120)
+BATCH = 4
+Rows = dict[str, dict[str, list[list[float]]]]
+"""By space and strategy, for each seed the fractions after so many evaluations."""
+
+
+def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
+    """Replay one strategy with each seed."""
+    found = []
+    for seed in range(seeds):
+        strategy = make_strategy(name, recording.space, seed=seed)
+        points = replay(recording, strategy, AFTER[-1], BATCH)
+        found.append(fractions(recording, points, AFTER))
+    return found
+
+
+def run_space(path: Path | None, names: Sequence[str], seeds: int) -> tuple[str, Rows, float]:
+    """One space: in a process of its own, so that spaces may run side by side."""
+    recording = tiles() if path is None else read_recording(path)
+    start = time.perf_counter()
+    rows = {name: run_ours(recording, name, seeds) for name in names}
+    return recording.name, {recording.name: rows}, time.perf_counter() - start
+
+
+def shown(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    """The mean over seeds after each count."""
+    return " ".join(f"{value:.3f}" for value in values)
+
+
+def report(rows: Rows) -> None:
+    """A table of means over seeds, the mean over spaces, and that mean without each space."""
+    names = list(dict.fromkeys(name for each in rows.values() for name in each))
+    for space, each in rows.items():
+        for name in names:
+            if name in each:
+                values = np.array(each[name])
+                error = values.std(axis=0) / np.sqrt(len(values))
+                print(f"{space:24} {name:28} {shown(values.mean(axis=0))}  ± {shown(error)}")
+    print(f"\nmean over {len(rows)} spaces, after {', '.join(map(str, AFTER))} evaluations")
+    for name in names:
+        means = np.array([np.mean(each[name], axis=0) for each in rows.values() if name in each])
+        print(f"{'':24} {name:28} {shown(means.mean(axis=0))}")
+        if name == DEFAULT and len(means) > 1:
+            for left, space in enumerate(rows):
+                rest = np.delete(means, left, axis=0).mean(axis=0)
+                print(f"{'':24} {'  without ' + space:28} {shown(rest)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--spaces", type=Path, help="a folder of recorded spaces")
+    parser.add_argument("--seeds", type=int, default=25)
+    parser.add_argument("--strategies", default="random,hill-climbing,genetic,surrogate")
+    parser.add_argument("--kernel-tuner", default="", help="names of its strategies, with commas")
+    parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
+    parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
+    arguments = parser.parse_args()
+    names = arguments.strategies.split(",")
+    if unknown := set(names) - set(STRATEGIES):
+        parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(STRATEGIES)}")
+    if arguments.kernel_tuner and importlib.util.find_spec("kernel_tuner") is None:
+        parser.error("--kernel-tuner needs the package kernel_tuner: pip install kernel_tuner")
+    files: list[Path | None] = [None]
+    if arguments.spaces is not None:
+        files = [*sorted(arguments.spaces.glob("*.json")), *sorted(arguments.spaces.glob("*.gz"))]
+        if not files:
+            parser.error(f"--spaces {arguments.spaces} has no .json and no .gz files")
+    rows: Rows = {}
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        work = [pool.submit(run_space, file, names, arguments.seeds) for file in files]
+        for each in work:
+            space, found, seconds = each.result()
+            rows |= found
+            print(f"{space}: {seconds:.1f} s", flush=True)
+    if arguments.kernel_tuner:
+        from _kernel_tuner_replay import run_kernel_tuner
+
+        for file in files:
+            recording = tiles() if file is None else read_recording(file)
+            for name in arguments.kernel_tuner.split(","):
+                found_points = run_kernel_tuner(recording, name, AFTER[-1], arguments.seeds)
+                if found_points:
+                    rows[recording.name][f"kernel_tuner {name}"] = [
+                        fractions(recording, points, AFTER) for points in found_points
+                    ]
+    report(rows)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    arguments.json.write_text(json.dumps({"after": AFTER, "batch": BATCH, "rows": rows}))
+    print(f"\n{arguments.json}")
+
+
+if __name__ == "__main__":
+    main()

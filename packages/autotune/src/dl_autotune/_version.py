@@ -1,0 +1,3 @@
+"""The version of the wheel."""
+
+__version__ = "0.1.0"

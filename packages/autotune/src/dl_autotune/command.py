@@ -1,0 +1,198 @@
+"""``dl tune kernel``, ``show``, ``export`` and ``forget``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from .errors import TuningError
+from .runners.database import Database, StoredClaim, StoredTrial, Study
+from .runners.kernel_worker import Target
+from .runners.t4 import as_t4
+from .runners.timing import CACHES
+from .runners.tuner import Plan, Tuned, Tuner
+from .spaces import Config
+from .strategies import DEFAULT, STRATEGIES, Budget
+from .terminal import Display, shown
+
+STATUS_STOPPED = 130
+_MOST_TRIALS = 10
+
+
+def default_database() -> Path:
+    """``$DL_TUNING_DATABASE``, or a file in the person's data folder."""
+    if named := os.environ.get("DL_TUNING_DATABASE"):
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "dl" / "tuning.sqlite"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands."""
+    commands = parser.add_subparsers(dest="what", required=True, metavar="COMMAND")
+    kernel = commands.add_parser(
+        "kernel",
+        help="tune a kernel",
+        description="Tune the kernel that a Python file describes: its variable 'kernel', a"
+        " dl_autotune.TunableKernel. What was measured is kept, so that the same command goes on"
+        " where it was stopped, and returns what it found once it is done.",
+    )
+    kernel.add_argument("file", type=Path, metavar="FILE", help="the Python file")
+    kernel.add_argument("--vendor", default="cpu", help="whose device compiles and runs it (cpu)")
+    kernel.add_argument("--device", type=int, default=0, help="of the vendor (0)")
+    kernel.add_argument("--evaluations", type=int, help="candidates to evaluate (60)")
+    kernel.add_argument("--seconds", type=float, help="of searching; the last races come on top")
+    kernel.add_argument("--strategy", choices=list(STRATEGIES), default=DEFAULT)
+    kernel.add_argument("--seed", type=int, default=0, help="of inputs, order and strategy (0)")
+    kernel.add_argument(
+        "--caches", choices=CACHES, default="warm", help="what a launch finds there"
+    )
+    kernel.add_argument("--workers", type=int, default=2, help="compilers at a time (2)")
+    kernel.add_argument(
+        "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
+    )
+    kernel.add_argument("--again", action="store_true", help="search on though there is a verdict")
+    show = commands.add_parser("show", help="what was tuned; or the trials of one study")
+    show.add_argument("study", nargs="?", help="the beginning of its key")
+    forget = commands.add_parser("forget", help="drop a study with its trials")
+    forget.add_argument("study", help="the beginning of its key")
+    export = commands.add_parser("export", help="write the trials of a study as a T4 file")
+    export.add_argument("study", help="the beginning of its key")
+    export.add_argument("file", type=Path, metavar="FILE")
+    for each in (kernel, show, forget, export):
+        each.add_argument(
+            "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
+        )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the arguments say; return the exit status."""
+    try:
+        database = Database(arguments.database or default_database())
+        if arguments.what == "kernel":
+            return tune_kernel(arguments, database)
+        if arguments.what == "show":
+            return show_studies(arguments.study, database)
+        study = _find(arguments.study, database)
+        trials = database.trials(study)
+        if arguments.what == "export":
+            return export_trials(arguments.file, study, trials)
+        database.forget(study)
+    except TuningError as error:
+        sys.stderr.write(f"dl tune: {error}\n")
+        return 1
+    sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
+    return 0
+
+
+def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
+    """``dl tune kernel``."""
+    evaluations: int | None = arguments.evaluations
+    if evaluations is None and arguments.seconds is None:
+        evaluations = 60
+    for name in ("workers", "processes"):
+        if getattr(arguments, name) < 1:
+            raise TuningError(f"[tune] --{name} {getattr(arguments, name)}: give 1 or more")
+    target = Target(
+        arguments.file.absolute(),
+        arguments.vendor,
+        arguments.device,
+        caches=arguments.caches,
+        seed=arguments.seed,
+    )
+    plan = Plan(
+        Budget(evaluations, arguments.seconds),
+        arguments.strategy,
+        workers=arguments.workers,
+        final_processes=arguments.processes,
+    )
+    with Display(evaluations) as display:
+        try:
+            tuner = Tuner(target, database, plan, display.trial)
+            display.begin(tuner.kernel)
+            tuned = tuner.run(again=arguments.again)
+        except KeyboardInterrupt:
+            display.close()
+            sys.stderr.write(
+                "dl tune: stopped. What was measured is kept; the same command goes on\n"
+            )
+            return STATUS_STOPPED
+    sys.stdout.write(_result(tuned, tuner.kernel.default, database))
+    return 0
+
+
+def _result(tuned: Tuned, default: Config, database: Database) -> str:
+    trials = database.trials(tuned.study)
+    failed = Counter(t.invalidity for t in trials if t.invalidity != "correct")
+    causes = ", ".join(f"{count} {reason}" for reason, count in failed.most_common()) or "none"
+    how = "kept from an earlier run" if tuned.reused else "measured again in fresh processes"
+    return (
+        f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"
+        f"default {shown(default)}\n"
+        f"best    {shown(tuned.config)}\n"
+        f"verdict {tuned.claim} ({how})\n"
+    )
+
+
+def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
+    """``dl tune export``."""
+    try:
+        file.write_text(json.dumps(as_t4(study, trials), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise TuningError(f"[tune] {file} cannot be written: {error.strerror}") from error
+    sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
+    return 0
+
+
+def show_studies(key: str | None, database: Database) -> int:
+    """``dl tune show``."""
+    if key is not None:
+        study = _find(key, database)
+        sys.stdout.write(_line(study, database))
+        for name, value in study.identity.items():
+            sys.stdout.write(f"  {name}: {value}\n")
+        trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
+        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:_MOST_TRIALS])
+        if len(trials) > _MOST_TRIALS:
+            sys.stdout.write(f"  ... and {len(trials) - _MOST_TRIALS} more\n")
+        return 0
+    studies = database.studies()
+    sys.stdout.writelines(_line(study, database) for study in studies)
+    if not studies:
+        sys.stdout.write(f"nothing was tuned yet in {database.path}\n")
+    return 0
+
+
+def _line(study: Study, database: Database) -> str:
+    found = study.identity
+    claimed: StoredClaim | None = database.claimed(study)
+    said = "not finished"
+    if claimed is not None:
+        said = f"{claimed.verdict}: {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
+        said += f", {shown(claimed.config)}"
+    shape = shown(found.get("shape", {}))
+    count = len(database.trials(study))
+    return (
+        f"{study.key}  {found.get('kernel')}:{found.get('function')} ({shape}) on"
+        f" {found.get('vendor')}, {count} trials, {said}\n"
+    )
+
+
+def _trial(trial: StoredTrial) -> str:
+    if trial.ratio is None:
+        first = trial.message.strip().partition("\n")[0]
+        return f"{trial.invalidity}: {first[:100]}, {shown(trial.config)}"
+    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {shown(trial.config)}"
+
+
+def _find(key: str, database: Database) -> Study:
+    found = [study for study in database.studies() if study.key.startswith(key)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(study.key for study in database.studies()) or "none"
+    count = "no study" if not found else "more than one study"
+    raise TuningError(f"[tune] {count} begins with {key!r}; there are {known}")

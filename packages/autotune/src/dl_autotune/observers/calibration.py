@@ -1,0 +1,42 @@
+"""A/A runs: how much of a difference the machine makes of nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .race import Race, RaceSettings, race
+from .warmup import Run
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What races of a callable against itself came to.
+
+    :ivar noise: the share by which every interval has to be widened so that all of those
+        intervals contain 1; below 0.01 where the machine is quiet.
+    :ivar races: how many there were.
+    """
+
+    noise: float
+    races: int
+
+    @classmethod
+    def of(cls, races: list[Race]) -> Calibration:
+        """From races of something against itself."""
+        beyond = [max(each.interval.low - 1, 1 / each.interval.high - 1, 0.0) for each in races]
+        return cls(max(beyond, default=0.0), len(races))
+
+
+def calibrate(
+    run: Run, settings: RaceSettings | None = None, *, races: int = 5, seed: int
+) -> Calibration:
+    """Race a callable against itself.
+
+    :raises ValueError: `races` is not positive.
+    """
+    if races < 1:
+        raise ValueError(f"[calibrate] races={races} is none")
+    found = Calibration.of([race(run, run, settings, seed=seed + i) for i in range(races)])
+    assert math.isfinite(found.noise)
+    return found

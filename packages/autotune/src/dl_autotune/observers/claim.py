@@ -1,0 +1,67 @@
+"""The verdict: what is claimed of a candidate, so that it holds when it is measured again."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .calibration import Calibration
+from .interval import Interval, bootstrap
+from .quantile import t_quantile
+from .race import Race
+
+
+class Verdict(str, enum.Enum):
+    """Of a candidate against the baseline."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_WINNER = "no significant winner"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A verdict and the interval that a rerun is expected in."""
+
+    verdict: Verdict
+    interval: Interval
+
+    def __str__(self) -> str:
+        return f"{self.verdict.value}: {self.interval}"
+
+
+def claim(
+    races: Sequence[Race], calibration: Calibration, *, confidence: float = 0.95, seed: int
+) -> Claim:
+    """Claim from races in processes of their own, none of which selected the candidate.
+
+    A process has luck of its own - where its memory lies, above all - which blocks within it do
+    not show. So the interval is the wider of two: that of all blocks, and the one in which the
+    next process is expected after those seen. Both are widened by the noise of A/A runs.
+
+    :raises ValueError: there are no races.
+    """
+    if not races:
+        raise ValueError("[claim] there are no races to claim from")
+    ratios = [ratio for each in races for ratio in each.ratios]
+    interval = bootstrap(ratios, confidence=confidence, seed=seed)
+    if len(races) > 1:
+        logarithms = np.log([each.interval.ratio for each in races])
+        quantile = t_quantile((1 + confidence) / 2, len(races) - 1)
+        half = quantile * float(logarithms.std(ddof=1)) * math.sqrt(1 + 1 / len(races))
+        middle = float(logarithms.mean())
+        interval = Interval(
+            math.exp(middle),
+            min(interval.low, math.exp(middle - half)),
+            max(interval.high, math.exp(middle + half)),
+        )
+    interval = interval.widened(calibration.noise)
+    if interval.low > 1:
+        return Claim(Verdict.FASTER, interval)
+    if interval.high < 1:
+        return Claim(Verdict.SLOWER, interval)
+    return Claim(Verdict.NO_WINNER, interval)

@@ -1,0 +1,136 @@
+"""Whether a candidate is right: asked before it is timed, on inputs that are not kind to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diopi_proto.tolerance import OpClass, compare
+
+from ..errors import KernelError
+from ..kernel import Arguments, Expected, Launch, Shape, TunableKernel
+from ..spaces import Config
+from ..toolchains import Buffer, Toolchain
+
+_EDGES = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-40)
+"""Zeros of both signs, units, and what is tiny or subnormal in float32; scattered over inputs."""
+Launcher = Callable[..., None]
+
+
+class WrongResultError(Exception):
+    """A candidate is wrong; the text says where."""
+
+
+def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str, Any]:
+    """The arguments of a shape, the same for the same seed.
+
+    :raises KernelError: the kernel's description fails, or makes other than arrays and scalars.
+    """
+    try:
+        made = dict(kernel.arguments(shape, np.random.default_rng(seed)))
+    except Exception as error:
+        raise KernelError(f"[kernel] arguments of {dict(shape)} failed: {error!r}") from error
+    for name, value in made.items():
+        if not isinstance(value, (np.ndarray, np.generic)):
+            raise KernelError(
+                f"[kernel] argument {name} is {value!r}; it has to be a numpy array or scalar"
+            )
+    for name in kernel.outputs:
+        if not isinstance(made.get(name), np.ndarray):
+            raise KernelError(f"[kernel] output {name} is no array among {', '.join(made)}")
+    return made
+
+
+def with_edges(kernel: TunableKernel, arguments: Arguments, seed: int) -> dict[str, Any]:
+    """The same arguments with edge values in a tenth of each floating-point input."""
+    rng = np.random.default_rng(seed)
+    changed: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name not in kernel.outputs:
+            where = rng.random(value.shape) < 0.1
+            with np.errstate(under="ignore"):
+                edges = np.array(_EDGES, dtype=value.dtype)
+            value = np.where(where, rng.choice(edges, value.shape), value)
+        changed[name] = value
+    return changed
+
+
+def check_results(
+    kernel: TunableKernel, toolchain: Toolchain, launcher: Launcher, config: Config, seed: int
+) -> None:
+    """Run a candidate on all shapes, once with edge values, and judge what it wrote.
+
+    :raises WrongResultError: an output is off by more than rounding allows, an input was written
+        to, or something around an array was.
+    """
+    for number, shape in enumerate((*kernel.checks, kernel.shape)):
+        arguments = seeded_arguments(kernel, shape, seed + number)
+        sets = [arguments]
+        if number < len(kernel.checks):
+            sets.append(with_edges(kernel, arguments, seed + number))
+        for given in sets:
+            _check(kernel, toolchain, launcher, kernel.launch(config, shape), given, shape)
+
+
+def _check(
+    kernel: TunableKernel,
+    toolchain: Toolchain,
+    launcher: Launcher,
+    launch: Launch,
+    arguments: Arguments,
+    shape: Shape,
+) -> None:
+    expected = _expected(kernel, arguments)
+    buffers = {
+        name: toolchain.buffer(_unwritten(value) if name in kernel.outputs else value)
+        for name, value in arguments.items()
+        if isinstance(value, np.ndarray)
+    }
+    launcher(launch, [buffers.get(name, value) for name, value in arguments.items()])
+    where = ", ".join(f"{name}={size}" for name, size in shape.items())
+    for name, buffer in buffers.items():
+        if not buffer.intact():
+            raise WrongResultError(f"writes outside of {name} ({where})")
+        if name in expected:
+            _judge(name, buffer, expected[name], where)
+        elif buffer.read().tobytes() != np.ascontiguousarray(arguments[name]).tobytes():
+            raise WrongResultError(f"changes its input {name} ({where})")
+
+
+def _expected(kernel: TunableKernel, arguments: Arguments) -> Mapping[str, Expected]:
+    try:
+        found = kernel.reference(arguments)
+    except Exception as error:
+        raise KernelError(f"[kernel] the reference failed: {error!r}") from error
+    if set(found) != set(kernel.outputs):
+        raise KernelError(
+            f"[kernel] the reference gives {', '.join(found) or 'nothing'}, and the outputs are"
+            f" {', '.join(kernel.outputs)}"
+        )
+    return found
+
+
+def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
+    """The shape and dtype of an array with contents that are no result."""
+    if array.dtype.kind == "f":
+        return np.full_like(array, np.nan)
+    return np.full_like(array, 85)
+
+
+def _judge(name: str, buffer: Buffer, expected: Expected, where: str) -> None:
+    actual = buffer.read()
+    outcome = compare(
+        actual,
+        expected.values,
+        dtype=actual.dtype,
+        op_class=expected.op_class,
+        reduction_length=expected.reduction_length,
+        magnitude=expected.magnitude
+        if expected.op_class in (OpClass.REDUCTION, OpClass.MATMUL)
+        else None,
+    )
+    if not outcome.ok:
+        raise WrongResultError(f"{name} is wrong ({where}): {outcome}")

@@ -1,0 +1,209 @@
+"""Every trial with its raw times, in SQLite with a write-ahead log: what is done is never lost."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import DatabaseError
+from ..spaces import Config
+
+VERSION = 1
+_WAIT_SECONDS = 10.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS studies (
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, identity TEXT NOT NULL,
+  created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+CREATE TABLE IF NOT EXISTS trials (
+  study INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE, number INTEGER NOT NULL,
+  config TEXT NOT NULL, invalidity TEXT NOT NULL, message TEXT NOT NULL,
+  ratio REAL, low REAL, high REAL, baseline TEXT NOT NULL, candidate TEXT NOT NULL,
+  finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (study, config)
+);
+CREATE TABLE IF NOT EXISTS claims (
+  study INTEGER PRIMARY KEY REFERENCES studies(id) ON DELETE CASCADE, config TEXT NOT NULL,
+  verdict TEXT NOT NULL, ratio REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,
+  noise REAL NOT NULL, races TEXT NOT NULL, finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+);
+"""
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """One evaluation.
+
+    :ivar invalidity: "correct", or why it was not timed, as in T4.
+    :ivar ratio: of times, baseline by candidate, with its interval; None where it was not timed.
+    :ivar baseline: seconds of the baseline's runs beside it.
+    :ivar candidate: seconds of its own runs.
+    """
+
+    config: Config
+    invalidity: str
+    message: str = ""
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    baseline: tuple[float, ...] = ()
+    candidate: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredClaim:
+    """What was claimed at the end of a study; `races` has the ratios of blocks, race by race."""
+
+    config: Config
+    verdict: str
+    ratio: float
+    low: float
+    high: float
+    noise: float
+    races: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Trials that may be compared: of one kernel, shape, device and compiler."""
+
+    id: int
+    key: str
+    identity: Mapping[str, Any]
+    created: str
+
+
+class Database:
+    """The file of all studies of a person.
+
+    :raises DatabaseError: the file is no database, is of a newer version, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._told():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise DatabaseError(
+                    f"[database] {path} is of version {version}, and this dl-autotune reads up to"
+                    f" {VERSION}: install a newer one, or name another file"
+                )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.execute("PRAGMA foreign_keys=ON")
+            self._connection.executescript(_SCHEMA)
+            self._connection.execute(f"PRAGMA user_version={VERSION}")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Say of what goes wrong which file it is and what can be done."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            text = str(error)
+            way_out = "name another file with --database"
+            if "locked" in text:
+                way_out = f"another process kept it for {_WAIT_SECONDS:g} s: wait until it is done"
+            elif "not a database" in text or "malformed" in text:
+                way_out = "it is damaged or something else: move it away, or name another file"
+            raise DatabaseError(f"[database] {self.path}: {text}; {way_out}") from error
+
+    def study(self, identity: Mapping[str, Any]) -> Study:
+        """The study of an identity, made where there is none."""
+        text = json.dumps(identity, sort_keys=True)
+        key = hashlib.sha256(text.encode()).hexdigest()[:12]
+        with self._told():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO studies (key, identity) VALUES (?, ?)", (key, text)
+            )
+        return next(study for study in self.studies() if study.key == key)
+
+    def studies(self) -> list[Study]:
+        """All studies, the oldest first."""
+        with self._told():
+            rows = self._connection.execute(
+                "SELECT id, key, identity, created FROM studies ORDER BY id"
+            ).fetchall()
+        return [Study(i, key, json.loads(text), created) for i, key, text, created in rows]
+
+    def record(self, study: Study, trial: StoredTrial) -> None:
+        """Keep a trial; it is on the disk when this returns."""
+        with self._told():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO trials (study, number, config, invalidity, message, ratio,"
+                " low, high, baseline, candidate) VALUES (?, (SELECT COUNT(*) FROM trials WHERE"
+                " study = ?), ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    study.id,
+                    study.id,
+                    json.dumps(trial.config),
+                    trial.invalidity,
+                    trial.message,
+                    trial.ratio,
+                    trial.low,
+                    trial.high,
+                    json.dumps(trial.baseline),
+                    json.dumps(trial.candidate),
+                ),
+            )
+
+    def trials(self, study: Study) -> list[StoredTrial]:
+        """The trials of a study, in the order they were made."""
+        with self._told():
+            rows = self._connection.execute(
+                "SELECT config, invalidity, message, ratio, low, high, baseline, candidate"
+                " FROM trials WHERE study = ? ORDER BY number",
+                (study.id,),
+            ).fetchall()
+        return [
+            StoredTrial(json.loads(c), i, m, r, lo, hi, tuple(json.loads(b)), tuple(json.loads(t)))
+            for c, i, m, r, lo, hi, b, t in rows
+        ]
+
+    def claim(self, study: Study, made: StoredClaim) -> None:
+        """Keep what is claimed of a study, in place of what was."""
+        with self._told():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO claims (study, config, verdict, ratio, low, high, noise,"
+                " races) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    study.id,
+                    json.dumps(made.config),
+                    made.verdict,
+                    made.ratio,
+                    made.low,
+                    made.high,
+                    made.noise,
+                    json.dumps(made.races),
+                ),
+            )
+
+    def claimed(self, study: Study) -> StoredClaim | None:
+        """What is claimed of a study."""
+        with self._told():
+            row = self._connection.execute(
+                "SELECT config, verdict, ratio, low, high, noise, races FROM claims"
+                " WHERE study = ?",
+                (study.id,),
+            ).fetchone()
+        if row is None:
+            return None
+        config, verdict, ratio, low, high, noise, races = row
+        blocks = tuple(tuple(each) for each in json.loads(races))
+        return StoredClaim(json.loads(config), verdict, ratio, low, high, noise, blocks)
+
+    def forget(self, study: Study) -> None:
+        """Drop a study with all that belongs to it."""
+        with self._told():
+            self._connection.execute("DELETE FROM studies WHERE id = ?", (study.id,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

@@ -1,0 +1,154 @@
+"""What a worker does of a tuning run: compile a configuration, judge it, race it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import TuningError
+from ..kernel import load_kernel
+from ..observers import Calibration, Race, RaceSettings, calibrate, race
+from ..spaces import Config
+from ..spaces.markers import substitute
+from ..toolchains import CompileError, Toolchain
+from .correctness import WrongResultError, check_results
+from .timing import timed_launches
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a worker needs to know to begin; sent to its process.
+
+    :ivar path: the Python file of the kernel.
+    :ivar caches: one of :data:`dl_autotune.runners.timing.CACHES`.
+    """
+
+    path: Path
+    vendor: str
+    device: int = 0
+    caches: str = "warm"
+    compile_seconds: float = 120.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Identify:
+    """Ask for what trials depend on, a mapping of texts."""
+
+
+@dataclass(frozen=True)
+class Compile:
+    """Ask for code, or a :class:`Rejected`."""
+
+    config: Config
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Ask for the :class:`Calibration` of the baseline; :class:`Rejected` if that is wrong."""
+
+    config: Config
+    code: bytes = field(repr=False)
+    settings: RaceSettings
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Ask for the :class:`Race` of a candidate, or a :class:`Rejected`."""
+
+    config: Config
+    code: bytes = field(repr=False)
+    baseline: Config
+    baseline_code: bytes = field(repr=False)
+    settings: RaceSettings
+    seed: int
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A candidate that was not timed.
+
+    :ivar reason: as in T4: "compile", "correctness", "runtime", "timeout".
+    """
+
+    reason: str
+    message: str
+
+
+def open_toolchain(target: Target) -> Toolchain:
+    """The toolchain of a target."""
+    from ..toolchains.kernel_extension import KernelExtension
+
+    return KernelExtension(target.vendor, target.device)
+
+
+class KernelWorker:
+    """Answers the requests above, in a process that may be lost."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._kernel = load_kernel(target.path)
+        self._text = self._kernel.text()
+        self._toolchain = open_toolchain(target)
+        self._loaded: dict[bytes, Callable[..., None]] = {}
+        self._timed: Callable[[Callable[..., None], Config], Callable[[], float]] | None = None
+
+    def __call__(self, request: object) -> object:
+        """Answer one request."""
+        if isinstance(request, Identify):
+            return dict(self._toolchain.identity())
+        if isinstance(request, Compile):
+            return self._compile(request.config)
+        if isinstance(request, Calibrate):
+            return self._calibrate(request)
+        if isinstance(request, Evaluate):
+            return self._evaluate(request)
+        raise TuningError(f"[worker] {request!r} is no request")
+
+    def _compile(self, config: Config) -> bytes | Rejected:
+        source = substitute(self._text, config, self._kernel.source.name)
+        try:
+            return self._toolchain.compile(
+                source,
+                self._kernel.source.name,
+                self._kernel.options,
+                self._target.compile_seconds,
+            )
+        except CompileError as error:
+            return Rejected("compile", str(error))
+
+    def _calibrate(self, request: Calibrate) -> Calibration | Rejected:
+        try:
+            run = self._prepare(request.config, request.code, keep=True)
+        except WrongResultError as error:
+            return Rejected("correctness", str(error))
+        return calibrate(run, request.settings, seed=self._target.seed)
+
+    def _evaluate(self, request: Evaluate) -> Race | Rejected:
+        try:
+            candidate = self._prepare(request.config, request.code, keep=False)
+        except WrongResultError as error:
+            return Rejected("correctness", str(error))
+        baseline = self._prepare(request.baseline, request.baseline_code, keep=True)
+        return race(baseline, candidate, request.settings, seed=request.seed)
+
+    def _prepare(self, config: Config, code: bytes, *, keep: bool) -> Callable[[], float]:
+        """Load code, judge it the first time, and make it ready to be timed."""
+        launcher = self._loaded.get(code)
+        if launcher is None:
+            launcher = self._toolchain.load(code, self._kernel.function)
+            check_results(self._kernel, self._toolchain, launcher, config, self._target.seed)
+            if keep:
+                self._loaded[code] = launcher
+        if self._timed is None:
+            self._timed = timed_launches(
+                self._kernel, self._toolchain, self._target.caches, self._target.seed
+            )
+        return self._timed(launcher, config)
+
+
+def describe(target: Target) -> Mapping[str, Any]:
+    """The identity of the kernel of a target, and how it is measured."""
+    return {**load_kernel(target.path).identity(), "caches": target.caches}

@@ -1,0 +1,34 @@
+"""Answers from a recorded space: strategies are compared without a device, in no time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..spaces.recorded import Recording
+from ..strategies import Budget, Outcome, Strategy, search
+
+
+def replay(recording: Recording, strategy: Strategy, evaluations: int, batch: int) -> list[int]:
+    """The points that a strategy evaluates, in order; a failed one is an evaluation too."""
+
+    def evaluate(points: Sequence[int]) -> list[Outcome]:
+        times = recording.milliseconds[list(points)].tolist()
+        return [
+            Outcome(point, None if math.isnan(time) else time)
+            for point, time in zip(points, times, strict=True)
+        ]
+
+    found = search(strategy, evaluate, Budget(evaluations=evaluations), batch=batch)
+    return [outcome.point for outcome in found]
+
+
+def fractions(recording: Recording, points: Sequence[int], after: Sequence[int]) -> list[float]:
+    """The best time there is by the best one found, after so many evaluations each; 0 while none
+    was valid.
+    """
+    found = []
+    for count in after:
+        times = [t for t in recording.milliseconds[list(points[:count])].tolist() if t == t]
+        found.append(recording.best / min(times) if times else 0.0)
+    return found

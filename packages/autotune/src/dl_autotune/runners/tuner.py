@@ -1,0 +1,283 @@
+"""A tuning run: propose, compile, judge, race, keep, and claim only what was measured again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..errors import KernelError, TuningError
+from ..kernel import TunableKernel, load_kernel
+from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
+from ..spaces import Config
+from ..strategies import DEFAULT, Budget, Outcome, make_strategy
+from .compile_pool import CompilePool
+from .database import Database, StoredClaim, StoredTrial, Study
+from .device_lock import device_lock
+from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
+from .worker import Worker, WorkerError
+
+_FINALISTS = 3
+_SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
+_FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel is tuned.
+
+    :ivar budget: of the search; the races of the end come on top.
+    :ivar workers: compilers at a time.
+    :ivar search_races: of each candidate; short, since they only select.
+    :ivar final_races: of the finalists, in processes that selected nothing.
+    :ivar final_processes: in which the winner is raced, each with luck of its own.
+    :ivar evaluation_seconds: after which a candidate is given up.
+    """
+
+    budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
+    strategy: str = DEFAULT
+    workers: int = 2
+    search_races: RaceSettings = _SEARCH_RACES
+    final_races: RaceSettings = _FINAL_RACES
+    final_processes: int = 5
+    evaluation_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a run came to.
+
+    :ivar claim: about `config` against the kernel's default.
+    :ivar evaluated: configurations of the study, of all its runs.
+    :ivar reused: the claim is of an earlier run, and nothing was measured.
+    """
+
+    study: Study
+    config: Config
+    claim: Claim
+    evaluated: int
+    reused: bool = False
+
+
+Progress = Callable[[StoredTrial, int], None]
+"""Told of each trial, and of how many there are now."""
+
+
+class Tuner:
+    """Tunes one kernel on one device.
+
+    :param progress: called after each trial.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        database: Database,
+        plan: Plan | None = None,
+        progress: Progress = lambda trial, count: None,
+    ) -> None:
+        self.target, self.database = target, database
+        self.plan = plan or Plan()
+        self.kernel: TunableKernel = load_kernel(target.path)
+        self._progress = progress
+        self._worker = Worker(partial(KernelWorker, target))
+
+    def run(self, *, again: bool = False) -> Tuned:
+        """Tune, or go on where an earlier run was ended, or return what it claimed.
+
+        :param again: search further though there is a claim.
+        :raises KernelError: the default itself does not compile, or is wrong.
+        :raises TuningError: the device is in use.
+        """
+        with device_lock(self.target.vendor, self.target.device), self._processes() as pool:
+            study = self.database.study({**describe(self.target), **self._identity()})
+            known = self.database.claimed(study)
+            if known is not None and not again:
+                said = Claim(Verdict(known.verdict), Interval(known.ratio, known.low, known.high))
+                trials = self.database.trials(study)
+                return Tuned(study, known.config, said, len(trials), reused=True)
+            default = self._compiled(pool, self.kernel.default)
+            calibration = self._calibrate(default)
+            self._search(study, pool, default)
+            return self._claim(study, pool, default, calibration)
+
+    @contextlib.contextmanager
+    def _processes(self) -> Iterator[CompilePool]:
+        pool = CompilePool(self.target, self.plan.workers)
+        try:
+            yield pool
+        finally:
+            pool.close()
+            self._worker.stop()
+
+    def _identity(self) -> Mapping[str, Any]:
+        try:
+            found: Mapping[str, Any] = self._worker.call(Identify(), self.plan.evaluation_seconds)
+        except WorkerError as error:
+            raise TuningError(f"[tune] {self.target.vendor} cannot be used: {error}") from error
+        return found
+
+    def _compiled(self, pool: CompilePool, config: Config) -> bytes:
+        code = pool.submit(config).result()
+        if isinstance(code, Rejected):
+            raise KernelError(
+                f"[tune] configuration {dict(config)} does not compile: {code.message}"
+            )
+        return code
+
+    def _calibrate(self, default: bytes) -> Calibration:
+        request = Calibrate(self.kernel.default, default, self.plan.search_races)
+        try:
+            answer = self._worker.call(request, 5 * self.plan.evaluation_seconds)
+        except WorkerError as error:
+            raise KernelError(
+                f"[tune] the default {dict(self.kernel.default)} cannot be run: {error}"
+            ) from error
+        if isinstance(answer, Rejected):
+            raise KernelError(
+                f"[tune] the default {dict(self.kernel.default)} is wrong: {answer.message}"
+            )
+        assert isinstance(answer, Calibration)
+        return answer
+
+    def _search(self, study: Study, pool: CompilePool, default: bytes) -> None:
+        strategy = make_strategy(self.plan.strategy, self.kernel.space, seed=self.target.seed)
+        point = self.kernel.space.point(self.kernel.default)
+        assert point is not None
+        strategy.tell([Outcome(point, 1.0)])
+        for trial in self.database.trials(study):
+            strategy.tell([self._outcome(trial)])
+        count, start = len(self.database.trials(study)), time.monotonic()
+        budget = self.plan.budget
+        pending: list[tuple[Config, Any]] = []
+        while True:
+            in_time = budget.seconds is None or time.monotonic() - start < budget.seconds
+            room = 2 * self.plan.workers - len(pending)
+            if budget.evaluations is not None:
+                room = min(room, budget.evaluations - count - len(pending))
+            if in_time and room > 0:
+                configs = map(self.kernel.space.config, strategy.ask(room))
+                pending += [(config, pool.submit(config)) for config in configs]
+            if not pending or not in_time:
+                return
+            # In the order they are compiled in, so that one slow compiler does not stop the rest.
+            ready = next((each for each in pending if each[1].done()), pending[0])
+            pending.remove(ready)
+            trial = self._evaluate(ready[0], ready[1].result(), default, count)
+            self.database.record(study, trial)
+            strategy.tell([self._outcome(trial)])
+            count += 1
+            self._progress(trial, count)
+
+    def _outcome(self, trial: StoredTrial) -> Outcome:
+        point = self.kernel.space.point(trial.config)
+        assert point is not None
+        return Outcome(point, None if trial.ratio is None else 1 / trial.ratio)
+
+    def _evaluate(
+        self, config: Config, code: bytes | Rejected, default: bytes, number: int
+    ) -> StoredTrial:
+        answer: object = code
+        if isinstance(code, bytes):
+            settings = self.plan.search_races
+            answer = self._raced(self._worker, config, code, default, settings, number)
+        if isinstance(answer, Rejected):
+            return StoredTrial(config, answer.reason, answer.message)
+        assert isinstance(answer, Race)
+        interval = answer.interval
+        return StoredTrial(
+            config,
+            "correct",
+            ratio=interval.ratio,
+            low=interval.low,
+            high=interval.high,
+            baseline=answer.baseline,
+            candidate=answer.candidate,
+        )
+
+    def _raced(
+        self,
+        worker: Worker,
+        config: Config,
+        code: bytes,
+        default: bytes,
+        settings: RaceSettings,
+        seed: int,
+    ) -> Race | Rejected:
+        request = Evaluate(config, code, self.kernel.default, default, settings, seed)
+        try:
+            answer = worker.call(request, self.plan.evaluation_seconds)
+        except WorkerError as error:
+            return Rejected("timeout" if error.reason == "timeout" else "runtime", str(error))
+        if isinstance(answer, Rejected):
+            # What is wrong may have written anywhere: nothing is measured beside it any more.
+            worker.stop()
+        assert isinstance(answer, (Race, Rejected))
+        return answer
+
+    def _claim(
+        self, study: Study, pool: CompilePool, default: bytes, calibration: Calibration
+    ) -> Tuned:
+        """Race the finalists again, then the winner of that, each in fresh processes."""
+        trials = self.database.trials(study)
+        ranked = sorted(
+            (trial for trial in trials if trial.ratio is not None and trial.ratio > 1),
+            key=lambda trial: -(trial.ratio or 0),
+        )
+        raced: list[tuple[float, Config]] = []
+        for trial in ranked[:_FINALISTS]:
+            found = self._race_again(pool, trial.config, default, 1)
+            raced += [(race.interval.ratio, trial.config) for race in found]
+        if not raced:
+            return self._kept(study, self.kernel.default, [], calibration, len(trials))
+        _, winner = max(raced, key=lambda each: each[0])
+        races = self._race_again(pool, winner, default, self.plan.final_processes)
+        if len(races) < self.plan.final_processes:
+            # It failed when it was run again, so nothing is claimed of it.
+            return self._kept(study, self.kernel.default, [], calibration, len(trials))
+        return self._kept(study, winner, races, calibration, len(trials))
+
+    def _race_again(
+        self, pool: CompilePool, config: Config, default: bytes, processes: int
+    ) -> list[Race]:
+        code = pool.submit(config).result()
+        if isinstance(code, Rejected):
+            return []
+        found = []
+        for number in range(processes):
+            with Worker(partial(KernelWorker, self.target)) as worker:
+                settings = self.plan.final_races
+                answer = self._raced(worker, config, code, default, settings, 1000 + number)
+            if isinstance(answer, Race):
+                found.append(answer)
+        return found
+
+    def _kept(
+        self,
+        study: Study,
+        config: Config,
+        races: Sequence[Race],
+        calibration: Calibration,
+        evaluated: int,
+    ) -> Tuned:
+        if races:
+            said = claim(races, calibration, seed=self.target.seed)
+        else:
+            said = Claim(Verdict.NO_WINNER, Interval(1.0, 1.0, 1.0))
+        interval = said.interval
+        self.database.claim(
+            study,
+            StoredClaim(
+                config,
+                said.verdict.value,
+                interval.ratio,
+                interval.low,
+                interval.high,
+                calibration.noise,
+                tuple(each.ratios for each in races),
+            ),
+        )
+        return Tuned(study, config, said, evaluated)

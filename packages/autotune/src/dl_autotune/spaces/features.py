@@ -1,0 +1,133 @@
+"""Configurations as numbers that a model can learn from."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SpaceError
+from .parameter import Parameter
+
+Features = NDArray[np.float64]
+"""Shape (configurations, features)."""
+MOST_PAIRS = 66
+"""Products and ratios of every two of twelve parameters; more would drown the parameters."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A model of what a configuration needs: registers, bytes of shared memory, of cache."""
+
+    name: str
+    function: Callable[..., float]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., float]) -> Resource:
+        """Take a function whose parameters are named as those of the space."""
+        return cls(name, function, tuple(inspect.signature(function).parameters))
+
+
+class FeatureTable:
+    """Numbers for configurations: each parameter (the logarithm where its values are a scale of
+    ratios, columns of 0 and 1 where they are texts), how often 2 divides it where that is not the
+    same, the products and ratios of every two of the logarithmic ones, and the resources that the
+    space declares.
+
+    Hardware works in powers of two - lanes, warps, banks, lines of caches - so that 48 and 96 may
+    have more in common than 96 and 100.
+
+    :ivar names: of the columns.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], resources: Sequence[Resource]) -> None:
+        self._parameters, self._resources = parameters, resources
+        self._tables: list[Features] = []
+        self.names: list[str] = []
+        for parameter in parameters:
+            self._tables.append(_table(parameter))
+            width = self._tables[-1].shape[1]
+            self.names += [parameter.name] if width == 1 else [
+                f"{parameter.name}={value}" for value in parameter.values
+            ]  # fmt: skip
+        self._alignments: dict[int, Features] = {}
+        for i, parameter in enumerate(parameters):
+            if _has_alignment(parameter):
+                self._alignments[i] = _alignment(parameter)
+                self.names.append(f"{parameter.name} twos")
+        scales = [i for i, p in enumerate(parameters) if p.logarithmic]
+        self._pairs = list(itertools.combinations(scales, 2))
+        if len(self._pairs) > MOST_PAIRS:
+            self._pairs = []
+        for i, j in self._pairs:
+            a, b = parameters[i].name, parameters[j].name
+            self.names += [f"{a}*{b}", f"{a}/{b}"]
+        self.names += [each.name for each in resources]
+
+    def of(self, positions: NDArray[np.int32]) -> Features:
+        """The features of value positions, shape (configurations, parameters)."""
+        plain = [t[positions[:, i]] for i, t in enumerate(self._tables)]
+        columns = plain + [table[positions[:, i]] for i, table in self._alignments.items()]
+        for i, j in self._pairs:
+            columns += [plain[i] + plain[j], plain[i] - plain[j]]
+        columns += [self._needed(each, positions) for each in self._resources]
+        return np.concatenate(columns, axis=1)
+
+    def scaled(self, positions: NDArray[np.int32]) -> Features:
+        """The parameters and what 2 divides them by, each from 0 to 1: where distances mean
+        something.
+        """
+        columns = []
+        for i, table in [*enumerate(self._tables), *self._alignments.items()]:
+            low, high = table.min(axis=0), table.max(axis=0)
+            columns.append((table[positions[:, i]] - low) / np.where(high > low, high - low, 1.0))
+        return np.concatenate(columns, axis=1)
+
+    def _needed(self, resource: Resource, positions: NDArray[np.int32]) -> Features:
+        at = {p.name: i for i, p in enumerate(self._parameters)}
+        used = [at[name] for name in resource.names]
+        rows, which = np.unique(positions[:, used], axis=0, return_inverse=True)
+        answers = []
+        for row in rows.tolist():
+            values = [self._parameters[i].values[v] for i, v in zip(used, row, strict=True)]
+            try:
+                answers.append(float(resource.function(*values)))
+            except Exception as error:
+                raise SpaceError(
+                    f"[space] resource {resource.name} failed for {values}: {error}"
+                ) from error
+        found = np.array(answers)[which.reshape(-1)]
+        scaled: Features = np.sign(found[:, None]) * np.log2(1 + np.abs(found[:, None]))
+        return scaled
+
+
+def _table(parameter: Parameter) -> Features:
+    """A row for each value."""
+    if not parameter.numeric:
+        if len(parameter.values) == 2:
+            return np.array([[0.0], [1.0]])
+        return np.eye(len(parameter.values))
+    numbers = np.array(parameter.values, dtype=np.float64)[:, None]
+    return np.log2(numbers) if parameter.logarithmic else numbers
+
+
+def _has_alignment(parameter: Parameter) -> bool:
+    """Whether there are more than two integers, and others than powers of two."""
+    values = parameter.values
+    integers = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+    return (
+        integers and len(values) > 2 and any(int(v) <= 0 or int(v) & (int(v) - 1) for v in values)
+    )
+
+
+def _alignment(parameter: Parameter) -> Features:
+    """How often 2 divides each value; 0, which it always divides, counts as the largest."""
+    numbers = [abs(int(v)) for v in parameter.values]
+    most = max(numbers).bit_length()
+    twos = [(n & -n).bit_length() - 1 if n else most for n in numbers]
+    return np.array(twos, dtype=np.float64)[:, None]

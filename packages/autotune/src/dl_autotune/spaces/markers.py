@@ -1,0 +1,151 @@
+"""Markers in a kernel's source, which say where the values of parameters go.
+
+Two forms, both at the end of a line, blanks anywhere:
+
+- ``constexpr int TILE = 8;  // tunable``: the parameter is the last word before the first ``=``,
+  and what comes after that sign is replaced by the value;
+- ``using Layout = RowMajor;  // tunable: LAYOUT``: the parameter is the alias, and the whole line
+  after its indent is replaced by the value.
+
+A line that begins with ``//`` is a comment and has no markers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import MarkerError
+from .parameter import Config, Value
+
+_MARKER = re.compile(r"//\s*tunable\s*(?P<colon>:(?P<alias>[^/]*))?$")
+_LOOKS_LIKE_ONE = re.compile(r"//.*\btunables?\b", re.IGNORECASE)
+_LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
+
+
+@dataclass(frozen=True)
+class Marker:
+    """One marked line.
+
+    :ivar line: its number, from 1.
+    :ivar whole: the value replaces the whole line, not just what follows ``=``.
+    """
+
+    key: str
+    line: int
+    whole: bool
+
+
+def find_markers(source: str, name: str = "kernel") -> list[Marker]:
+    """The markers of a source text, in its order.
+
+    :param name: what messages call the source.
+    :raises MarkerError: a marker is misspelt, names nothing, stands in a block comment, or two
+        are of one key; the message says line and key.
+    """
+    markers: list[Marker] = []
+    for number, (line, inside) in enumerate(_lines(source), start=1):
+        if line.lstrip().startswith("//"):
+            continue
+        where = f"{name}:{number}"
+        found = _MARKER.search(line.rstrip())
+        if found is None:
+            if _LOOKS_LIKE_ONE.search(line):
+                raise MarkerError(
+                    f"[markers] {where}: {line.strip()!r} is no marker; it ends with '// tunable'"
+                    " or '// tunable: NAME'"
+                )
+            continue
+        marker = _marker(where, number, line, found)
+        if inside:
+            raise MarkerError(f"[markers] {where}: key {marker.key} is inside a block comment")
+        for other in markers:
+            if other.key == marker.key:
+                raise MarkerError(
+                    f"[markers] {where}: key {marker.key} is marked in line {other.line} already"
+                )
+        markers.append(marker)
+    return markers
+
+
+def _marker(where: str, number: int, line: str, found: re.Match[str]) -> Marker:
+    if found["colon"]:
+        alias = found["alias"].strip()
+        if not alias.isidentifier():
+            raise MarkerError(f"[markers] {where}: key {alias!r} is not a name")
+        return Marker(alias, number, whole=True)
+    before, sign, _ = line[: found.start()].partition("=")
+    word = _LAST_WORD.search(before.rstrip())
+    if not sign or word is None or not word[1].isidentifier():
+        raise MarkerError(
+            f"[markers] {where}: {line.strip()!r} has no 'NAME = value' for '// tunable' to name a"
+            " key; use '// tunable: NAME' to replace the whole line"
+        )
+    return Marker(word[1], number, whole=False)
+
+
+def substitute(source: str, config: Config, name: str = "kernel") -> str:
+    """The source with the values of a configuration at its markers.
+
+    :raises MarkerError: a key has no marker, a marker has no key, or a marker is wrong.
+    """
+    markers = find_markers(source, name)
+    check_keys(markers, list(config), name)
+    lines = source.split("\n")
+    for marker in markers:
+        old = lines[marker.line - 1]
+        indent = old[: len(old) - len(old.lstrip())]
+        value = _literal(config[marker.key])
+        if "\n" in value or "\r" in value:
+            raise MarkerError(
+                f"[markers] {name}:{marker.line}: the value of key {marker.key} has a line break"
+            )
+        if marker.whole:
+            lines[marker.line - 1] = indent + value
+        else:
+            lines[marker.line - 1] = f"{old.partition('=')[0]}= {value};"
+    return "\n".join(lines)
+
+
+def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kernel") -> None:
+    """Whether markers and parameters are the same.
+
+    :raises MarkerError: they are not.
+    """
+    marked = {marker.key: marker for marker in markers}
+    for key in keys:
+        if key not in marked:
+            there = ", ".join(f"{m.key} (line {m.line})" for m in markers) or "none"
+            raise MarkerError(
+                f"[markers] {name}: key {key} has no marker in the source; marked are: {there}"
+            )
+    for marker in markers:
+        if marker.key not in keys:
+            raise MarkerError(
+                f"[markers] {name}:{marker.line}: key {marker.key} is marked, but is no parameter;"
+                f" there are {', '.join(keys)}"
+            )
+
+
+def _literal(value: Value) -> str:
+    """As C++ writes it; texts stand for themselves."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _lines(source: str) -> list[tuple[str, bool]]:
+    """Each line, and whether its end is inside a block comment."""
+    found, inside = [], False
+    for line in source.split("\n"):
+        rest = line
+        while rest:
+            if inside:
+                _, closed, rest = rest.partition("*/")
+                inside = not closed
+                continue
+            opened, closed_line = rest.find("/*"), rest.find("//")
+            if opened < 0 or 0 <= closed_line < opened:
+                break
+            inside, rest = True, rest[opened + 2 :]
+        found.append((line, inside))
+    return found

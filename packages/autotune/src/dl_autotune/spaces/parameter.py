@@ -1,0 +1,61 @@
+"""A parameter of a search space: a name and the values that it may take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..errors import SpaceError
+
+Value = int | float | str | bool
+Config = Mapping[str, Value]
+"""A value for each parameter, in the parameters' order."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One dimension of a search space.
+
+    :ivar name: an identifier, since constraints name it in Python.
+    :ivar values: numbers, texts or truth values; the order is the caller's.
+    :raises SpaceError: the name is no identifier, or the values are none, double, or of a type
+        that a database could not keep.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+
+    def __init__(self, name: str, values: Iterable[Value]) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", tuple(values))
+        if not isinstance(name, str) or not name.isidentifier():
+            raise SpaceError(f"[space] parameter {name!r}: the name is not an identifier")
+        if not self.values:
+            raise SpaceError(f"[space] parameter {name}: there are no values to choose from")
+        seen: set[Value] = set()
+        for value in self.values:
+            if not isinstance(value, (int, float, str, bool)):
+                raise SpaceError(
+                    f"[space] parameter {name}: {value!r} is neither a number nor a text"
+                )
+            if isinstance(value, float) and not math.isfinite(value):
+                raise SpaceError(f"[space] parameter {name}: {value!r} is not finite")
+            if value in seen:
+                raise SpaceError(f"[space] parameter {name}: {value!r} is given twice")
+            seen.add(value)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all values are numbers, so that more and less mean something."""
+        return all(isinstance(value, (int, float)) for value in self.values)
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the values span a scale of ratios, as tile sizes do: positive, a factor of 4
+        or more from end to end.
+        """
+        if not self.numeric:
+            return False
+        numbers = [float(value) for value in self.values]
+        return min(numbers) > 0 and max(numbers) >= 4 * min(numbers)

@@ -1,0 +1,195 @@
+"""A search space: parameters, what must hold between them, and what a strategy may learn from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SpaceError
+from .constraint import Constraint, ConstraintLike
+from .diagram import Diagram, Positions
+from .features import FeatureTable, Resource
+from .parameter import Config, Parameter, Value
+
+_CHUNK = 4096
+
+
+class SearchSpace:
+    """The valid configurations of some parameters. A *point* is the index of one, 0 to size - 1.
+
+    >>> space = SearchSpace(
+    ...     {"tile": [8, 16, 32], "lanes": [4, 8]},
+    ...     constraints=["tile % lanes == 0", lambda tile, lanes: tile * lanes <= 128],
+    ... )
+    >>> space.size
+    4
+    >>> space.config(0)
+    {'tile': 8, 'lanes': 4}
+
+    :param parameters: each with its values, as a mapping or as :class:`Parameter` objects.
+    :param constraints: functions whose parameters are named as those of the space, or Python
+        expressions over them.
+    :param resources: models of what a configuration needs, such as bytes of shared memory, as
+        functions of parameters; strategies learn from them.
+    :raises SpaceError: something of that is wrong, or no configuration is valid.
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Iterable[Value]] | Sequence[Parameter],
+        constraints: Iterable[ConstraintLike] = (),
+        resources: Mapping[str, Callable[..., float]] | None = None,
+    ) -> None:
+        self._declare(parameters, resources)
+        self.constraints = tuple(Constraint.of(each) for each in constraints)
+        for each in self.constraints:
+            self._demand_known(f"constraint {each.text}", each.names)
+        self._diagram = Diagram(self.parameters, self.constraints)
+
+    def _declare(
+        self,
+        parameters: Mapping[str, Iterable[Value]] | Sequence[Parameter],
+        resources: Mapping[str, Callable[..., float]] | None,
+    ) -> None:
+        if isinstance(parameters, Mapping):
+            parameters = [Parameter(name, values) for name, values in parameters.items()]
+        self.parameters = tuple(parameters)
+        self.names = tuple(p.name for p in self.parameters)
+        if not self.names:
+            raise SpaceError("[space] there are no parameters")
+        if len(set(self.names)) < len(self.names):
+            raise SpaceError(f"[space] a parameter is declared twice: {', '.join(self.names)}")
+        self._places = [{v: i for i, v in enumerate(p.values)} for p in self.parameters]
+        self.resources = tuple(Resource.of(n, f) for n, f in (resources or {}).items())
+        for resource in self.resources:
+            self._demand_known(f"resource {resource.name}", resource.names)
+
+    def _demand_known(self, what: str, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                raise SpaceError(
+                    f"[space] {what} names {name}, which is no parameter; there are"
+                    f" {', '.join(self.names)}"
+                )
+
+    @classmethod
+    def of_configs(
+        cls,
+        configs: Sequence[Config],
+        resources: Mapping[str, Callable[..., float]] | None = None,
+    ) -> SearchSpace:
+        """Exactly these configurations, as of a recorded space; values in ascending order.
+
+        :raises SpaceError: there are none, or they differ in their parameters, or one comes twice.
+        """
+        if not configs:
+            raise SpaceError("[space] there are no configurations")
+        names = list(configs[0])
+        for config in configs:
+            if set(config) != set(names):
+                raise SpaceError(
+                    f"[space] configurations differ in their parameters: {names} and {list(config)}"
+                )
+        self = cls.__new__(cls)
+        values = {name: _ascending({config[name] for config in configs}) for name in names}
+        self._declare(values, resources)
+        self.constraints = ()
+        self._diagram = Diagram.listing(self.parameters, self._rows(configs))
+        if self.size < len(configs):
+            raise SpaceError("[space] a configuration is listed twice")
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many configurations are valid."""
+        return self._diagram.size
+
+    def positions(self, points: Sequence[int] | NDArray[np.int64]) -> Positions:
+        """Where each parameter's value stands among its values; shape (points, parameters)."""
+        return self._diagram.decode(np.asarray(points, dtype=np.int64))
+
+    def points(self, positions: Positions) -> NDArray[np.int64]:
+        """The points of value positions; -1 for what is not valid."""
+        return self._diagram.encode(np.asarray(positions, dtype=np.int32))
+
+    def config(self, point: int) -> dict[str, Value]:
+        """The configuration of a point.
+
+        :raises SpaceError: there is no such point.
+        """
+        if not 0 <= point < self.size:
+            raise SpaceError(f"[space] point {point} is none of 0 to {self.size - 1}")
+        (row,) = self.positions([point])
+        return {p.name: p.values[at] for p, at in zip(self.parameters, row, strict=True)}
+
+    def configs(self) -> Iterator[dict[str, Value]]:
+        """All configurations, in the order of their points, without holding them all."""
+        for start in range(0, self.size, _CHUNK):
+            for row in self.positions(np.arange(start, min(start + _CHUNK, self.size))):
+                yield {p.name: p.values[at] for p, at in zip(self.parameters, row, strict=True)}
+
+    def point(self, config: Config) -> int | None:
+        """The point of a configuration, None if it is not valid.
+
+        :raises SpaceError: it lacks a parameter or has one that is not of the space.
+        """
+        if set(config) != set(self.names):
+            raise SpaceError(
+                f"[space] configuration {dict(config)!r} has not the parameters"
+                f" {', '.join(self.names)}"
+            )
+        row = []
+        for name, places in zip(self.names, self._places, strict=True):
+            if config[name] not in places:
+                return None
+            row.append(places[config[name]])
+        found = int(self.points(np.array([row], dtype=np.int32))[0])
+        return None if found < 0 else found
+
+    def points_of(self, configs: Sequence[Config]) -> list[int]:
+        """The points of configurations, all of which have to be of this space's values; -1 for
+        those that are not valid.
+        """
+        return [int(point) for point in self.points(self._rows(configs))]
+
+    def _rows(self, configs: Sequence[Config]) -> Positions:
+        places = list(zip(self.names, self._places, strict=True))
+        return np.array([[p[c[n]] for n, p in places] for c in configs], dtype=np.int32)
+
+    def sample(self, count: int, seed: int) -> list[int]:
+        """Up to `count` distinct points, uniformly, in random order; nothing else is decoded."""
+        return random.Random(seed).sample(range(self.size), min(count, self.size))
+
+    def neighbours(self, point: int, *, steps: bool = False) -> list[int]:
+        """The valid points that differ in one parameter; with `steps`, by one place of it where
+        it is numeric.
+        """
+        (row,) = self.positions([point])
+        rows = []
+        for at, parameter in enumerate(self.parameters):
+            for value in range(len(parameter.values)):
+                away = abs(value - int(row[at]))
+                if away == 0 or (steps and parameter.numeric and away > 1):
+                    continue
+                changed = row.copy()
+                changed[at] = value
+                rows.append(changed)
+        if not rows:
+            return []
+        found = self.points(np.array(rows, dtype=np.int32))
+        return [int(x) for x in found[found >= 0]]
+
+    @cached_property
+    def features(self) -> FeatureTable:
+        """What a model learns from: see :class:`FeatureTable`."""
+        return FeatureTable(self.parameters, self.resources)
+
+
+def _ascending(values: set[Value]) -> list[Value]:
+    return sorted(
+        values, key=lambda v: (isinstance(v, str), v if not isinstance(v, str) else 0, str(v))
+    )

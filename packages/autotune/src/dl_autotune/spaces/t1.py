@@ -1,0 +1,56 @@
+"""Search spaces from T1 files: parameters with their values, and conditions as expressions."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpaceError
+from .parameter import Parameter
+from .space import SearchSpace
+
+
+def read_t1(path: Path) -> SearchSpace:
+    """The configuration space of a T1 file.
+
+    :raises SpaceError: it cannot be read, is not as T1 has it, has a key twice, or what it
+        declares is refused; names the file.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise SpaceError(f"[space] {path}: key {key} is there twice in one object")
+            found[key] = value
+        return found
+
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+        space = document["ConfigurationSpace"]
+        declared = [_parameter(path, each) for each in space["TuningParameters"]]
+        conditions = [str(each["Expression"]) for each in space.get("Conditions", [])]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, SpaceError):
+            raise
+        raise SpaceError(f"[space] {path} is not a T1 file: {error!r}") from error
+    try:
+        return SearchSpace(declared, conditions)
+    except SpaceError as error:
+        raise SpaceError(f"{error} ({path})") from error
+
+
+def _parameter(path: Path, declared: dict[str, Any]) -> Parameter:
+    """Values are a list, or the text of one."""
+    name, values = declared["Name"], declared["Values"]
+    if isinstance(values, str):
+        try:
+            values = ast.literal_eval(values)
+        except (SyntaxError, ValueError):
+            raise SpaceError(
+                f"[space] {path}: the values of parameter {name}, {values!r}, are no list of"
+                " constants; write them out"
+            ) from None
+    return Parameter(name, values)

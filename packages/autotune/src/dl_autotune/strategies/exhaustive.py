@@ -1,0 +1,23 @@
+"""Every configuration, in the order of the space."""
+
+from __future__ import annotations
+
+from ..spaces import SearchSpace
+from .strategy import Strategy
+
+
+class Exhaustive(Strategy):
+    """Propose every point, in order; takes no `seed` into account."""
+
+    def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
+        super().__init__(space, seed=seed)
+        self._next = 0
+
+    def propose(self, count: int) -> list[int]:
+        """The next ones."""
+        found: list[int] = []
+        while len(found) < count and self._next < self.space.size:
+            if not self.seen(self._next):
+                found.append(self._next)
+            self._next += 1
+        return found

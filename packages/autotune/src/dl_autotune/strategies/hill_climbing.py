@@ -1,0 +1,65 @@
+"""Hill climbing: walk to better neighbours, begin elsewhere when there are none."""
+
+from __future__ import annotations
+
+from ..spaces import SearchSpace
+from .strategy import Outcome, Strategy
+
+_STARTS = 8
+"""Random points before the first climb, which begins at the best of them."""
+_RESTART = 4
+"""Random points before each further climb."""
+
+
+class HillClimbing(Strategy):
+    """First-improvement climbing over the change of one parameter, with random restarts.
+
+    :param beside: a strategy that this one climbs for: what that has proposed is not proposed
+        again, and its start is the start of the first climb.
+    """
+
+    def __init__(
+        self, space: SearchSpace, *, seed: int = 0, beside: Strategy | None = None
+    ) -> None:
+        super().__init__(space, seed=seed)
+        self._starts = _STARTS
+        if beside is not None:
+            self._proposed, self._starts = beside._proposed, 0
+        self._top: Outcome | None = None
+        """Where this climb is."""
+        self._around: list[int] = []
+        """Neighbours of it that are not proposed."""
+        self._moved = False
+
+    def propose(self, count: int) -> list[int]:
+        """Neighbours of where the climb is, or places to begin at."""
+        found: list[int] = []
+        if self._starts <= 0:
+            found = self._neighbours(count)
+        if not found:
+            if self._starts <= 0:
+                self._starts, self._top = _RESTART, None
+            found = self.fresh(min(count, self._starts))
+            self._starts -= len(found)
+        return found
+
+    def _neighbours(self, count: int) -> list[int]:
+        if self._top is None:
+            return []
+        if self._moved:
+            self._around = self.space.neighbours(self._top.point)
+            self.random.shuffle(self._around)
+            self._moved = False
+        found: list[int] = []
+        while self._around and len(found) < count:
+            point = self._around.pop()
+            if not self.seen(point):
+                found.append(point)
+        return found
+
+    def learn(self, outcome: Outcome) -> None:
+        """Go where it is better."""
+        if outcome.value is None:
+            return
+        if self._top is None or self._top.value is None or outcome.value < self._top.value:
+            self._top, self._moved = outcome, True

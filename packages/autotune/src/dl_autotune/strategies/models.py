@@ -1,0 +1,103 @@
+"""What a surrogate is made of: a forest, a smooth process, and a judge of what does not run."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.features import Features
+
+Values = NDArray[np.float64]
+_TREES = 30
+_STEPS = 15
+_REFIT = 1.5
+"""The process learns its scales anew when there is this much more to learn from."""
+
+
+class Forest:
+    """Randomised trees, each of its own sample: steps, cliffs and interactions.
+
+    Trees are grown one by one, since scikit-learn's forest spends more on its threads than on
+    trees as small as these.
+
+    :ivar draws: what each tree predicts, shape (trees, candidates).
+    """
+
+    def __init__(self, known: Features, values: Values, candidates: Features, seed: int) -> None:
+        from sklearn.tree import ExtraTreeRegressor
+
+        rng = np.random.default_rng(seed)
+        given, asked = known.astype(np.float32), candidates.astype(np.float32)
+        draws = []
+        for number in range(_TREES):
+            chosen = rng.integers(len(values), size=len(values))
+            tree = ExtraTreeRegressor(random_state=seed + number)
+            tree.fit(given[chosen], values[chosen], check_input=False)
+            draws.append(tree.tree_.predict(asked)[:, 0])
+        self.draws: Values = np.stack(draws)
+        self.mean: Values = self.draws.mean(axis=0)
+        self.spread: Values = self.draws.std(axis=0)
+
+
+class Process:
+    """A Gaussian process with a length scale for each dimension: what is smooth, and how sure."""
+
+    def __init__(self) -> None:
+        self._kernel: Any = None
+        self._learned_from = 0
+
+    def predict(
+        self, known: Features, values: Values, candidates: Features
+    ) -> tuple[Values, Values]:
+        """Mean and standard deviation of candidates; `values` are standardised."""
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+        learn = len(values) >= _REFIT * self._learned_from
+        if self._kernel is None:
+            scales = Matern(np.full(known.shape[1], 0.5), (0.05, 20.0), nu=2.5)
+            self._kernel = ConstantKernel(1.0, (0.1, 20.0)) * scales + WhiteKernel(
+                1e-2, (1e-4, 0.3)
+            )
+        process = GaussianProcessRegressor(self._kernel, optimizer=_climb if learn else None)
+        with warnings.catch_warnings():
+            # A scale at its bound is a dimension that does not matter: nothing to warn of.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            process.fit(known, values)
+        if learn:
+            self._kernel, self._learned_from = process.kernel_, len(values)
+        mean, deviation = process.predict(candidates, return_std=True)
+        return mean, np.maximum(deviation, 1e-9)
+
+
+def _climb(objective: Any, start: Values, bounds: Values) -> tuple[Values, float]:
+    """A few steps towards the most likely scales: the last ones change no ranking."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": _STEPS}
+    )
+    return found.x, float(found.fun)
+
+
+def chance_to_run(
+    known: Features, valid: NDArray[np.bool_], candidates: Features, seed: int
+) -> Values:
+    """How likely candidates are to be valid, 0 to 1."""
+    if valid.all():
+        return np.ones(len(candidates))
+    return Forest(known, valid.astype(np.float64), candidates, seed).mean
+
+
+def expected_improvement(mean: Values, deviation: Values, best: float) -> Values:
+    """How much better than `best` a candidate is expected to be, where less is better."""
+    from scipy.special import ndtr
+
+    z = (best - mean) / deviation
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    improvement: Values = deviation * (z * ndtr(z) + density)
+    return improvement

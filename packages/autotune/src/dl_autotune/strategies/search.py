@@ -1,0 +1,59 @@
+"""The loop between a strategy and what evaluates its points, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..errors import TuningError
+from .strategy import Outcome, Strategy
+
+Evaluate = Callable[[Sequence[int]], Iterable[Outcome]]
+"""Answers for points, some at a time as they come."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: at the first limit that is reached. None: no limit of that kind.
+
+    :raises TuningError: a limit is not positive.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("evaluations", "seconds"):
+            limit = getattr(self, name)
+            if limit is not None and not limit > 0:
+                raise TuningError(f"[search] {name}={limit!r} is no budget: it has to be positive")
+
+
+def search(
+    strategy: Strategy,
+    evaluate: Evaluate,
+    budget: Budget,
+    *,
+    batch: int = 4,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Outcome]:
+    """Ask, evaluate, tell, until the budget is used up or the strategy has nothing left.
+
+    :param batch: points to evaluate at once, as when they compile in parallel.
+    :param clock: seconds; another one in tests.
+    :returns: the answers, in the order they came.
+    """
+    start = clock()
+    answers: list[Outcome] = []
+    while budget.seconds is None or clock() - start < budget.seconds:
+        count = batch
+        if budget.evaluations is not None:
+            count = min(batch, budget.evaluations - len(answers))
+        points = strategy.ask(count) if count > 0 else []
+        if not points:
+            break
+        for outcome in evaluate(points):
+            strategy.tell([outcome])
+            answers.append(outcome)
+    return answers

@@ -1,0 +1,153 @@
+"""The default strategy: a model of what was measured says what to measure next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..spaces import SearchSpace
+from .hill_climbing import HillClimbing
+from .models import Forest, Process, Values, chance_to_run, expected_improvement
+from .start import spread
+from .strategy import Outcome, Strategy
+
+_START = 10
+_START_POOL = 1000
+_POOL = 1500
+"""Random candidates that the models look at, beside the neighbours of the best."""
+_BEST = 5
+_LIKELY = 0.3
+"""Candidates less likely to run than this are left out, while there are others."""
+
+
+class Surrogate(Strategy):
+    """Models learn the logarithm of times over scaled, paired and resource features.
+
+    No single rule of what to try next is good on all spaces: a smooth space rewards one, a space
+    of cliffs another. So the rules take turns, and every other turn is that of a hill climber,
+    which believes no model: its restarts are what leads away from where all models are wrong.
+    """
+
+    def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
+        super().__init__(space, seed=seed)
+        pool = space.sample(_START_POOL, seed=self.random.randrange(2**31))
+        scaled = space.features.scaled(space.positions(pool))
+        self._start = [pool[i] for i in spread(scaled, _START)][::-1]
+        self._process = Process()
+        self._climber = HillClimbing(space, seed=self.random.randrange(2**31), beside=self)
+        self._climbs: set[int] = set(self._start)
+        """The points that the climber is told of: the start, and its own."""
+        self._turns: Iterator[Rule | None] = itertools.cycle(RULES)
+
+    def propose(self, count: int) -> list[int]:
+        """The rest of the start, then what the rules choose."""
+        found: list[int] = []
+        while self._start and len(found) < count:
+            found.append(self._start.pop())
+        found = [point for point in found if not self.seen(point)]
+        if found:
+            return found
+        if sum(value is not None for value in self.values.values()) < 3:
+            return self.fresh(count)
+        view: View | None = None
+        for _ in range(count):
+            rule = next(self._turns)
+            if rule is None:
+                climbs = self._climber.propose(1)
+                self._climbs.update(climbs)
+                found += climbs
+            else:
+                view = view or View(self)
+                found.append(view.take(rule))
+        return found
+
+    def learn(self, outcome: Outcome) -> None:
+        """Tell the climber what is its own."""
+        if outcome.point in self._climbs:
+            self._climber.tell([outcome])
+
+    def candidates(self) -> list[int]:
+        """Points to choose from: random ones, and the neighbours of the best."""
+        found = dict.fromkeys(self.fresh(_POOL))
+        for point in self.ranked()[:_BEST]:
+            found.update((p, None) for p in self.space.neighbours(point) if not self.seen(p))
+        return list(found)
+
+
+class View:
+    """What the models say of candidates, after all that was told so far."""
+
+    def __init__(self, strategy: Surrogate) -> None:
+        space, rng = strategy.space, strategy.random
+        points = list(strategy.values)
+        known, self.pool = space.positions(points), strategy.candidates()
+        there = space.positions(self.pool)
+        answers = [strategy.values[point] for point in points]
+        valid = np.array([answer is not None for answer in answers])
+        targets = _targets(answers)
+        features, candidates = space.features.of(known), space.features.of(there)
+        chances = chance_to_run(features, valid, candidates, rng.randrange(2**31))
+        self._unlikely = chances < min(_LIKELY, float(chances.max()))
+        self._taken = np.zeros(len(self.pool), dtype=bool)
+        self.forest = Forest(features, targets, candidates, rng.randrange(2**31))
+        self.smooth, self.unsure = strategy._process.predict(
+            space.features.scaled(known), targets, space.features.scaled(there)
+        )
+        self.best = float(targets.min())
+        tops = space.positions(strategy.ranked()[:_BEST])
+        changes = (there[:, None, :] != tops[None, :, :]).sum(axis=2)
+        self.around = changes.min(axis=1) <= 1
+        self.draw: Callable[[int], int] = rng.randrange
+
+    def take(self, rule: Rule) -> int:
+        """The candidate that a rule ranks first, and no other rule after it."""
+        scores = np.where(self._taken | self._unlikely, np.inf, rule(self))
+        if not np.isfinite(scores).any():
+            scores = np.where(self._taken, np.inf, self.forest.mean)
+        chosen = int(scores.argmin())
+        self._taken[chosen] = True
+        return self.pool[chosen]
+
+
+def _targets(answers: list[float | None]) -> Values:
+    """Standardised logarithms of times; what failed is as bad as the worst."""
+    times = np.array([math.nan if a is None else a for a in answers], dtype=np.float64)
+    if np.nanmin(times) > 0:
+        times = np.log(times)
+    times = np.where(np.isnan(times), np.nanmax(times), times)
+    standard: Values = (times - times.mean()) / (times.std() + 1e-9)
+    return standard
+
+
+Rule = Callable[[View], Values]
+"""Scores of candidates; the lowest is tried."""
+
+
+def improve(view: View) -> Values:
+    """What the smooth model expects to be the greatest improvement."""
+    return -expected_improvement(view.smooth, view.unsure, view.best)
+
+
+def gamble(view: View) -> Values:
+    """What is best in one tree, drawn by lot: a guess that fits what is known."""
+    tree: Values = view.forest.draws[view.draw(len(view.forest.draws))]
+    return tree
+
+
+def refine(view: View) -> Values:
+    """What both models take for best beside the best ones, with some credit for being unsure."""
+    mean = (view.smooth + view.forest.mean) / 2
+    unsure = np.sqrt((view.unsure**2 + view.forest.spread**2) / 2)
+    return np.where(view.around, mean - 0.5 * unsure, np.inf)
+
+
+def gamble_nearby(view: View) -> Values:
+    """A gamble beside the best ones."""
+    return np.where(view.around, gamble(view), np.inf)
+
+
+RULES: tuple[Rule | None, ...] = (improve, None, refine, None, gamble, None, gamble_nearby, None)
+"""In turn; None is the climber's."""

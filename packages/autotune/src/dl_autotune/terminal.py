@@ -1,0 +1,71 @@
+"""What a person sees of a tuning run: a bar with the best so far on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from .kernel import TunableKernel
+from .runners.database import StoredTrial
+
+
+def shown(values: Mapping[str, object]) -> str:
+    """A configuration or a shape in one line."""
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+class Display:
+    """Progress of a run; a context manager.
+
+    :param total: evaluations; None where seconds alone limit the run.
+    """
+
+    def __init__(self, total: int | None) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task("compiling the default", total=total)
+        self._failed: Counter[str] = Counter()
+        self._best = 0.0
+
+    def begin(self, kernel: TunableKernel) -> None:
+        """Say what is tuned."""
+        self._line(
+            f"{kernel.source.name}: {kernel.space.size:,} configurations, default"
+            f" {shown(kernel.default)}"
+        )
+
+    def trial(self, trial: StoredTrial, count: int) -> None:
+        """Take in one trial."""
+        if trial.ratio is None:
+            self._failed[trial.invalidity] += 1
+        elif trial.ratio > self._best:
+            self._best = trial.ratio
+            self._line(f"{count:4}  {trial.ratio:.3f} x  {shown(trial.config)}")
+        failed = ", ".join(f"{n} {reason}" for reason, n in self._failed.most_common())
+        description = f"best {self._best:.3f} x" + (f" (failed: {failed})" if failed else "")
+        self._progress.update(self._task, completed=count, description=description)
+
+    def _line(self, text: str) -> None:
+        self._progress.console.print(Text(text), soft_wrap=True)
+
+    def close(self) -> None:
+        """End the bar."""
+        self._progress.stop()
+
+    def __enter__(self) -> Display:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,7 @@
+"""What compiles a candidate and launches it on a device."""
+
+from __future__ import annotations
+
+from .toolchain import Buffer, CompileError, Toolchain
+
+__all__ = ["Buffer", "CompileError", "Toolchain"]

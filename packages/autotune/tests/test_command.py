@@ -1,0 +1,72 @@
+"""``dl tune`` over a database that is there: what it shows, exports, and says of mistakes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from dl_autotune.command import configure, run
+from dl_autotune.runners.database import Database, StoredTrial, Study
+from dl_autotune.spaces.recorded import read_recording
+
+GOOD = StoredTrial({"tile": 8}, "correct", "", 1.25, 1.2, 1.3, (5e-3, 5e-3), (4e-3, 4e-3))
+BAD = StoredTrial({"tile": 16}, "compile", "error: no")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "trials.sqlite"
+
+
+@pytest.fixture
+def study(path: Path) -> Study:
+    database = Database(path)
+    made = database.study({"kernel": "gemm.cpp", "function": "gemm", "shape": {"m": 3}})
+    database.record(made, BAD)
+    database.record(made, GOOD)
+    database.close()
+    return made
+
+
+def tune(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    return run(parser.parse_args(list(words)))
+
+
+def test_an_export_is_read_again(study: Study, path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "found_T4.json"
+    assert tune("export", study.key[:5], str(file), "--database", str(path)) == 0
+    found = read_recording(file)
+    assert found.space.size == 2
+    times = dict(zip([c["tile"] for c in found.space.configs()], found.runs, strict=True))
+    assert times == {8: (4.0, 4.0), 16: ()}
+    assert dict(zip(times, found.reasons, strict=True)) == {8: "", 16: "compile"}
+
+
+def test_studies_and_trials_are_shown_the_best_first(
+    study: Study, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune("show", "--database", str(path)) == 0
+    assert "gemm.cpp:gemm (m=3)" in capsys.readouterr().out
+    assert tune("show", study.key, "--database", str(path)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["  1.250 x [1.200, 1.300], tile=8", "  compile: error: no, tile=16"]
+
+
+def test_mistakes_are_said(
+    study: Study, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ("--database", str(path))
+    assert tune("show", "none", *database) == 1
+    assert f"no study begins with 'none'; there are {study.key}" in capsys.readouterr().err
+    assert tune("export", study.key, str(tmp_path / "no" / "file"), *database) == 1
+    assert "cannot be written: No such file" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--workers", "0", *database) == 1
+    assert "--workers 0: give 1 or more" in capsys.readouterr().err
+    assert tune("kernel", str(tmp_path / "x.py"), *database) == 1
+    assert "x.py: FileNotFoundError" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--evaluations", "0", *database) == 1
+    assert "evaluations=0 is no budget" in capsys.readouterr().err
