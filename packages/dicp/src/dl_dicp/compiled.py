@@ -1,0 +1,203 @@
+"""An FX graph that runs as contract graphs, one for each layout of its arguments."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from dl_core import _C
+
+from .errors import NotCompiledError
+from .memory import is_plain
+from .program import Program
+from .replay import check, overlapping, replica, written_arguments
+from .statistics import statistics
+from .trace import Recorder, Trace
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``torch.compile(options={...})`` takes.
+
+    :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
+    :ivar check: run each new program once more and compare it with the eager run; it is used only
+        if it agrees.
+    """
+
+    limit: int = 16
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
+            raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
+        if not isinstance(self.check, bool):
+            raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
+
+
+@dataclass
+class Variant:
+    """What a graph became for one layout of its arguments.
+
+    :ivar others: arguments that are neither tensors nor integers, and what they have to be.
+    :ivar program: None: it runs eagerly, for ``reason``.
+    """
+
+    guard: Any
+    others: dict[int, Any]
+    shapes: list[Any]
+    program: Program | None = None
+    reason: str = ""
+
+    def holds(self, arguments: list[Any]) -> bool:
+        """Whether it serves these arguments."""
+        return bool(self.guard.holds(arguments)) and all(
+            type(arguments[i]) is type(value) and arguments[i] == value
+            for i, value in self.others.items()
+        )
+
+
+all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
+"""Of this process, for reports."""
+
+
+_numbers = itertools.count()
+
+
+@dataclass(eq=False)
+class CompiledGraph:
+    """Called with a list of arguments, as AOTAutograd calls what it compiles.
+
+    The first call with a layout runs eagerly and is recorded; later ones run the program.
+    """
+
+    module: GraphModule
+    kind: str
+    options: Options = field(default_factory=Options)
+    variants: list[Variant] = field(default_factory=list)
+    _boxed_call: bool = True
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._written = written_arguments(self.module)
+        self.number = next(_numbers)
+        all_graphs.add(self)
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        """The results as a list.
+
+        :raises RuntimeError: an operator failed; the message names it.
+        """
+        for variant in self.variants:
+            if variant.holds(arguments):
+                if variant.program is not None:
+                    return variant.program.run(arguments)
+                return self._eagerly(arguments, variant.reason)
+        with self._lock:
+            for variant in self.variants:
+                if variant.holds(arguments):
+                    break
+            else:
+                return self._first(arguments)
+        return self(arguments)
+
+    def _eagerly(self, arguments: list[Any], reason: str) -> Any:
+        statistics.count_eager(reason)
+        with torch.no_grad():
+            return list(self.module(*arguments))
+
+    def _first(self, arguments: list[Any]) -> Any:
+        """A call with a new layout."""
+        if len(self.variants) >= self.options.limit:
+            return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
+        device = next((a.device for a in arguments if _is_dl(a)), None)
+        if device is None:
+            return self._eagerly(arguments, "no argument is a tensor of dl")
+        if any(node.op in ("call_module", "call_method") for node in self.module.graph.nodes):
+            return self._eagerly(arguments, "it is no graph of functions")
+        shared = overlapping(arguments, device)
+        if shared and self._written != set():
+            return self._eagerly(arguments, "arguments that share memory are written to")
+        with torch.no_grad():
+            apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
+            return self._compile(apart, device)
+
+    def _compile(self, arguments: list[Any], device: torch.device) -> Any:
+        before = self._before(arguments, device)
+        with _generator_as_it_is(device) as rewind:
+            results, trace = Recorder(self.module, device).run(arguments)
+            results = list(results)
+            variant = self._variant(arguments, trace, device)
+            if isinstance(trace, NotCompiledError):
+                variant.reason = str(trace)
+            else:
+                try:
+                    program = Program(trace)
+                    if before is not None:
+                        rewind()
+                        check(program, before, [*results, *arguments])
+                    variant.program = program
+                    statistics.count(compiled=1)
+                except NotCompiledError as reason:
+                    variant.reason = str(reason)
+        self.variants.append(variant)
+        return results
+
+    def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
+        """The arguments as they are now, or None if no check is wanted or possible."""
+        if not self.options.check:
+            return None
+        written = range(len(arguments)) if self._written is None else self._written
+        return [
+            replica(a) if i in written and is_plain(a, device) else a
+            for i, a in enumerate(arguments)
+        ]
+
+    @staticmethod
+    def _variant(
+        arguments: list[Any], trace: Trace | NotCompiledError, device: torch.device
+    ) -> Variant:
+        wanted: list[Any] = []
+        others: dict[int, Any] = {}
+        for place, value in enumerate(arguments):
+            if is_plain(value, device):
+                layout = (value.dtype, tuple(value.shape), tuple(value.stride()))
+                wanted.append((*layout, value.storage_offset()))
+            elif isinstance(value, int) and not isinstance(value, bool):
+                wanted.append(int(value))
+            else:
+                wanted.append(None)
+                if not isinstance(value, torch.Tensor):
+                    others[place] = value
+        shapes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments]
+        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
+
+
+def _is_dl(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.device.type == "dl"
+
+
+@contextlib.contextmanager
+def _generator_as_it_is(device: torch.device) -> Iterator[Any]:
+    """Gives what sets the default generator to where it stood; at the end it stands where the
+    first run has left it."""
+    generator = _C.default_generator(device.index)
+    start = generator.get_state()
+    after: list[torch.Tensor] = []
+
+    def rewind() -> None:
+        after.append(generator.get_state())
+        generator.set_state(start)
+
+    try:
+        yield rewind
+    finally:
+        if after:
+            generator.set_state(after[0])
