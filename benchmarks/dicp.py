@@ -255,10 +255,10 @@ def main() -> int:
         row = measure(name, arguments.repeats, not arguments.no_inductor)
         rows.append(row)
         shown = [
-            f"{row['ratios'][way]:>12.2f}" if way in row["ratios"] else f"{'-':>12}"
+            f"{row['ratios'][way]:>13.2f}" if way in row["ratios"] else f"{'-':>13}"
             for way in ("eager dl", "eager CPU", "Inductor")
         ]
-        print(f"{name:<16}{row['microseconds']['dl-dicp']:>12.0f}{''.join(shown)}", flush=True)
+        print(f"{name:<16}{row['microseconds']['dl-dicp']:>13.0f}{''.join(shown)}", flush=True)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     return 0

@@ -18,9 +18,9 @@ assert __name__ == "__main__"
 x = torch.ones(4, 4, device="dl")
 
 def function(x):
-    return torch.linalg.matrix_exp(x.sin()).cos()
+    return x.exp().sin().cos()
 
-with torch.dl.force_fallback("linalg_matrix_exp"):
+with torch.dl.force_fallback("sin"):
     run = torch.compile(function, backend="dl")
     run(x), run(x)
 print("arguments:", *sys.argv[1:])
@@ -39,8 +39,8 @@ def test_a_script_is_run_and_explained(tmp_path: Path) -> None:
     said = done.stdout.splitlines()
     assert said[0] == "arguments: --fast 7"
     assert "graph 0 (inference): 3 nodes" in said
-    assert "    contract graph, 1 calls: diopiSin" in said
-    assert "    host call linalg_matrix_exp: it ran on the CPU" in said
+    assert "    contract graph, 1 calls: diopiExp" in said
+    assert "    host call sin: it ran on the CPU" in said
     assert said[-1].startswith("in all: 1 programs, 2 runs of contract graphs with 2 calls, 1 host")
 
 

@@ -90,14 +90,14 @@ def test_the_same_without_a_fault_compiles() -> None:
 
 def test_an_operator_without_lowering_is_a_host_call() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
-        return torch.linalg.matrix_exp(x.sin()).cos()
+        return x.exp().sin().cos()
 
     x = vector(4, 4)
-    with torch.dl.force_fallback("linalg_matrix_exp"):
+    with torch.dl.force_fallback("sin"):
         run = compile_(function)
         for _ in range(3):
             assert torch.equal(run(x).cpu(), function(x).cpu())
-    assert statistics.host_calls == {"linalg_matrix_exp": 2}
+    assert statistics.host_calls == {"sin": 2}
     assert statistics.graphs == 4
     (program,) = programs()
     assert [host.reason for host in program.hosts] == ["it ran on the CPU"]
@@ -176,8 +176,9 @@ def test_lengths_that_vary() -> None:
     for length in (4, 7, 9, 4, 16, 7):
         x, y = vector(length), vector(length)
         assert torch.equal(run(x, y).cpu(), chain(x, y).cpu())
-    assert statistics.compiled == 4
-    assert statistics.graphs == 2
+    # Dynamo's first graph serves one length; its second one has a program for each of four.
+    assert statistics.compiled == 5
+    assert statistics.graphs == 1
 
 
 def test_more_lengths_than_the_limit_run_eagerly() -> None:

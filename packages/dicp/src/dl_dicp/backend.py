@@ -9,6 +9,7 @@ from typing import Any
 from torch.fx import GraphModule
 
 from .compiled import CompiledGraph, Options
+from .decompositions import DECOMPOSITIONS
 
 
 def dl(
@@ -49,5 +50,6 @@ def dl(
         inference_compiler=compiler("inference"),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
+        decompositions=DECOMPOSITIONS,
     )
     return made(module, example_inputs)

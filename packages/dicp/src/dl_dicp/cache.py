@@ -58,6 +58,12 @@ def graph_of(content: bytes, text: str) -> CachedGraph:
     return made
 
 
+def clear() -> None:
+    """Forget all graphs; those in use live on."""
+    with _lock:
+        _graphs.clear()
+
+
 @cache
 def executor() -> tuple[int, int, int, int]:
     """The addresses of the executor's functions, as ``dl_core._C.ContractProgram`` takes them."""

@@ -139,7 +139,7 @@ class CompiledGraph:
                 variant.reason = str(trace)
             else:
                 try:
-                    program = Program(trace)
+                    program = Program(trace, self._written)
                     if before is not None:
                         rewind()
                         check(program, before, [*results, *arguments])

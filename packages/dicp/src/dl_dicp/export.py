@@ -16,6 +16,7 @@ from diopi_proto.graph import ContractGraph, read
 from diopi_proto.graph.file import ConstantTensor, pack
 
 from .calls import Call
+from .decompositions import DECOMPOSITIONS
 from .document import ENTRY, EntryWriter
 from .errors import NotCompiledError
 from .memory import TORCH_DTYPES, Block, Ref
@@ -36,7 +37,7 @@ def export(program: ExportedProgram) -> ContractGraph:
 
     :raises ExportError: an operator would need the host, shapes vary, or no dl device is there.
     """
-    program = program.run_decompositions({})
+    program = program.run_decompositions(DECOMPOSITIONS)
     if program.range_constraints:
         raise ExportError(
             "the program has sizes that vary: "
@@ -93,12 +94,14 @@ def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> Contr
     outputs = program.graph_signature.output_specs
     results = tree_flatten(trace.output)[0]
     changed = {spec.target for spec in outputs if spec.kind in _MUTATIONS}
+    # The contract lets some operators write where they do not: no constant may be there.
+    written = {ref.block for call in _calls(trace) for ref, writes in call.uses() if writes}
     places = _Places()
     for ref, spec, value in zip(
         trace.arguments, program.graph_signature.input_specs, before, strict=True
     ):
         if isinstance(ref, Ref):
-            places.add(ref, spec, value, changed)
+            places.add(ref, spec, value, ref.block in written or spec.target in changed)
     for slot, value in trace.constants.items():
         places.add_constant(trace, slot, value)
     known = places.users.keys() | places.names.keys()
@@ -106,9 +109,8 @@ def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> Contr
     writer = EntryWriter(known.__contains__, made)
     for block in places.users:
         writer.storage(block)
-    for step in trace.steps:
-        for call in step.calls if isinstance(step, Lowered) else ():
-            writer.call(call)
+    for call in _calls(trace):
+        writer.call(call)
     for spec, ref in zip(outputs, results, strict=True):
         if not isinstance(ref, Ref):
             raise ExportError(f"the program returns {spec.arg}, which is no tensor of the device")
@@ -127,6 +129,12 @@ def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> Contr
         raise ExportError(f"the graph was refused: {error}") from error
 
 
+def _calls(trace: Trace) -> Iterator[Call]:
+    for step in trace.steps:
+        if isinstance(step, Lowered):
+            yield from step.calls
+
+
 class _Places:
     """What the blocks of the arguments are in the file.
 
@@ -143,14 +151,14 @@ class _Places:
         self.contents: dict[str, torch.Tensor] = {}
         self._states: dict[str, int] = {}
 
-    def add(self, ref: Ref, spec: InputSpec, value: torch.Tensor, changed: set[str | None]) -> None:
+    def add(self, ref: Ref, spec: InputSpec, value: torch.Tensor, changes: bool) -> None:
         """An argument."""
         if spec.kind == InputKind.USER_INPUT:
             self.users[ref.block] = self._known(str(spec.arg.name), ref)
             return
         name = self.names[ref.block] = self._known(str(spec.target), ref)
         self.contents[name] = value
-        if name in changed:
+        if changes:
             self._states[name] = ref.block.size
 
     def _known(self, name: str, ref: Ref) -> str:
@@ -159,12 +167,11 @@ class _Places:
 
     def add_constant(self, trace: Trace, slot: int, value: torch.Tensor) -> None:
         """What an operator without tensors made, if a call uses it."""
-        for step in trace.steps:
-            for call in step.calls if isinstance(step, Lowered) else ():
-                for ref, _ in call.uses():
-                    if ref.block.slot == slot and ref.block not in self.names:
-                        self.names[ref.block] = f"made.{slot}"
-                        self.contents[f"made.{slot}"] = value.contiguous()
+        for call in _calls(trace):
+            for ref, _ in call.uses():
+                if ref.block.slot == slot and ref.block not in self.names:
+                    self.names[ref.block] = f"made.{slot}"
+                    self.contents[f"made.{slot}"] = value.contiguous()
 
     def name(self, document: dict[str, Any], writer: EntryWriter) -> None:
         """Make constants and states of the inputs that are none."""

@@ -71,10 +71,13 @@ class Program:
 
     :ivar regions: its contract graphs.
     :ivar hosts: its host calls.
+    :param written: the arguments that the graph of torch writes to; None: maybe any. Operators of
+        the contract may have arguments that they could write to and do not, as batch norm has.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, written: set[int] | None = None) -> None:
+        self._written = written
         self.regions: list[Region] = []
         self.hosts: list[Host] = []
         self._device = trace.device
@@ -152,7 +155,7 @@ class Program:
             outputs.append((places[block], (torch.uint8, (block.size,), (1,), 0)))
             slots.append(self._trace.next_slot())
             self._carriers[block] = slots[-1]
-        inputs = [self._input(block, block in region.written) for block in region.inputs]
+        inputs = [self._input(block, region) for block in region.inputs]
         program = _C.ContractProgram(
             graph.address,
             executor(),
@@ -166,7 +169,8 @@ class Program:
         self._known |= set(region.made)
         return GraphStep(_Kept(program, graph), slots)
 
-    def _input(self, block: Block, written: bool) -> tuple[int, Any, bool]:
+    def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
+        written = block in region.written and (self._written is None or block.slot in self._written)
         if block.given is not None:
             return block.slot, layout_of(block.given), written
         return self._carriers[block], (torch.uint8, (block.size,), (1,), 0), written

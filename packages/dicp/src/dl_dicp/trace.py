@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from dl_core import _C
 
-from .calls import Call, lower, opaque_operators
+from .calls import GENERATOR, Call, lower, opaque_operators
 from .errors import HostCallError, NotCompiledError
 from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
 
@@ -214,12 +215,12 @@ class Recorder:
             self._refs[node] = ref_args[0][ref_args[1]]
             return
         refs = list(_refs((ref_args, ref_kwargs)))
-        tags = getattr(target, "tags", ())
-        for tag in (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape):
-            if tag in tags:
-                raise NotCompiledError("what it returns depends on data")
+        if torch.Tag.data_dependent_output in getattr(target, "tags", ()) or _varies(node):
+            raise NotCompiledError("what it returns depends on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
-        varying = any(isinstance(x, Opaque) and x.slot >= 0 for x in refs)
+        varying = any(
+            isinstance(x, Opaque) and x.slot >= 0 for x in _read(node, ref_args, ref_kwargs)
+        )
         if not results and not events and not varying:
             self._refs[node] = tree_map(lambda x: Opaque(-1, x), value)
             return
@@ -237,19 +238,17 @@ class Recorder:
         refs: list[Ref | Opaque],
         varying: bool,
     ) -> None:
-        results = [x for x in tree_flatten(value)[0] if x is not None]
         if varying:
             raise HostCallError("it takes a tensor of the host")
-        if not all(is_plain(x, self._device) for x in results):
-            raise HostCallError("it returns what is no dense tensor of the device")
         if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
             raise HostCallError("it draws from a generator of its own")
         owners = self._owners(given, refs)
-        described = tree_map(
-            lambda x: None if x is None else self._result(x, owners), value, is_leaf=_is_none
-        )
+        described = tree_map(lambda x: self._described(x, owners), value)
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
+        others = any(isinstance(x, Opaque) and x.constant is not None for x in _refs(described))
+        if others and any(GENERATOR in call.arguments.values() for call in calls):
+            raise HostCallError("it returns what is random and no tensor of the device")
         self._refs[node] = described
         if calls:
             self._trace.steps.append(Lowered(_name(node.target), calls))
@@ -262,6 +261,15 @@ class Recorder:
         for tensor, ref in zip(tensors, plain, strict=True):
             owners.setdefault(tensor.untyped_storage().data_ptr(), []).append(ref.block)
         return owners
+
+    def _described(self, value: Any, owners: dict[int, list[Block]]) -> Ref | Opaque:
+        """A result. Numbers and tensors of the host are the same in every run: an operator that
+        read one from the device would have been seen to."""
+        if isinstance(value, torch.Tensor) and value.device == self._device:
+            if not is_plain(value, self._device):
+                raise HostCallError("it returns what is no dense tensor of the device")
+            return self._result(value, owners)
+        return Opaque(-1, value)
 
     @staticmethod
     def _result(tensor: torch.Tensor, owners: dict[int, list[Block]]) -> Ref:
@@ -291,8 +299,8 @@ class Recorder:
         for leaf in leaves:
             slot = -1
             if not isinstance(leaf, torch.Tensor):
-                if any(isinstance(x, Ref) or x.slot >= 0 for x in refs):
-                    raise NotCompiledError("it returns a number that depends on tensors")
+                if leaf is not None and any(isinstance(x, Ref) or x.slot >= 0 for x in refs):
+                    raise NotCompiledError(f"it returns a number of the host, and {reason}")
                 described.append(Opaque(-1, leaf))
             elif not is_plain(leaf, self._device):
                 slot = self._trace.next_slot()
@@ -331,8 +339,28 @@ def _refs(tree: Any) -> Iterator[Ref | Opaque]:
     return (x for x in leaves if isinstance(x, Ref | Opaque))
 
 
-def _is_none(value: Any) -> bool:
-    return value is None
+_UNREAD = {
+    # Where dropout's seed and offset would be; dl-core draws a mask instead.
+    "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
+}
+"""Arguments that dl-core never looks at: a tensor of the host may stand there."""
+
+
+def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[Ref | Opaque]:
+    """What stands in the place of the arguments that the operator looks at."""
+    unread = _UNREAD.get(_name(node.target), ())
+    if not unread:
+        return _refs((args, kwargs))
+    names = [p.name for p in node.target._schema.arguments]  # type: ignore[union-attr]
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    return _refs([value for name, value in given.items() if name not in unread])
+
+
+def _varies(node: Node) -> bool:
+    """Whether sizes or numbers of its results are known only when it has run."""
+    if torch.Tag.dynamic_output_shape not in getattr(node.target, "tags", ()):
+        return False
+    return "val" not in node.meta or bool(free_unbacked_symbols(node.meta["val"]))
 
 
 def _is_random(target: Any) -> bool:
