@@ -161,6 +161,7 @@ def tokens(batch: int, length: int) -> Tensor:
 
 
 Inputs = tuple[Tensor, ...]
+Run = Callable[[], Tensor]
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Inputs], bool]] = {
     "BERT": (lambda: Transformer(causal=False), lambda: (tokens(2, 64),), False),
     "GPT-2": (lambda: Transformer(causal=True), lambda: (tokens(2, 64),), False),
@@ -172,7 +173,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Inputs], bool]] = 
 """By name: the model, its inputs, and whether a step of training is measured."""
 
 
-def runner(run: Callable[..., Tensor], inputs: Inputs, model: nn.Module, trains: bool) -> Any:
+def runner(run: Callable[..., Tensor], inputs: Inputs, model: nn.Module, trains: bool) -> Run:
     """What is measured; it returns the result, or the loss."""
 
     def infer() -> Tensor:
@@ -188,18 +189,17 @@ def runner(run: Callable[..., Tensor], inputs: Inputs, model: nn.Module, trains:
     return train if trains else infer
 
 
-def ways(name: str, inductor: bool) -> dict[str, Callable[[], Tensor]]:
+def ways(name: str, inductor: bool) -> dict[str, Run]:
     """The ways of running a model, each with weights of its own."""
     make, inputs, trains = MODELS[name]
     torch.manual_seed(0)
     model = make().train(trains)
     given = inputs()
 
-    def on(device: str, backend: str | None) -> Callable[[], Tensor]:
+    def on(device: str, backend: str | None) -> Run:
         own = copy.deepcopy(model).to(device)
         run = own if backend is None else torch.compile(own, backend=backend)
-        found = runner(run, tuple(x.to(device) for x in given), own, trains)
-        return found  # type: ignore[no-any-return]
+        return runner(run, tuple(x.to(device) for x in given), own, trains)
 
     made = {"eager dl": on("dl", None), "dl-dicp": on("dl", "dl"), "eager CPU": on("cpu", None)}
     return {**made, "Inductor": on("cpu", "inductor")} if inductor else made

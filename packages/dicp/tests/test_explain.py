@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,46 +14,63 @@ import sys
 import torch
 
 assert __name__ == "__main__"
-x = torch.ones(4, 4, device="dl")
 
 def function(x):
     return x.exp().sin().cos()
 
 with torch.dl.force_fallback("sin"):
     run = torch.compile(function, backend="dl")
-    run(x), run(x)
+    run(torch.ones(4, 4, device="dl"))
+    run(torch.ones(4, 4, device="dl"))
+    run(torch.ones(5, 4, device="dl"))
 print("arguments:", *sys.argv[1:])
 """
 
 
-def explain(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dl_core", "dicp", "explain", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+def explain(*arguments: str) -> int:
+    return main(["dicp", "explain", *arguments])
 
 
-def test_a_script_is_run_and_explained(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM)
-    done = explain("program.py", "--fast", "7", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
+def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    before = list(sys.argv), list(sys.path)
+    assert explain(str(program), "--fast", "7") == 0
+    assert (sys.argv, sys.path) == before
+    said = capsys.readouterr().out.splitlines()
     assert said[0] == "arguments: --fast 7"
-    assert "graph 0 (inference): 3 nodes" in said
+    assert [line for line in said if line.endswith("(inference): 3 nodes")]
+    assert "  arguments [4, 4]" in said
     assert "    contract graph, 1 calls: diopiExp" in said
     assert "    host call sin: it ran on the CPU" in said
-    assert said[-1].startswith("in all: 1 programs, 2 runs of contract graphs with 2 calls, 1 host")
+    assert "in all: 2 programs, 2 runs of contract graphs with 2 calls, 1 host calls" in " ".join(
+        said
+    )
+    assert [line for line in said if line.startswith("Dynamo compiled function anew: ")]
 
 
-def test_a_module_that_fails_is_explained_up_to_there(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text("raise SystemExit(3)")
-    done = explain("-m", "broken", folder=tmp_path)
-    assert done.returncode == 3
-    assert "No graph was compiled" in done.stdout
+def test_a_module_that_ends_is_explained_up_to_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ends_early.py").write_text("raise SystemExit(3)")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert explain("-m", "ends_early") == 3
+    assert "No graph was compiled" in capsys.readouterr().out
+
+
+def test_a_script_that_fails_is_explained_up_to_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "wrong.py").write_text("1 / 0")
-    done = explain("wrong.py", folder=tmp_path)
-    assert done.returncode == 1
-    assert "ZeroDivisionError" in done.stderr
+    assert explain(str(tmp_path / "wrong.py")) == 1
+    said = capsys.readouterr()
+    assert "ZeroDivisionError" in said.err
+    assert "No graph was compiled" in said.out
 
 
 def test_what_is_no_program_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dicp", "explain", "nothing.py"]) == 2
-    assert "nothing.py is no file" in capsys.readouterr().err
+    assert explain("nothing.py") == 2
+    assert explain("-m") == 2
+    said = capsys.readouterr().err
+    assert "nothing.py is no file" in said
+    assert "-m needs the name of a module" in said

@@ -18,6 +18,9 @@ from dl_core import _C
 from dl_core.cli import main
 from dl_dicp.export import ExportError, export
 
+# Of torch's own, in torch.export.
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+
 WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None

@@ -157,6 +157,34 @@ def test_an_argument_that_is_written_to() -> None:
     assert statistics.graphs == 2
 
 
+def test_a_write_goes_to_the_argument_where_nobody_sees_the_old_one() -> None:
+    def unseen(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        x.index_copy_(0, rows, y)
+        return x * 2
+
+    def seen(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        old = x.view(-1).clone() * 0 + x.view(-1)
+        part = x[1:]
+        new = x.index_copy(0, rows, y)
+        result = new.sum() + part.sum() + old.sum()
+        x.copy_(new)
+        return result
+
+    for function, least, most in ((unseen, 1, 1), (seen, 3, 9)):
+        torch._dynamo.reset()
+        compiled.all_graphs.clear()
+        run = compile_(function)
+        for _ in range(3):
+            x, y, rows = vector(4, 3), vector(2, 3), torch.tensor([2, 0], device="dl")
+            other = x.clone()
+            assert torch.equal(run(x, y, rows).cpu(), function(other, y, rows).cpu())
+            assert torch.equal(x.cpu(), other.cpu())
+        (program,) = programs()
+        made = [call.operator for region in program.regions for call in region.calls]
+        copies = sum(name in ("diopiCopyInp", "diopiScatterInp") for name in made)
+        assert least <= copies <= most, made
+
+
 def test_written_arguments_that_share_memory() -> None:
     def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         x.add_(1)

@@ -3,6 +3,13 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <array>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "contract/dtype.h"
 #include "graphs/contract_program.h"
 #include "runtime/recorder.h"

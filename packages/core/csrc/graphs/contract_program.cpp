@@ -1,12 +1,15 @@
 #include "graphs/contract_program.h"
 
-#include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <optional>
 
-#include "calls/call.h"
 #include "calls/generator_handle.h"
+#include "contract/dtype.h"
+#include "contract/operators.gen.h"
 #include "memory/new_tensor.h"
 #include "memory/raw_memory.h"
 #include "runtime/device.h"

@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 
 from .compiled import CompiledGraph, Options
 from .decompositions import DECOMPOSITIONS
+from .inplace import write_in_place
 
 
 def dl(
@@ -40,6 +41,7 @@ def dl(
 
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> CompiledGraph:
+            write_in_place(graph)
             return CompiledGraph(graph, kind, chosen)
 
         return compile_one

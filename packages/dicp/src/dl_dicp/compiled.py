@@ -46,7 +46,7 @@ class Options:
 class Variant:
     """What a graph became for one layout of its arguments.
 
-    :ivar others: arguments that are neither tensors nor integers, and what they have to be.
+    :ivar others: how arguments look that are neither integers nor dense tensors of the device.
     :ivar program: None: it runs eagerly, for ``reason``.
     """
 
@@ -59,8 +59,7 @@ class Variant:
     def holds(self, arguments: list[Any]) -> bool:
         """Whether it serves these arguments."""
         return bool(self.guard.holds(arguments)) and all(
-            type(arguments[i]) is type(value) and arguments[i] == value
-            for i, value in self.others.items()
+            _look(arguments[i]) == look for i, look in self.others.items()
         )
 
 
@@ -174,10 +173,16 @@ class CompiledGraph:
                 wanted.append(int(value))
             else:
                 wanted.append(None)
-                if not isinstance(value, torch.Tensor):
-                    others[place] = value
+                others[place] = _look(value)
         shapes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments]
         return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
+
+
+def _look(value: Any) -> tuple[Any, ...]:
+    """What an argument has to agree in: a tensor in how it lies, all else in its value."""
+    if isinstance(value, torch.Tensor):
+        return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
+    return type(value), value
 
 
 def _is_dl(value: Any) -> bool:
