@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import zipfile
 from pathlib import Path
 
 from dl_core.commands import Command
@@ -29,6 +30,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_dicp.export import ExportError, export
 
     try:
+        if not zipfile.is_zipfile(arguments.program):
+            raise ExportError("it is no file of torch.export.save")
         graph = export(torch.export.load(arguments.program))
         graph.save(arguments.output)
     except (ExportError, OSError, RuntimeError, ValueError) as error:
