@@ -62,6 +62,39 @@ def test_transformers_need_no_host_calls(name: str) -> None:
     assert statistics.graphs == 1  # the first run is recorded
 
 
+def test_batch_norm_in_evaluation_has_gradients() -> None:
+    model, inputs = on_dl("residual")
+    model.eval()
+    eager = copy.deepcopy(model)
+    compiled = torch.compile(model, backend="dl")
+    for _ in range(2):
+        for run in (compiled, eager):
+            # The second call must not find that the first one has changed what was saved.
+            (run(*inputs).sum() + run(*inputs).sum()).backward()
+    for one, other in zip(model.parameters(), eager.parameters(), strict=True):
+        assert_agree(one.grad, other.grad)
+    assert not statistics.eager
+
+
+# Of torch's own, where Dynamo looks into optimizers.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
+def test_a_compiled_optimizer_counts_each_step_once() -> None:
+    model, _ = on_dl("residual")
+    eager = copy.deepcopy(model)
+    own, other = (torch.optim.AdamW(m.parameters(), lr=0.01) for m in (model, eager))
+    step = torch.compile(own.step, backend="dl")
+    for _ in range(3):
+        for parameter, twin in zip(model.parameters(), eager.parameters(), strict=True):
+            parameter.grad = torch.randn_like(parameter)
+            twin.grad = parameter.grad.clone()
+        step()
+        other.step()
+    for one, two in zip(model.parameters(), eager.parameters(), strict=True):
+        assert_agree(one, two)
+        assert own.state[one]["step"] == 3
+    assert not statistics.eager
+
+
 def test_dropout_draws_what_eager_draws() -> None:
     torch.manual_seed(0)
     model = Encoder(dropout=0.5).to("dl")

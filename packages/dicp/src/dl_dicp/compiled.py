@@ -121,8 +121,10 @@ class CompiledGraph:
             return self._eagerly(arguments, "no argument is a tensor of dl")
         if any(node.op in ("call_module", "call_method") for node in self.module.graph.nodes):
             return self._eagerly(arguments, "it is no graph of functions")
+        if self._written is None:
+            return self._eagerly(arguments, "it writes to what is no argument")
         shared = overlapping(arguments, device)
-        if shared and self._written != set():
+        if shared and self._written:
             return self._eagerly(arguments, "arguments that share memory are written to")
         with torch.no_grad():
             apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
@@ -138,7 +140,7 @@ class CompiledGraph:
                 variant.reason = str(trace)
             else:
                 try:
-                    program = Program(trace, self._written)
+                    program = Program(trace, self._written or set())
                     if before is not None:
                         rewind()
                         check(program, before, [*results, *arguments])
@@ -153,9 +155,9 @@ class CompiledGraph:
         """The arguments as they are now, or None if no check is wanted or possible."""
         if not self.options.check:
             return None
-        written = range(len(arguments)) if self._written is None else self._written
+        written = self._written or set()
         return [
-            replica(a) if i in written and is_plain(a, device) else a
+            _copied(a, device) if i in written and isinstance(a, torch.Tensor) else a
             for i, a in enumerate(arguments)
         ]
 
@@ -178,6 +180,12 @@ class CompiledGraph:
         return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
 
 
+def _copied(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor that the graph writes to, in memory of its own. It may be one of the host: the
+    steps that an optimizer counts are."""
+    return replica(tensor) if is_plain(tensor, device) else tensor.clone()
+
+
 def _look(value: Any) -> tuple[Any, ...]:
     """What an argument has to agree in: a tensor in how it lies, all else in its value."""
     if isinstance(value, torch.Tensor):
@@ -191,18 +199,22 @@ def _is_dl(value: Any) -> bool:
 
 @contextlib.contextmanager
 def _generator_as_it_is(device: torch.device) -> Iterator[Any]:
-    """Gives what sets the default generator to where it stood; at the end it stands where the
-    first run has left it."""
-    generator = _C.default_generator(device.index)
-    start = generator.get_state()
+    """Gives what sets the default generators of the device and of the host to where they stood;
+    at the end they stand where the first run has left them."""
+    generators = (_C.default_generator(device.index), torch.default_generator)
+    start = [each.get_state() for each in generators]
     after: list[torch.Tensor] = []
 
+    def set_to(states: list[torch.Tensor]) -> None:
+        for each, state in zip(generators, states, strict=True):
+            each.set_state(state)
+
     def rewind() -> None:
-        after.append(generator.get_state())
-        generator.set_state(start)
+        after.extend(each.get_state() for each in generators)
+        set_to(start)
 
     try:
         yield rewind
     finally:
         if after:
-            generator.set_state(after[0])
+            set_to(after)

@@ -71,12 +71,12 @@ class Program:
 
     :ivar regions: its contract graphs.
     :ivar hosts: its host calls.
-    :param written: the arguments that the graph of torch writes to; None: maybe any. Operators of
-        the contract may have arguments that they could write to and do not, as batch norm has.
+    :param written: the arguments that the graph of torch writes to. Operators of the contract
+        may have arguments that they could write to and do not, as batch norm has.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
-    def __init__(self, trace: Trace, written: set[int] | None = None) -> None:
+    def __init__(self, trace: Trace, written: set[int]) -> None:
         self._written = written
         self.regions: list[Region] = []
         self.hosts: list[Host] = []
@@ -170,7 +170,7 @@ class Program:
         return GraphStep(_Kept(program, graph), slots)
 
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
-        written = block in region.written and (self._written is None or block.slot in self._written)
+        written = block in region.written and block.slot in self._written
         if block.given is not None:
             return block.slot, layout_of(block.given), written
         return self._carriers[block], (torch.uint8, (block.size,), (1,), 0), written
@@ -194,6 +194,10 @@ class Program:
         if not isinstance(wanted, Ref):
             return lambda _: wanted
         given = wanted.block.given
+        if 0 in wanted.shape:
+            return lambda _: torch.empty_strided(
+                wanted.shape, wanted.strides, dtype=_DTYPE_OF[wanted.dtype], device=self._device
+            )
         if given is None:
             slot = self._slots.get(wanted, -1)
             if slot < 0:
