@@ -83,16 +83,19 @@ def test_a_compiled_optimizer_counts_each_step_once() -> None:
     eager = copy.deepcopy(model)
     own, other = (torch.optim.AdamW(m.parameters(), lr=0.01) for m in (model, eager))
     step = torch.compile(own.step, backend="dl")
+    # Dynamo's steps are rounded otherwise than those without it.
+    other_step = torch.compile(other.step, backend="aot_eager")
     for _ in range(3):
         for parameter, twin in zip(model.parameters(), eager.parameters(), strict=True):
             parameter.grad = torch.randn_like(parameter)
             twin.grad = parameter.grad.clone()
         step()
-        other.step()
+        other_step()
     for one, two in zip(model.parameters(), eager.parameters(), strict=True):
-        assert_agree(one, two)
+        assert torch.equal(one.cpu(), two.cpu())
         assert own.state[one]["step"] == 3
     assert not statistics.eager
+    assert statistics.graphs
 
 
 def test_dropout_draws_what_eager_draws() -> None:
