@@ -60,7 +60,7 @@ def use_a_wrong_operator(made: list[calls.Call]) -> list[calls.Call]:
 def test_a_wrong_lowering_is_caught(
     fault: Callable[[list[calls.Call]], list[calls.Call]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dl_dicp.trace
+    import dl_dicp.recorder
 
     seen: list[str] = []
 
@@ -69,7 +69,7 @@ def test_a_wrong_lowering_is_caught(
         seen.extend(call.operator for call in made)
         return fault(made)
 
-    monkeypatch.setattr(dl_dicp.trace, "lower", faulty)
+    monkeypatch.setattr(dl_dicp.recorder, "lower", faulty)
     x, y = vector(), vector()
     run = compile_(chain)
     for _ in range(2):

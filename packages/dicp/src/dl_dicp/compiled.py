@@ -18,9 +18,10 @@ from dl_core import _C
 from .errors import NotCompiledError
 from .memory import is_plain
 from .program import Program
+from .recorder import Recorder
 from .replay import check, overlapping, replica, written_arguments
 from .statistics import statistics
-from .trace import Recorder, Trace
+from .trace import Trace
 
 
 @dataclass(frozen=True)

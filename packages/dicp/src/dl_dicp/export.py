@@ -20,7 +20,8 @@ from .decompositions import DECOMPOSITIONS
 from .document import ENTRY, EntryWriter
 from .errors import NotCompiledError
 from .memory import TORCH_DTYPES, Block, Ref
-from .trace import Host, Lowered, Recorder, Trace
+from .recorder import Recorder
+from .trace import Host, Lowered, Trace
 
 _MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
