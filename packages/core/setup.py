@@ -52,7 +52,7 @@ class BuildWithRecord(build_py):
 # file belongs to follows from its name alone, so that a new file leaves the others as they are.
 # Names in the anonymous namespaces of one line have to differ. Other files are compiled alone.
 UNITS = (
-    ("backend", ("runtime", "backend", "calls"), 1),
+    ("backend", ("runtime", "backend", "calls", "graphs"), 1),
     ("memory", ("memory",), 1),
     ("fallback", ("aten/fallback", "aten/kernel", "aten/layout"), 1),
     ("tensors", ("aten/tensors", "aten/fused"), 1),

@@ -22,7 +22,7 @@ def _fresh() -> None:
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "dl"])
 def test_a_backend_that_runs_the_graph(backend: str) -> None:
     x = torch.randn(4, 4, device="dl", requires_grad=True)
     compiled = torch.compile(double, backend=backend, fullgraph=True)

@@ -6,6 +6,7 @@
 
 #include "aten/fallback/fallback.h"
 #include "aten/kernel/composed.h"
+#include "bindings/contract.h"
 #include "bindings/distributed.h"
 #include "bindings/memory.h"
 #include "bindings/modes.h"
@@ -230,6 +231,7 @@ PYBIND11_MODULE(_C, m) {
       "bind_distributed", [m]() mutable { bind_distributed(m); },
       "Adds Dicl, for which torch.distributed must have been imported.");
   bind_modes(m);
+  bind_contract(m);
 }
 
 }  // namespace dl::core

@@ -12,6 +12,7 @@
 #include "memory/pinned.h"
 #include "runtime/device_error.h"
 #include "runtime/host.h"
+#include "runtime/recorder.h"
 
 namespace dl::core {
 namespace {
@@ -210,6 +211,7 @@ dl_device_error_t* CallContext::error_word() {
   dl_device_error_t* const word = dl::core::error_word(current_stream(index_));
   may_leave_error_ |= word != nullptr;
   left_over_ |= may_leave_error_;
+  if (word != nullptr && is_recorded()) record_event("late error");
   return word;
 }
 

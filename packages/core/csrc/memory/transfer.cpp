@@ -5,6 +5,7 @@
 #include "memory/pinned.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/recorder.h"
 #include "runtime/stream.h"
 
 namespace dl::core {
@@ -21,6 +22,7 @@ void check_capturable(int device, const void* host) {
 void copy(int index, void* destination, const void* source, size_t bytes, dl_copy_kind_t kind) {
   if (bytes == 0) return;
   check_not_forked();
+  if (is_recorded()) record_copy(kind, destination, source, bytes);
   const Device& owner = device(index);
   owner.vendor->call(&dl_vendor_table_t::memory_copy, "memory_copy", owner.local, destination,
                      source, static_cast<uint64_t>(bytes), static_cast<int32_t>(kind),
@@ -79,6 +81,7 @@ bool copy_to_peer(int source_device, const void* source, int index, void* destin
   const Device &from = device(source_device), &to = device(index);
   const auto slot = peer_copy(from, to);
   if (slot == nullptr) return false;
+  if (is_recorded()) record_event("copy between devices");
   if (bytes == 0) return true;
   // The destination may still be in use, and the source's stream is the one that writes it.
   put_in_order(index, source_device);

@@ -66,9 +66,18 @@ void Vendor::bind_operators() {
       mismatched_.emplace_back(list[i].name);
       continue;
     }
-    if (list[i].function == nullptr || functions_[found->second] != nullptr) continue;
-    functions_[found->second] = list[i].function;
+    if (list[i].function == nullptr || own_functions_[found->second] != nullptr) continue;
+    own_functions_[found->second] = list[i].function;
     ++bound_;
+  }
+  stand_in(nullptr);
+}
+
+void Vendor::stand_in(const dl_function_t* functions) const {
+  for (size_t i = 0; i < kOpCount; ++i) {
+    if (own_functions_[i] == nullptr) continue;
+    functions_[i].store(functions == nullptr ? own_functions_[i] : functions[i],
+                        std::memory_order_relaxed);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <c10/macros/Macros.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,11 +31,20 @@ class Vendor {
   int32_t device_count() const { return device_count_; }
   // As the library made it; all but its operators is called through slots().
   dl_vendor_t* instance() const { return instance_; }
+  // The same behind checks, as slots() has them.
+  dl_vendor_t* checked() const { return checked_; }
   uint64_t capabilities() const { return capabilities_; }
   bool has(uint64_t capability) const { return (capabilities_ & capability) == capability; }
 
   // NULL when the vendor lacks the operator or was compiled for another signature of it.
-  dl_function_t function(Op op) const { return functions_[static_cast<size_t>(op)]; }
+  dl_function_t function(Op op) const {
+    return functions_[static_cast<size_t>(op)].load(std::memory_order_relaxed);
+  }
+  // What function() gives while nothing stands in for it.
+  dl_function_t own_function(Op op) const { return own_functions_[static_cast<size_t>(op)]; }
+  // From now on `functions`, in the order of Op, stand in for those that the vendor has; NULL:
+  // none.
+  void stand_in(const dl_function_t* functions) const;
   size_t bound_operators() const { return bound_; }
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
   // Why that operator, the last one on this thread, failed.
@@ -91,7 +101,8 @@ class Vendor {
   int32_t device_count_ = 0;
   size_t bound_ = 0;
   std::vector<std::string> mismatched_;
-  dl_function_t functions_[kOpCount] = {};
+  mutable std::atomic<dl_function_t> functions_[kOpCount] = {};
+  dl_function_t own_functions_[kOpCount] = {};
 };
 
 }  // namespace dl::core

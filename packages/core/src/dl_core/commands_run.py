@@ -1,4 +1,5 @@
-"""``dl run``: a script or module as Python would run it, with the settings that put it on dl.
+"""``dl run``: a script or module as Python would run it, with the settings that put it on dl; or
+a contract graph with its inputs, without torch.
 
 The interpreter is started anew in this very process, so that arguments, ``__main__``, the exit
 code, signals and tracebacks are Python's own.
@@ -23,6 +24,9 @@ FRAMEWORKS: Mapping[str, str] = {
 }
 """Variables of frameworks that would use the CPU without; one that is set already stays."""
 
+GRAPH = ".dlg"
+"""What the name of a contract graph ends in."""
+
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vendors", metavar="NAMES", help="as DL_VENDORS: cuda,cpu")
@@ -37,13 +41,19 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     program.add_argument(
         "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
     )
-    program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
+    program.add_argument(
+        "script",
+        nargs="?",
+        help="a script, with its arguments; or FILE.dlg INPUTS.npz [--output OUTPUTS.npz]",
+    )
     parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Returns only where nothing can be run."""
     variables = _variables(arguments, environment())
+    if arguments.script is not None and arguments.script.endswith(GRAPH):
+        return _run_graph(arguments, variables)
     # Whatever cannot be done is told before a program starts, which would only say that there is
     # no device of the name.
     problems = [*config.read(variables).problems, *_obstacles(variables)]
@@ -58,6 +68,18 @@ def _run(arguments: argparse.Namespace) -> int:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         os.execve(sys.executable, [sys.executable, *flags, *program], variables)
     return 2
+
+
+def _run_graph(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
+    """A contract graph, which needs no torch."""
+    from diopi_proto.graph.__main__ import main
+
+    ready = startup.prepare(variables, None)
+    if not ready.plan.order:
+        sys.stderr.write(printable(" ".join(["dl run: no vendor:", *ready.plan.reasons])) + "\n")
+        return 2
+    library = ready.vendors[ready.plan.order[0]].library
+    return main(["run", arguments.script, *arguments.arguments, "--library", str(library)])
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:

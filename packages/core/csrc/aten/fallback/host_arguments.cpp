@@ -11,6 +11,7 @@
 #include "memory/new_tensor.h"
 #include "memory/sharing.h"
 #include "memory/transfer.h"
+#include "runtime/recorder.h"
 
 namespace dl::core {
 namespace {
@@ -74,6 +75,7 @@ void HostArguments::note_cpu_input(const at::Tensor& tensor) {
 }
 
 void HostArguments::begin() {
+  if (is_recorded()) record_event("host");
   for (Twin& twin : twins_) make_staged(twin);
   if (kind_ != Twins::blank) wait_for(device_);
 }

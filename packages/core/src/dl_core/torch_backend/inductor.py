@@ -15,7 +15,7 @@ from dl_core.torch_backend import DEVICE
 _MESSAGE = (
     "[torch.compile] Inductor, the default backend, generates no code for dl devices. "
     'torch.compile(model, backend="aot_eager") works, and so does backend="eager": both run the '
-    "graph with dl's operators."
+    'graph with dl\'s operators. With the wheel dl-dicp installed, backend="dl" compiles it.'
 )
 
 

@@ -1,0 +1,192 @@
+#include "bindings/contract.h"
+
+#include <pybind11/stl.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <array>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "contract/dtype.h"
+#include "graphs/contract_program.h"
+#include "runtime/recorder.h"
+
+namespace py = pybind11;
+
+namespace dl::core {
+namespace {
+
+py::object tensor_of(const RecordedTensor& tensor) {
+  return py::make_tuple("tensor", tensor.data, tensor.dtype, tensor.on_host,
+                        py::tuple(py::cast(tensor.sizes)), py::tuple(py::cast(tensor.strides)));
+}
+
+// Tensors, scalars and generators are tuples with their kind in front.
+struct ToPython {
+  py::object operator()(std::monostate) const { return py::none(); }
+  py::object operator()(const RecordedTensor& tensor) const { return tensor_of(tensor); }
+  py::object operator()(const RecordedScalar& scalar) const {
+    return py::make_tuple("scalar", scalar.dtype, py::cast(scalar.value));
+  }
+  py::object operator()(RecordedGenerator) const { return py::make_tuple("generator"); }
+  py::object operator()(
+      const std::vector<std::variant<std::monostate, RecordedTensor>>& tensors) const {
+    py::list list;
+    for (const auto& each : tensors) list.append(std::visit(*this, each));
+    return list;
+  }
+  template <typename T>
+  py::object operator()(const T& value) const {
+    return py::cast(value);
+  }
+};
+
+py::list taken() {
+  py::list out;
+  for (const Recorded& event : take_recorded()) {
+    py::list arguments;
+    for (const RecordedValue& value : event.arguments)
+      arguments.append(std::visit(ToPython{}, value));
+    out.append(py::make_tuple(event.name, event.is_call, arguments));
+  }
+  return out;
+}
+
+using Layout = std::tuple<at::ScalarType, std::vector<int64_t>, std::vector<int64_t>, int64_t>;
+
+TensorLayout layout_of(const Layout& given) {
+  return {std::get<0>(given), std::get<1>(given), std::get<2>(given), std::get<3>(given)};
+}
+
+// What a call's arguments have to be, so that a graph that was made for others like them serves.
+class ArgumentGuard {
+ public:
+  // A layout for a tensor of `device`, a number for an integer, None for what is not looked at.
+  ArgumentGuard(int device, const std::vector<std::variant<std::monostate, int64_t, Layout>>& each)
+      : device_(device) {
+    for (const auto& one : each) {
+      if (const auto* const layout = std::get_if<Layout>(&one)) {
+        wanted_.emplace_back(layout_of(*layout));
+      } else if (const auto* const number = std::get_if<int64_t>(&one)) {
+        wanted_.emplace_back(*number);
+      } else {
+        wanted_.emplace_back(std::monostate());
+      }
+    }
+  }
+
+  bool holds(const py::list& arguments) const {
+    if (arguments.size() != wanted_.size()) return false;
+    for (size_t i = 0; i < wanted_.size(); ++i)
+      if (!holds(wanted_[i], PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(i))))
+        return false;
+    return true;
+  }
+
+ private:
+  using Wanted = std::variant<std::monostate, int64_t, TensorLayout>;
+
+  bool holds(const Wanted& wanted, PyObject* given) const {
+    if (const auto* const layout = std::get_if<TensorLayout>(&wanted)) {
+      if (!THPVariable_Check(given)) return false;
+      const at::Tensor& tensor = THPVariable_Unpack(given);
+      return tensor.is_privateuseone() && tensor.get_device() == device_ && layout->holds(tensor);
+    }
+    if (const auto* const number = std::get_if<int64_t>(&wanted)) {
+      if (!PyLong_Check(given)) return false;
+      int overflow = 0;
+      return PyLong_AsLongLongAndOverflow(given, &overflow) == *number && overflow == 0;
+    }
+    return true;
+  }
+
+  int device_;
+  std::vector<Wanted> wanted_;
+};
+
+// A program whose inputs are picked from a list of values.
+class PickingProgram {
+ public:
+  PickingProgram(uintptr_t graph, const std::array<uintptr_t, 4>& functions, int device,
+                 std::string generator, const std::vector<std::tuple<size_t, Layout, bool>>& inputs,
+                 std::vector<int64_t> blocks, const std::vector<std::pair<size_t, Layout>>& outputs)
+      : places_(places_of(inputs)),
+        program_(reinterpret_cast<const dl_contract_graph_t*>(graph), executor_of(functions),
+                 device, std::move(generator), inputs_of(inputs), std::move(blocks),
+                 outputs_of(outputs)) {}
+
+  std::vector<at::Tensor> run(const py::list& values) {
+    std::vector<at::Tensor> inputs;
+    inputs.reserve(places_.size());
+    for (const size_t place : places_) {
+      if (place >= values.size()) throw py::index_error("a compiled graph lacks an input");
+      PyObject* const value = PyList_GET_ITEM(values.ptr(), static_cast<Py_ssize_t>(place));
+      if (!THPVariable_Check(value)) throw py::type_error("a compiled graph takes tensors");
+      inputs.push_back(THPVariable_Unpack(value));
+    }
+    const py::gil_scoped_release unlock;
+    return program_.run(inputs);
+  }
+
+ private:
+  using Inputs = std::vector<std::tuple<size_t, Layout, bool>>;
+  using Outputs = std::vector<std::pair<size_t, Layout>>;
+
+  static std::vector<size_t> places_of(const Inputs& inputs) {
+    std::vector<size_t> out;
+    for (const auto& each : inputs) out.push_back(std::get<0>(each));
+    return out;
+  }
+  static ContractExecutor executor_of(const std::array<uintptr_t, 4>& functions) {
+    return {reinterpret_cast<decltype(ContractExecutor::open)>(functions[0]),
+            reinterpret_cast<decltype(ContractExecutor::close)>(functions[1]),
+            reinterpret_cast<decltype(ContractExecutor::run)>(functions[2]),
+            reinterpret_cast<decltype(ContractExecutor::generator)>(functions[3])};
+  }
+  static std::vector<ContractInput> inputs_of(const Inputs& inputs) {
+    std::vector<ContractInput> out;
+    for (const auto& [place, layout, written] : inputs) out.push_back({layout_of(layout), written});
+    return out;
+  }
+  static std::vector<ContractOutput> outputs_of(const Outputs& outputs) {
+    std::vector<ContractOutput> out;
+    for (const auto& [block, layout] : outputs) out.push_back({block, layout_of(layout)});
+    return out;
+  }
+
+  std::vector<size_t> places_;
+  ContractProgram program_;
+};
+
+}  // namespace
+
+void bind_contract(py::module_& m) {
+  m.def("start_recording", &start_recording, py::arg("opaque"),
+        "Record what this thread asks of the vendor. `opaque`: operators of which no arguments are "
+        "read.");
+  m.def("take_recorded", &taken,
+        "What this thread did since the start or the last take: (name, whether it is a call of "
+        "the contract's operator, arguments in the order of its parameters).");
+  m.def("stop_recording", &end_recording);
+  py::class_<ArgumentGuard>(m, "ArgumentGuard")
+      .def(py::init<int, const std::vector<std::variant<std::monostate, int64_t, Layout>>&>(),
+           py::arg("device"), py::arg("arguments"))
+      .def("holds", py::overload_cast<const py::list&>(&ArgumentGuard::holds, py::const_),
+           py::arg("arguments"));
+  py::class_<PickingProgram>(m, "ContractProgram")
+      .def(py::init<uintptr_t, const std::array<uintptr_t, 4>&, int, std::string,
+                    const std::vector<std::tuple<size_t, Layout, bool>>&, std::vector<int64_t>,
+                    const std::vector<std::pair<size_t, Layout>>&>(),
+           py::arg("graph"), py::arg("functions"), py::arg("device"), py::arg("generator"),
+           py::arg("inputs"), py::arg("blocks"), py::arg("outputs"),
+           "A graph's entry on torch tensors. `functions`: addresses of dl_contract_session_open, "
+           "_close, _run and _generator. `inputs`: (place in the list of values, layout, whether "
+           "it is written). `blocks`: bytes of the graph's further inputs, which are made for each "
+           "run. `outputs`: (block, layout) of the tensors that a run returns.")
+      .def("run", &PickingProgram::run, py::arg("values"));
+}
+
+}  // namespace dl::core

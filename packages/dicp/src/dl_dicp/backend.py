@@ -1,0 +1,57 @@
+"""``torch.compile(model, backend="dl")``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch.fx import GraphModule
+
+from .compiled import CompiledGraph, Options
+from .decompositions import DECOMPOSITIONS
+from .inplace import write_in_place
+
+
+def dl(
+    module: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., Any]:
+    """Compile a graph of Dynamo: AOTAutograd makes it functional and, where gradients are wanted,
+    cuts it into forward and backward; each half becomes contract graphs.
+
+    :param options: see :class:`~dl_dicp.compiled.Options`.
+    :raises ValueError: an option is unknown, or a mode is given: there are none.
+    """
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    if mode not in (None, "default"):
+        raise ValueError(f"[dl] the backend has no mode {mode!r}; leave it out")
+    known = {each.name for each in dataclasses.fields(Options)}
+    unknown = sorted(set(options or {}) - known)
+    if unknown:
+        raise ValueError(
+            f"[dl] unknown options {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+        )
+    chosen = Options(**dict(options or {}))
+
+    def compiler(kind: str) -> Callable[..., Any]:
+        def compile_one(graph: GraphModule, _: Sequence[Any]) -> CompiledGraph:
+            write_in_place(graph)
+            return CompiledGraph(graph, kind, chosen)
+
+        return compile_one
+
+    made = aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
+        decompositions=DECOMPOSITIONS,
+    )
+    return made(module, example_inputs)

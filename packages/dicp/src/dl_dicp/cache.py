@@ -1,0 +1,80 @@
+"""Verified contract graphs by their content, and the executor that runs them.
+
+Equal parts of one model or of many, such as the layers that graph breaks cut apart, are verified
+and kept once. The cache is in this process only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+
+from diopi_proto._native import native
+from diopi_proto.graph import ContractGraph, read
+from diopi_proto.host.cabi import ffi
+
+from .statistics import statistics
+
+MOST_GRAPHS = 256
+"""Graphs that are kept for others like them; those in use live on without it."""
+
+_graphs: OrderedDict[str, CachedGraph] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class CachedGraph:
+    """A verified graph.
+
+    :ivar address: of its ``dl_contract_graph_t``, valid as long as this object.
+    """
+
+    graph: ContractGraph
+    address: int
+
+
+def graph_of(content: bytes, text: str) -> CachedGraph:
+    """The graph of a file's bytes, verified.
+
+    :param text: canonical text that tells it from all others.
+    :raises GraphError: the verifier refuses it.
+    """
+    key = hashlib.sha256(text.encode()).hexdigest()
+    with _lock:
+        found = _graphs.get(key)
+        if found is not None:
+            _graphs.move_to_end(key)
+            statistics.count(cache_hits=1)
+            return found
+    graph = read(content, f"graph {key[:12]}")
+    made = CachedGraph(graph, int(ffi.cast("uintptr_t", graph.handle)))
+    with _lock:
+        _graphs[key] = made
+        while len(_graphs) > MOST_GRAPHS:
+            _graphs.popitem(last=False)
+    return made
+
+
+def clear() -> None:
+    """Forget all graphs; those in use live on."""
+    with _lock:
+        _graphs.clear()
+
+
+@cache
+def executor() -> tuple[int, int, int, int]:
+    """The addresses of the executor's functions, as ``dl_core._C.ContractProgram`` takes them."""
+    library = native()
+    open_, close, run, generator = (
+        int(ffi.cast("uintptr_t", function))
+        for function in (
+            library.dl_contract_session_open,
+            library.dl_contract_session_close,
+            library.dl_contract_session_run,
+            library.dl_contract_session_generator,
+        )
+    )
+    return open_, close, run, generator

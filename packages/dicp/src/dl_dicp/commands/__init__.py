@@ -1,0 +1,1 @@
+"""Commands that ``dl`` gets. None imports torch before it runs."""

@@ -1,0 +1,74 @@
+"""``dl dicp explain``: runs a program, and says what its compiled models became."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import traceback
+from pathlib import Path
+
+from dl_core.commands import Command
+
+WRONG_USE = 2
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="what", required=True)
+    explain = commands.add_parser(
+        "explain",
+        help="run a program; then list contract graphs, host calls and recompilations",
+    )
+    explain.description = (
+        'Runs a program that calls torch.compile(..., backend="dl") as python would, and prints '
+        "what each graph became when the program has ended."
+    )
+    program = explain.add_mutually_exclusive_group(required=True)
+    rest = argparse.REMAINDER
+    program.add_argument(
+        "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
+    )
+    program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
+    explain.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from dl_dicp.explain import explain
+
+    if arguments.module == []:
+        return _refuse("-m needs the name of a module")
+    if arguments.script is not None and not Path(arguments.script).is_file():
+        return _refuse(f"{arguments.script} is no file")
+    code = _program(arguments)
+    sys.stdout.write(explain())
+    return code
+
+
+def _program(arguments: argparse.Namespace) -> int:
+    """Run the program in this process; its exit code."""
+    before = sys.argv, list(sys.path)
+    try:
+        if arguments.module is not None:
+            sys.argv = list(arguments.module)
+            sys.path.insert(0, "")
+            runpy.run_module(arguments.module[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = [arguments.script, *arguments.arguments]
+            sys.path.insert(0, str(Path(arguments.script).resolve().parent))
+            runpy.run_path(arguments.script, run_name="__main__")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except Exception:  # noqa: BLE001 - the program's own: it is shown, and the report follows
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.argv, sys.path[:] = before
+    return 0
+
+
+def _refuse(why: str) -> int:
+    sys.stderr.write(f"dl dicp explain: {why}\n")
+    return WRONG_USE
+
+
+DICP = Command("dicp", "explains what the graph compiler does", _configure, _run)

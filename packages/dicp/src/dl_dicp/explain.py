@@ -1,0 +1,74 @@
+"""What the graphs of this process became, as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from .compiled import CompiledGraph, Variant, all_graphs
+from .statistics import statistics
+
+MOST_ARGUMENTS = 6
+"""Shapes of arguments that are shown."""
+
+
+def explain() -> str:
+    """For each graph: its layouts, the contract's operators in it, host calls and why, and what
+    ran eagerly and why; then the counters, and why Dynamo compiled anew."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    graphs = sorted(all_graphs, key=lambda graph: graph.number)
+    if not graphs:
+        yield 'No graph was compiled: the program calls no torch.compile(..., backend="dl").'
+        return
+    for graph in graphs:
+        yield from _graph(graph)
+    seen = statistics.snapshot()
+    yield ""
+    yield (
+        f"in all: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
+        f"{seen.calls} calls, {seen.host_calls.total()} host calls, "
+        f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
+    )
+    yield from _recompilations()
+
+
+def _graph(graph: CompiledGraph) -> Iterator[str]:
+    nodes = sum(node.op == "call_function" for node in graph.module.graph.nodes)
+    yield f"graph {graph.number} ({graph.kind}): {nodes} nodes"
+    if not graph.variants:
+        yield "  never called"
+    for variant in graph.variants:
+        yield from _variant(variant)
+
+
+def _variant(variant: Variant) -> Iterator[str]:
+    shown = ", ".join(
+        str(list(shape)) if isinstance(shape, tuple) else str(shape)
+        for shape in variant.shapes[:MOST_ARGUMENTS]
+    )
+    more = len(variant.shapes) - MOST_ARGUMENTS
+    yield f"  arguments {shown}" + (f" and {more} more" if more > 0 else "")
+    program = variant.program
+    if program is None:
+        yield f"    runs eagerly: {variant.reason}"
+        return
+    for region in program.regions:
+        counted = Counter(call.operator for call in region.calls)
+        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counted.items())
+        yield f"    contract graph, {len(region.calls)} calls: {names}"
+    if not program.regions:
+        yield "    no contract graph: it only passes tensors on"
+    for host in program.hosts:
+        yield f"    host call {host.name}: {host.reason}"
+
+
+def _recompilations() -> Iterator[str]:
+    from torch._dynamo.utils import guard_failures
+
+    for code, failures in guard_failures.items():
+        for failure in failures:
+            reason = failure[0] if isinstance(failure, tuple) else failure
+            yield f"Dynamo compiled {code.co_name} anew: {reason}"

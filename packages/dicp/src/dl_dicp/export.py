@@ -1,0 +1,199 @@
+"""An exported program as one contract graph in a file, which runs without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind
+from torch.utils._pytree import tree_flatten
+
+from diopi_proto.dtypes import dtype_of, to_storage
+from diopi_proto.errors import GraphError
+from diopi_proto.graph import ContractGraph, read
+from diopi_proto.graph.file import ConstantTensor, pack
+
+from .calls import Call
+from .decompositions import DECOMPOSITIONS
+from .document import ENTRY, EntryWriter
+from .errors import NotCompiledError
+from .memory import TORCH_DTYPES, Block, Ref
+from .recorder import Recorder
+from .trace import Host, Lowered, Trace
+
+_MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+
+
+class ExportError(Exception):
+    """A program cannot become a graph; the text says what of it, and the way out."""
+
+
+def export(program: ExportedProgram) -> ContractGraph:
+    """A verified graph of a program with static shapes; parameters are its constants, buffers that
+    it changes are its states.
+
+    It is recorded with its example inputs.
+
+    :raises ExportError: an operator would need the host, shapes vary, or no dl device is there.
+    """
+    program = program.run_decompositions(DECOMPOSITIONS)
+    if program.range_constraints:
+        raise ExportError(
+            "the program has sizes that vary: "
+            + ", ".join(map(str, program.range_constraints))
+            + "; export it without dynamic_shapes, once for each size"
+        )
+    if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
+        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
+    device = torch.device("dl", torch.dl.current_device())
+    specs = program.graph_signature.input_specs
+    inputs = iter(tree_flatten(program.example_inputs)[0])
+    arguments = [_argument(program, spec, inputs) for spec in specs]
+    arguments = [
+        a.detach().to(device).contiguous() if isinstance(a, torch.Tensor) else a for a in arguments
+    ]
+    before = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+    graph = program.graph_module
+    _on_device(graph, device)
+    with torch.no_grad():
+        _, trace = Recorder(graph, device).run(arguments)
+    if isinstance(trace, NotCompiledError):
+        raise ExportError(f"the program is no contract graph: {trace}")
+    return _written(program, trace, before)
+
+
+def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) -> Any:
+    if spec.kind == InputKind.USER_INPUT:
+        return next(inputs)
+    if spec.kind == InputKind.PARAMETER:
+        return program.state_dict[spec.target]
+    if spec.kind == InputKind.BUFFER and spec.persistent:
+        return program.state_dict[spec.target]
+    if spec.kind in (InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+        return program.constants[spec.target]
+    raise ExportError(f"the program takes a {spec.kind.name.lower()}, which no graph has")
+
+
+def _on_device(graph: torch.fx.GraphModule, device: torch.device) -> None:
+    """Let what makes tensors in the graph make them on the device."""
+    for node in graph.graph.nodes:
+        if "device" in node.kwargs:
+            node.kwargs = {**node.kwargs, "device": device}
+
+
+def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> ContractGraph:
+    """The graph of what was recorded.
+
+    :param before: the arguments as they were before the run.
+    """
+    hosts = [step for step in trace.steps if isinstance(step, Host)]
+    if hosts:
+        said = "; ".join(f"{host.name}: {host.reason}" for host in hosts)
+        raise ExportError(f"operators would have to run on the host: {said}")
+    outputs = program.graph_signature.output_specs
+    results = tree_flatten(trace.output)[0]
+    changed = {spec.target for spec in outputs if spec.kind in _MUTATIONS}
+    # The contract lets some operators write where they do not: no constant may be there.
+    written = {ref.block for call in _calls(trace) for ref, writes in call.uses() if writes}
+    places = _Places()
+    for ref, spec, value in zip(
+        trace.arguments, program.graph_signature.input_specs, before, strict=True
+    ):
+        if isinstance(ref, Ref):
+            places.add(ref, spec, value, ref.block in written or spec.target in changed)
+    for slot, value in trace.constants.items():
+        places.add_constant(trace, slot, value)
+    known = places.users.keys() | places.names.keys()
+    made = {ref.block for ref in results if isinstance(ref, Ref)} - known
+    writer = EntryWriter(known.__contains__, made)
+    for block in places.users:
+        writer.storage(block)
+    for call in _calls(trace):
+        writer.call(call)
+    for spec, ref in zip(outputs, results, strict=True):
+        if not isinstance(ref, Ref):
+            raise ExportError(f"the program returns {spec.arg}, which is no tensor of the device")
+        if spec.kind == OutputKind.USER_OUTPUT:
+            writer.output(str(spec.arg.name), ref)
+        elif spec.kind in _MUTATIONS:
+            target = places.targets[str(spec.target)]
+            writer.call(Call("diopiCopyInp", {"src": ref, "dest": target}))
+    document = writer.document()
+    places.name(document, writer)
+    stored = {name: _constant(tensor) for name, tensor in places.contents.items()}
+    document["constants"] = sorted(stored, key=str.encode)
+    try:
+        return read(pack(document, stored), "an exported program")
+    except GraphError as error:
+        raise ExportError(f"the graph was refused: {error}") from error
+
+
+def _calls(trace: Trace) -> Iterator[Call]:
+    for step in trace.steps:
+        if isinstance(step, Lowered):
+            yield from step.calls
+
+
+class _Places:
+    """What the blocks of the arguments are in the file.
+
+    :ivar users: names of inputs.
+    :ivar names: names of constants and states.
+    :ivar targets: the tensors that the program may change, by the name that its signature has.
+    :ivar contents: the constants, which states begin as.
+    """
+
+    def __init__(self) -> None:
+        self.users: dict[Block, str] = {}
+        self.names: dict[Block, str] = {}
+        self.targets: dict[str, Ref] = {}
+        self.contents: dict[str, torch.Tensor] = {}
+        self._states: dict[str, int] = {}
+
+    def add(self, ref: Ref, spec: InputSpec, value: torch.Tensor, changes: bool) -> None:
+        """An argument."""
+        if spec.kind == InputKind.USER_INPUT:
+            self.users[ref.block] = self._known(str(spec.arg.name), ref)
+            return
+        name = self.names[ref.block] = self._known(str(spec.target), ref)
+        self.contents[name] = value
+        if changes:
+            self._states[name] = ref.block.size
+
+    def _known(self, name: str, ref: Ref) -> str:
+        self.targets[name] = ref
+        return name
+
+    def add_constant(self, trace: Trace, slot: int, value: torch.Tensor) -> None:
+        """What an operator without tensors made, if a call uses it."""
+        for call in _calls(trace):
+            for ref, _ in call.uses():
+                if ref.block.slot == slot and ref.block not in self.names:
+                    self.names[ref.block] = f"made.{slot}"
+                    self.contents[f"made.{slot}"] = value.contiguous()
+
+    def name(self, document: dict[str, Any], writer: EntryWriter) -> None:
+        """Make constants and states of the inputs that are none."""
+        entry = document["entries"][ENTRY]
+        ports, entry["inputs"] = entry["inputs"], []
+        for port, block in zip(ports, writer.inputs, strict=True):
+            if block in self.users:
+                entry["inputs"].append({"name": self.users[block], "value": port["value"]})
+                continue
+            name = self.names[block]
+            kind = "state" if name in self._states else "constant"
+            entry["storages"][writer.storages[block]] = {"kind": kind, "name": name}
+        document["states"] = [
+            {"name": name, "bytes": size, "initial": name} for name, size in self._states.items()
+        ]
+
+
+def _constant(tensor: torch.Tensor) -> ConstantTensor:
+    """A constant as numpy stores its dtype."""
+    dtype = dtype_of(TORCH_DTYPES[tensor.dtype])
+    host = tensor.detach().cpu().contiguous()
+    if dtype.name == "bfloat16":
+        return ConstantTensor(dtype, host.view(torch.uint16).numpy())
+    return ConstantTensor(dtype, to_storage(host.numpy(), dtype))

@@ -1,0 +1,243 @@
+"""A compiled graph: contract graphs with host calls between them, run on torch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from diopi_proto.dtypes import DTYPES
+from diopi_proto.errors import DiopiError
+from dl_core import _C
+
+from .cache import executor, graph_of
+from .calls import GENERATOR
+from .document import Region, build
+from .errors import NotCompiledError
+from .memory import TORCH_DTYPES, Block, Ref
+from .statistics import statistics
+from .trace import Host, Lowered, Opaque, Trace
+
+_DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
+
+Values = list[Any]
+"""The values of a run by slot: arguments, constants, what steps make."""
+
+Pick = Callable[[Values], Any]
+
+
+def _layout(ref: Ref, offset: int) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]:
+    return _DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
+
+
+def layout_of(given: Ref) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]:
+    """How a given tensor lies in its torch storage, as dl-core takes it."""
+    return _layout(given, given.storage_offset)
+
+
+@dataclass
+class GraphStep:
+    """A contract graph; its new tensors go to ``slots``."""
+
+    program: Any
+    slots: list[int]
+
+    def __call__(self, values: Values) -> None:
+        for slot, made in zip(self.slots, self.program.run(values), strict=True):
+            values[slot] = made
+
+
+@dataclass
+class HostStep:
+    """An operator that runs eagerly; its tensors go to ``slots``."""
+
+    target: Callable[..., Any]
+    arguments: Pick
+    slots: list[int]
+
+    def __call__(self, values: Values) -> None:
+        args, kwargs = self.arguments(values)
+        made, _ = tree_flatten(self.target(*args, **kwargs))
+        for slot, value in zip(self.slots, made, strict=True):
+            if slot >= 0:
+                values[slot] = value
+
+
+class Program:
+    """Runs what a :class:`Trace` recorded.
+
+    :ivar regions: its contract graphs.
+    :ivar hosts: its host calls.
+    :param written: the arguments that the graph of torch writes to. Operators of the contract
+        may have arguments that they could write to and do not, as batch norm has.
+    :raises NotCompiledError: something of it is no graph; the message says what.
+    """
+
+    def __init__(self, trace: Trace, written: set[int]) -> None:
+        self._written = written
+        self.regions: list[Region] = []
+        self.hosts: list[Host] = []
+        self._device = trace.device
+        self._count = len(trace.arguments)
+        self._slots: dict[Ref, int] = {}
+        self._carriers: dict[Block, int] = {}
+        self._trace = trace
+        given = [ref.block for ref in trace.arguments if isinstance(ref, Ref)]
+        given += [ref.block for ref in _all_refs(trace) if ref.block.given is not None]
+        self._known = set(given)
+        self._steps = list(self._make_steps())
+        self._output = [self._pick(each) for each in tree_flatten(trace.output)[0]]
+        tail: list[Any] = [None] * (trace.slots - self._count)
+        for slot, value in trace.constants.items():
+            tail[slot - self._count] = value
+        self._tail = tail
+        self._calls = sum(len(region.calls) for region in self.regions)
+        self._host_names = [host.name for host in self.hosts]
+
+    def run(self, arguments: list[Any]) -> list[Any]:
+        """The results for arguments that look as those of the trace.
+
+        :raises RuntimeError: an operator failed; the message names it.
+        """
+        results = self.execute(arguments)
+        statistics.count_run(len(self.regions), self._calls, self._host_names)
+        return results
+
+    def execute(self, arguments: list[Any]) -> list[Any]:
+        """As :meth:`run`, and not counted."""
+        values = arguments + self._tail
+        for step in self._steps:
+            step(values)
+        return [pick(values) for pick in self._output]
+
+    def _make_steps(self) -> Iterator[GraphStep | HostStep]:
+        steps = self._trace.steps
+        start = 0
+        while start < len(steps):
+            end = start
+            while end < len(steps) and isinstance(steps[end], Lowered):
+                end += 1
+            if end > start:
+                yield self._graph(steps[start:end], steps[end:])
+            else:
+                step = steps[start]
+                assert isinstance(step, Host)
+                self.hosts.append(step)
+                yield HostStep(step.target, self._tree((step.args, step.kwargs)), step.slots)
+                end += 1
+            start = end
+
+    def _graph(
+        self, lowered: Sequence[Lowered | Host], later: Sequence[Lowered | Host]
+    ) -> GraphStep:
+        calls = [call for step in lowered if isinstance(step, Lowered) for call in step.calls]
+        shown, carried = _uses(later, self._trace.output)
+        made = {ref.block for call in calls for ref, _ in call.uses()} - self._known
+        kept = [ref for ref in shown + carried if ref.block in made]
+        try:
+            region = build(calls, self._known, kept)
+            graph_of(region.verified(), region.text)
+            graph = graph_of(region.runnable(), "run " + region.text)
+        except DiopiError as error:
+            raise NotCompiledError(f"the graph was refused: {error}") from error
+        places = {block: place for place, block in enumerate(region.made)}
+        outputs: list[tuple[int, Any]] = []
+        slots: list[int] = []
+        for ref in dict.fromkeys(ref for ref in shown if ref.block in places):
+            item = DTYPES[ref.dtype].itemsize
+            outputs.append((places[ref.block], _layout(ref, ref.offset // item)))
+            slots.append(self._trace.next_slot())
+            self._slots[ref] = slots[-1]
+        for block in dict.fromkeys(ref.block for ref in carried if ref.block in places):
+            outputs.append((places[block], (torch.uint8, (block.size,), (1,), 0)))
+            slots.append(self._trace.next_slot())
+            self._carriers[block] = slots[-1]
+        inputs = [self._input(block, region) for block in region.inputs]
+        program = _C.ContractProgram(
+            graph.address,
+            executor(),
+            self._device.index,
+            GENERATOR if region.is_random else "",
+            inputs,
+            [block.size for block in region.made],
+            outputs,
+        )
+        self.regions.append(region)
+        self._known |= set(region.made)
+        return GraphStep(_Kept(program, graph), slots)
+
+    def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
+        written = block in region.written and block.slot in self._written
+        if block.given is not None:
+            return block.slot, layout_of(block.given), written
+        return self._carriers[block], (torch.uint8, (block.size,), (1,), 0), written
+
+    def _tree(self, tree: Any) -> Pick:
+        """What puts the values of a run where refs are."""
+        picks = tree_map(
+            lambda x: self._pick(x) if isinstance(x, Ref | Opaque) else (lambda _, x=x: x), tree
+        )
+
+        def pick(values: Values) -> Any:
+            return tree_map(lambda each: each(values), picks)
+
+        return pick
+
+    def _pick(self, wanted: Any) -> Pick:
+        if isinstance(wanted, Opaque):
+            if wanted.slot < 0:
+                return lambda _, constant=wanted.constant: constant  # type: ignore[misc]
+            return lambda values, slot=wanted.slot: values[slot]  # type: ignore[misc]
+        if not isinstance(wanted, Ref):
+            return lambda _: wanted
+        given = wanted.block.given
+        if 0 in wanted.shape:
+            return lambda _: torch.empty_strided(
+                wanted.shape, wanted.strides, dtype=_DTYPE_OF[wanted.dtype], device=self._device
+            )
+        if given is None:
+            slot = self._slots.get(wanted, -1)
+            if slot < 0:
+                raise NotCompiledError("a tensor is used that no operator has written")
+            return lambda values: values[slot]
+        slot = wanted.block.slot
+        if wanted is given:
+            return lambda values: values[slot]
+        if wanted.dtype != given.dtype:
+            raise NotCompiledError("a view of another dtype is used outside of the graph")
+        offset = wanted.offset // DTYPES[wanted.dtype].itemsize + given.storage_offset
+        shape, strides = wanted.shape, wanted.strides
+        return lambda values: torch.as_strided(values[slot], shape, strides, offset)
+
+
+@dataclass
+class _Kept:
+    """dl-core's program with the graph that it reads."""
+
+    program: Any
+    graph: Any
+
+    def run(self, values: Values) -> Any:
+        return self.program.run(values)
+
+
+def _uses(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:
+    """Tensors that are used after a graph: by host calls and as results, and by other graphs."""
+    shown: list[Ref] = []
+    carried: list[Ref] = []
+    for step in later:
+        if isinstance(step, Lowered):
+            carried += [ref for call in step.calls for ref, _ in call.uses()]
+        else:
+            shown += [x for x in tree_flatten((step.args, step.kwargs))[0] if isinstance(x, Ref)]
+    shown += [x for x in tree_flatten(output)[0] if isinstance(x, Ref)]
+    return shown, carried
+
+
+def _all_refs(trace: Trace) -> Iterator[Ref]:
+    shown, carried = _uses(trace.steps, trace.output)
+    yield from shown
+    yield from carried

@@ -1,0 +1,285 @@
+"""One run of an FX graph under dl-core's recorder: what each operator asked of the vendor.
+
+The run is an eager one, operator by operator, and its results are the caller's: a graph is never
+wrong the first time.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from dl_core import _C
+
+from .calls import GENERATOR, lower, opaque_operators
+from .errors import HostCallError, NotCompiledError
+from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
+from .trace import Host, Lowered, Opaque, Trace, refs_in
+
+
+class Recorder:
+    """Runs a graph once. Used once, by one thread."""
+
+    def __init__(self, module: GraphModule, device: torch.device) -> None:
+        self._module = module
+        self._device = device
+        self._refs: dict[Node, Any] = {}
+        self._values: dict[Node, Any] = {}
+        self._trace = Trace(device, [])
+
+    def run(self, arguments: Sequence[Any]) -> tuple[Any, Trace | NotCompiledError]:
+        """The results of an eager run, and what it did or why that is no graph."""
+        failure: NotCompiledError | None = None
+        waiting = iter(arguments)
+        result: Any = None
+        last = _last_uses(self._module)
+        constants = self._take_constants(len(arguments))
+        _C.start_recording(opaque_operators())
+        try:
+            for node in self._module.graph.nodes:
+                if node.op == "placeholder":
+                    self._place(node, next(waiting))
+                elif node.op == "get_attr":
+                    self._values[node], self._refs[node] = constants[node]
+                elif node.op == "output":
+                    result = self._look_up(node.args[0], self._values)
+                    if failure is None:
+                        self._trace.output = self._look_up(node.args[0], self._refs)
+                else:
+                    failure = self._call(node, failure)
+                for dead in last.get(node, ()):
+                    self._values.pop(dead, None)
+        finally:
+            _C.stop_recording()
+        if failure is not None:
+            return result, failure
+        self._trace.fold()
+        return result, self._trace
+
+    def _take_constants(self, count: int) -> dict[Node, tuple[Any, Any]]:
+        """The attributes of the module, which have the slots behind the arguments."""
+        self._trace.slots = count
+        found = {}
+        for node in self._module.graph.nodes:
+            if node.op == "get_attr":
+                value = operator.attrgetter(node.target)(self._module)
+                found[node] = (value, self._constant(value))
+        return found
+
+    def _constant(self, value: Any) -> Ref | Opaque:
+        if not isinstance(value, torch.Tensor):
+            return Opaque(-1, value)
+        if not is_plain(value, self._device):
+            return Opaque(-1, value)
+        slot = self._trace.next_slot()
+        self._trace.constants[slot] = value
+        return given_block(value, slot)
+
+    def _place(self, node: Node, value: Any) -> None:
+        slot = len(self._trace.arguments)
+        if is_plain(value, self._device):
+            ref: Ref | Opaque = given_block(value, slot)
+        elif isinstance(value, torch.Tensor):
+            ref = Opaque(slot)
+        else:
+            ref = Opaque(-1, value)  # the guard holds it to this value
+        self._trace.arguments.append(ref)
+        self._values[node], self._refs[node] = value, ref
+
+    def _look_up(self, tree: Any, table: dict[Node, Any]) -> Any:
+        return torch.fx.node.map_arg(tree, lambda node: table[node])
+
+    def _call(self, node: Node, failure: NotCompiledError | None) -> NotCompiledError | None:
+        target = node.target
+        if node.op != "call_function" or not callable(target):
+            raise NotCompiledError(f"{node.op} of {target}")
+        args = self._look_up(node.args, self._values)
+        kwargs = self._look_up(node.kwargs, self._values)
+        _C.take_recorded()
+        value = self._values[node] = target(*args, **kwargs)
+        events = _C.take_recorded()
+        if failure is not None:
+            return failure
+        try:
+            self._describe(node, (args, kwargs), value, events)
+        except NotCompiledError as reason:
+            return NotCompiledError(f"{_name(target)}: {reason}")
+        return None
+
+    def _describe(self, node: Node, given: Any, value: Any, events: list[Any]) -> None:
+        target = node.target
+        ref_args = self._look_up(node.args, self._refs)
+        ref_kwargs = self._look_up(node.kwargs, self._refs)
+        if target is operator.getitem:
+            self._refs[node] = ref_args[0][ref_args[1]]
+            return
+        refs = list(refs_in((ref_args, ref_kwargs)))
+        if torch.Tag.data_dependent_output in getattr(target, "tags", ()) or _varies(node):
+            raise NotCompiledError("what it returns depends on data")
+        results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
+        varying = any(
+            isinstance(x, Opaque) and x.slot >= 0 for x in _read(node, ref_args, ref_kwargs)
+        )
+        if not results and not events and not varying:
+            self._refs[node] = tree_map(lambda x: Opaque(-1, x), value)
+            return
+        try:
+            self._lower(node, given, value, events, refs, varying)
+        except HostCallError as reason:
+            self._host(node, str(reason), ref_args, ref_kwargs, given, value, refs)
+
+    def _lower(
+        self,
+        node: Node,
+        given: Any,
+        value: Any,
+        events: list[Any],
+        refs: list[Ref | Opaque],
+        varying: bool,
+    ) -> None:
+        if varying:
+            raise HostCallError("it takes a tensor of the host")
+        if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
+            raise HostCallError("it draws from a generator of its own")
+        owners = self._owners(given, refs)
+        described = tree_map(lambda x: self._described(x, owners), value)
+        blocks = [block for group in owners.values() for block in group]
+        calls = lower(events, Addresses(blocks))
+        others = any(isinstance(x, Opaque) and x.constant is not None for x in refs_in(described))
+        if others and any(GENERATOR in call.arguments.values() for call in calls):
+            raise HostCallError("it returns what is random and no tensor of the device")
+        self._refs[node] = described
+        if calls:
+            self._trace.steps.append(Lowered(_name(node.target), calls))
+
+    def _owners(self, given: Any, refs: list[Ref | Opaque]) -> dict[int, list[Block]]:
+        """The blocks of an operator's arguments, by the address of their storage."""
+        tensors = [x for x in tree_flatten(given)[0] if is_plain(x, self._device)]
+        plain = [x for x in refs if isinstance(x, Ref)]
+        owners: dict[int, list[Block]] = {}
+        for tensor, ref in zip(tensors, plain, strict=True):
+            owners.setdefault(tensor.untyped_storage().data_ptr(), []).append(ref.block)
+        return owners
+
+    def _described(self, value: Any, owners: dict[int, list[Block]]) -> Ref | Opaque:
+        """A result. Numbers and tensors of the host are the same in every run: an operator that
+        read one from the device would have been seen to."""
+        if isinstance(value, torch.Tensor) and value.device == self._device:
+            if not is_plain(value, self._device):
+                raise HostCallError("it returns what is no dense tensor of the device")
+            return self._result(value, owners)
+        return Opaque(-1, value)
+
+    @staticmethod
+    def _result(tensor: torch.Tensor, owners: dict[int, list[Block]]) -> Ref:
+        storage = tensor.untyped_storage().data_ptr()
+        if storage and storage in owners:
+            first = tensor.data_ptr()
+            holding = [b for b in owners[storage] if b.holds(first, 0)]
+            return view_of((holding or owners[storage])[0], tensor)
+        made = made_block(tensor)
+        owners.setdefault(storage, []).append(made)
+        return view_of(made, tensor)
+
+    def _host(
+        self,
+        node: Node,
+        reason: str,
+        ref_args: Any,
+        ref_kwargs: Any,
+        given: Any,
+        value: Any,
+        refs: list[Ref | Opaque],
+    ) -> None:
+        storages = set(self._owners(given, refs))
+        leaves, spec = tree_flatten(value)
+        described: list[Any] = []
+        slots: list[int] = []
+        for leaf in leaves:
+            slot = -1
+            if not isinstance(leaf, torch.Tensor):
+                if leaf is not None and any(isinstance(x, Ref) or x.slot >= 0 for x in refs):
+                    raise NotCompiledError(f"it returns a number of the host, and {reason}")
+                described.append(Opaque(-1, leaf))
+            elif not is_plain(leaf, self._device):
+                slot = self._trace.next_slot()
+                described.append(Opaque(slot))
+            elif leaf.numel() and leaf.untyped_storage().data_ptr() in storages:
+                described.append(self._result(leaf, self._owners(given, refs)))
+            else:
+                slot = self._trace.next_slot()
+                described.append(given_block(leaf, slot))
+            slots.append(slot)
+        self._refs[node] = tree_unflatten(described, spec)
+        constant = (
+            all(isinstance(x, Opaque) and x.slot < 0 for x in refs)
+            and not _is_random(node.target)
+            and all(is_plain(x, self._device) for x in leaves)
+        )
+        self._trace.steps.append(
+            Host(
+                _name(node.target),
+                reason,
+                node.target,  # type: ignore[arg-type]
+                ref_args,
+                ref_kwargs,
+                slots,
+                [
+                    x if isinstance(x, Ref) and slot >= 0 else None
+                    for x, slot in zip(described, slots, strict=True)
+                ],
+                leaves if constant else None,
+            )
+        )
+
+
+_UNREAD = {
+    # Where dropout's seed and offset would be; dl-core draws a mask instead.
+    "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
+}
+"""Arguments that dl-core never looks at: a tensor of the host may stand there."""
+
+
+def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[Ref | Opaque]:
+    """What stands in the place of the arguments that the operator looks at."""
+    unread = _UNREAD.get(_name(node.target), ())
+    if not unread:
+        return refs_in((args, kwargs))
+    names = [p.name for p in node.target._schema.arguments]  # type: ignore[union-attr]
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    return refs_in([value for name, value in given.items() if name not in unread])
+
+
+def _varies(node: Node) -> bool:
+    """Whether sizes or numbers of its results are known only when it has run."""
+    if torch.Tag.dynamic_output_shape not in getattr(node.target, "tags", ()):
+        return False
+    return "val" not in node.meta or bool(free_unbacked_symbols(node.meta["val"]))
+
+
+def _is_random(target: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
+
+
+def _name(target: Any) -> str:
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target.name().removeprefix("aten::"))
+    return str(getattr(target, "__name__", target))
+
+
+def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:
+    """The nodes whose values nobody needs after a node."""
+    last: dict[Node, Node] = {}
+    for node in module.graph.nodes:
+        for used in node.all_input_nodes:
+            last[used] = node
+    out: dict[Node, list[Node]] = {}
+    for used, node in last.items():
+        out.setdefault(node, []).append(used)
+    return out

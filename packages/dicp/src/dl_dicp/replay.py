@@ -1,0 +1,96 @@
+"""A program is trusted once it gave what the eager run gave, from the same arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from .errors import NotCompiledError
+from .memory import is_plain, span
+from .program import Program
+
+_SLACK = 64
+"""Rounding steps, of the largest element, that two runs of one operator may differ by: a vendor
+may add in another order each time."""
+
+
+def written_arguments(module: GraphModule) -> set[int] | None:
+    """The places of the arguments that the graph writes to; None: that is not told by its nodes."""
+    places = {
+        node: place
+        for place, node in enumerate(n for n in module.graph.nodes if n.op == "placeholder")
+    }
+    out: set[int] = set()
+    for node in module.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not schema.is_mutable:
+            continue
+        for argument, given in zip(schema.arguments, node.args, strict=False):
+            if argument.alias_info is None or not argument.alias_info.is_write:
+                continue
+            if not isinstance(given, Node) or given not in places:
+                return None
+            out.add(places[given])
+    return out
+
+
+def replica(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own that lies in its storage as the tensor does in its one."""
+    offset = tensor.storage_offset()
+    length = offset + span(tensor.shape, tensor.stride())
+    memory = torch.empty(length, dtype=tensor.dtype, device=tensor.device)
+    dense = memory.as_strided((length - offset,), (1,), offset)
+    dense.copy_(tensor.as_strided((length - offset,), (1,), offset))
+    return memory.as_strided(tensor.shape, tensor.stride(), offset)
+
+
+def check(program: Program, arguments: list[Any], wanted: Sequence[Any]) -> None:
+    """Run a program, and compare what it gives and what it wrote.
+
+    :param arguments: those of the eager run, as they were before it; they are written to.
+    :param wanted: its results, and behind them the arguments as it left them.
+    :raises NotCompiledError: something differs, or an operator failed.
+    """
+    try:
+        given = [*program.execute(list(arguments)), *arguments]
+    except RuntimeError as error:
+        raise NotCompiledError(f"it failed when it was tried: {error}") from error
+    for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
+        if isinstance(a, torch.Tensor) and not _agree(a, b):
+            raise NotCompiledError(f"value {place} differs from the eager run's")
+
+
+def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a is b:
+        return True
+    if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
+        return False
+    one, other = a.detach().cpu(), b.detach().cpu()
+    if torch.equal(one, other) or not one.numel():
+        return True
+    if not (one.is_floating_point() or one.is_complex()):
+        return False
+    finite = other[torch.isfinite(other)]
+    largest = float(finite.abs().max()) if finite.numel() else 0.0
+    slack = _SLACK * torch.finfo(one.dtype).eps * largest
+    return torch.allclose(one, other, rtol=0, atol=slack, equal_nan=True)
+
+
+def overlapping(arguments: Sequence[Any], device: torch.device) -> set[int]:
+    """The places of arguments that share memory with another one."""
+    ranges = sorted(
+        (a.data_ptr(), a.data_ptr() + span(a.shape, a.stride()) * a.element_size(), place)
+        for place, a in enumerate(arguments)
+        if is_plain(a, device) and a.numel()
+    )
+    out: set[int] = set()
+    reach, owner = 0, -1
+    for first, last, place in ranges:
+        if first < reach:
+            out |= {owner, place}
+        if last > reach:
+            reach, owner = last, place
+    return out

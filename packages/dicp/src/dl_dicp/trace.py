@@ -1,0 +1,114 @@
+"""What one run of a graph did, as steps on values that have slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from .calls import Call
+from .memory import Block, Ref
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that no contract graph touches: a tensor of the CPU, or what is no tensor.
+
+    :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
+    """
+
+    slot: int
+    constant: Any = None
+
+
+@dataclass
+class Lowered:
+    """An operator whose work is calls of the contract."""
+
+    name: str
+    calls: list[Call]
+
+
+@dataclass
+class Host:
+    """An operator that runs eagerly between graphs.
+
+    :ivar args: with :class:`Ref` and :class:`Opaque` in the place of values; so is ``kwargs``.
+    :ivar slots: where its results go, in the order of their leaves; -1: nowhere, because they are
+        numbers or lie in an argument.
+    :ivar results: the tensors of the device that it made, in the same order; else None.
+    :ivar constants: its results, if they are the same in every run.
+    """
+
+    name: str
+    reason: str
+    target: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    slots: list[int]
+    results: list[Ref | None]
+    constants: list[Any] | None = None
+
+    def mutates(self) -> bool:
+        """Whether it writes to an argument."""
+        schema = getattr(self.target, "_schema", None)
+        return schema is None or bool(schema.is_mutable)
+
+    def unchanging(self, changed: set[Block]) -> dict[int, Any] | None:
+        """Its results by slot, if they are the same in every run and in no changed block."""
+        if self.constants is None or any(
+            r is not None and r.block in changed for r in self.results
+        ):
+            return None
+        return dict(zip(self.slots, self.constants, strict=True))
+
+
+@dataclass
+class Trace:
+    """What one run of a graph did.
+
+    :ivar arguments: how the arguments look, in order.
+    :ivar slots: how many values a run has: its arguments, constants, and what steps make.
+    :ivar constants: values that are the same in every run, by slot.
+    :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
+    """
+
+    device: torch.device
+    arguments: list[Ref | Opaque]
+    slots: int = 0
+    constants: dict[int, Any] = field(default_factory=dict)
+    steps: list[Lowered | Host] = field(default_factory=list)
+    output: Any = None
+
+    def next_slot(self) -> int:
+        """A slot that nobody has."""
+        self.slots += 1
+        return self.slots - 1
+
+    def fold(self) -> None:
+        """Make constants of host calls that give the same each time, where nobody writes to what
+        they made, and no caller gets it."""
+        changed = {ref.block for ref in refs_in(self.output) if isinstance(ref, Ref)}
+        for step in self.steps:
+            if isinstance(step, Lowered):
+                changed |= {ref.block for call in step.calls for ref, w in call.uses() if w}
+            elif step.mutates():
+                refs = refs_in((step.args, step.kwargs))
+                changed |= {ref.block for ref in refs if isinstance(ref, Ref)}
+        kept: list[Lowered | Host] = []
+        for step in self.steps:
+            constants = None if isinstance(step, Lowered) else step.unchanging(changed)
+            if constants is None:
+                kept.append(step)
+            else:
+                self.constants |= constants
+        self.steps = kept
+
+
+def refs_in(tree: Any) -> Iterator[Ref | Opaque]:
+    """What stands for values in a tree of arguments or results."""
+    leaves, _ = tree_flatten(tree, is_leaf=lambda x: isinstance(x, Ref | Opaque))
+    return (x for x in leaves if isinstance(x, Ref | Opaque))

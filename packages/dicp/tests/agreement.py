@@ -1,0 +1,22 @@
+"""How near a compiled result has to be to the eager one."""
+
+from __future__ import annotations
+
+import torch
+
+from diopi_proto.tolerance import unit_roundoff
+
+STEPS = 64
+"""Rounding steps of the largest element: gradients may be summed in another order."""
+
+
+def assert_agree(actual: torch.Tensor, wanted: torch.Tensor) -> None:
+    """Equal dtype, shape and strides, and elements within the bound."""
+    assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
+    one, other = actual.detach().cpu(), wanted.detach().cpu()
+    if not one.is_floating_point():
+        assert torch.equal(one, other)
+        return
+    unit = float(unit_roundoff(str(one.dtype).removeprefix("torch.")))
+    largest = float(other.abs().max()) if other.numel() else 0.0
+    assert torch.allclose(one, other, rtol=0, atol=STEPS * unit * largest, equal_nan=True)

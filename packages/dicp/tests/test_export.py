@@ -1,0 +1,119 @@
+"""Exported programs become graph files that run where there is no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agreement import assert_agree
+from dicp_models import MODELS, Encoder
+from diopi_proto.graph import Session
+from diopi_proto.host import load_vendor
+from dl_core import _C
+from dl_core.cli import main
+from dl_dicp.export import ExportError, export
+
+# Of torch's own, in torch.export.
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+from dl_core.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+Exported = tuple[torch.export.ExportedProgram, torch.nn.Module, tuple[torch.Tensor, ...]]
+
+
+def library() -> Path:
+    """Of the vendor that the device under test has."""
+    return Path(_C.device_info(0)["library"])
+
+
+def exported(name: str) -> Exported:
+    make, inputs = MODELS[name]
+    torch.manual_seed(0)
+    model, given = make().eval(), inputs()
+    with torch.no_grad():
+        return torch.export.export(model, given), model, given
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_program_runs_without_torch(name: str, tmp_path: Path) -> None:
+    program, model, inputs = exported(name)
+    torch.export.save(program, tmp_path / "model.pt2")
+    graph = tmp_path / "model.dlg"
+    assert main(["compile", str(tmp_path / "model.pt2"), "-o", str(graph)]) == 0
+    names = [str(x.arg.name) for x in program.graph_signature.input_specs if "USER" in x.kind.name]
+    arrays = {key: value.numpy() for key, value in zip(names, inputs, strict=True)}
+    np.savez(tmp_path / "inputs.npz", allow_pickle=False, **arrays)
+    files = [str(tmp_path / "inputs.npz"), "--output", str(tmp_path / "out.npz")]
+    command = [sys.executable, "-c", WITHOUT_TORCH, "run", str(graph), *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with torch.no_grad():
+        wanted = model(*inputs)
+    with np.load(tmp_path / "out.npz") as found:
+        (result,) = [torch.from_numpy(found[key]) for key in found.files]
+    assert_agree(result, wanted)
+
+
+def test_a_decoding_loop_keeps_its_state() -> None:
+    make, _ = MODELS["llama"]
+    torch.manual_seed(0)
+    model = make().eval()
+    inputs = (torch.tensor([[1]]), torch.tensor([0]))
+    with torch.no_grad():
+        graph = export(torch.export.export(model, inputs))
+    word = np.array([[1]])
+    wanted = torch.tensor([[1]])
+    with load_vendor(library()) as vendor, Session(graph, vendor) as session:
+        for place in range(6):
+            found = session.run("main", {"tokens": word, "places": np.array([place])})
+            (logits,) = found.values()
+            with torch.no_grad():
+                right = model(wanted, torch.tensor([place]))
+            assert_agree(torch.from_numpy(logits), right)
+            word, wanted = logits[:, -1:].argmax(-1), right[:, -1:].argmax(-1)
+            assert word.tolist() == wanted.tolist()
+
+
+def test_what_needs_the_host_is_refused_by_name() -> None:
+    class Exponential(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sin()
+
+    program = torch.export.export(Exponential(), (torch.eye(3),))
+    with (
+        torch.dl.force_fallback("sin"),
+        pytest.raises(ExportError, match="sin: it ran on the CPU"),
+    ):
+        export(program)
+
+
+def test_sizes_that_vary_are_refused() -> None:
+    length = torch.export.Dim("length", min=2, max=16)
+    program = torch.export.export(
+        Encoder().eval(), (torch.ones(2, 8, dtype=torch.int64),), dynamic_shapes=({1: length},)
+    )
+    with pytest.raises(ExportError, match="once for each size"):
+        export(program)
+
+
+def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = tmp_path / "model.pt2"
+    assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 2
+    there.write_bytes(b"nothing")
+    assert main(["compile", str(there), "-o", str(tmp_path / "x.txt")]) == 2
+    assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 1
+    said = capsys.readouterr().err
+    assert "is no file" in said
+    assert "has to end in .dlg" in said
+    assert not (tmp_path / "x.dlg").exists()
