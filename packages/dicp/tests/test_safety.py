@@ -229,6 +229,18 @@ def test_what_depends_on_data_is_never_baked_in() -> None:
     assert statistics.host_calls == {"mul.Tensor": 2}
 
 
+def test_sizes_that_depend_on_data_run_eagerly() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    found = graph.call_function(torch.ops.aten.nonzero.default, (x,))
+    graph.output([found])
+    run = compiled.CompiledGraph(torch.fx.GraphModule({}, graph), "inference")
+    for numbers in ([1, 0, 2], [0, 0, 3], [4, 5, 6]):
+        (found,) = run([torch.tensor(numbers, device="dl")])
+        assert torch.equal(found.cpu(), torch.tensor(numbers).nonzero())
+    assert statistics.eager == {"nonzero: what it returns depends on data": 2}
+
+
 def test_positions_that_are_made_each_time_are_constants() -> None:
     run = compile_(lambda x: x + torch.arange(8, device=x.device))
     for _ in range(2):

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from dl_core import _C
@@ -120,7 +119,7 @@ class Recorder:
             self._refs[node] = ref_args[0][ref_args[1]]
             return
         refs = list(refs_in((ref_args, ref_kwargs)))
-        if torch.Tag.data_dependent_output in getattr(target, "tags", ()) or _varies(node):
+        if _varies(target, given):
             raise NotCompiledError("what it returns depends on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
         varying = any(
@@ -256,11 +255,17 @@ def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[R
     return refs_in([value for name, value in given.items() if name not in unread])
 
 
-def _varies(node: Node) -> bool:
-    """Whether sizes or numbers of its results are known only when it has run."""
-    if torch.Tag.dynamic_output_shape not in getattr(node.target, "tags", ()):
+def _varies(target: Any, args: Any) -> bool:
+    """Whether sizes or numbers of its results are known only when it has run. Indices that are
+    numbers give as many elements as there are numbers."""
+    tags = getattr(target, "tags", ())
+    if torch.Tag.data_dependent_output in tags:
+        return True
+    if torch.Tag.dynamic_output_shape not in tags:
         return False
-    return "val" not in node.meta or bool(free_unbacked_symbols(node.meta["val"]))
+    tensors = [x for x in tree_flatten(args)[0] if isinstance(x, torch.Tensor)]
+    masks = any(x.dtype in (torch.bool, torch.uint8) for x in tensors[1:])
+    return masks or target is not torch.ops.aten.index.Tensor
 
 
 def _is_random(target: Any) -> bool:
