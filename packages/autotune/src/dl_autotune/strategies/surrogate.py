@@ -1,4 +1,4 @@
-"""The default strategy: a model of what was measured says what to measure next."""
+"""A model of what was measured says what to measure next."""
 
 from __future__ import annotations
 
