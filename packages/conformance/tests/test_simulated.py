@@ -16,7 +16,7 @@ from dl_conformance.options import add_options, add_targets, target_of
 from dl_conformance.page import name_of
 from dl_conformance.report_file import ReportError
 from dl_conformance.results import Results
-from dl_conformance.target import Target, TargetError, of_vendor
+from dl_conformance.target import Target, TargetError, of_vendor, way_out
 
 VARIABLE = "DL_TEST_SIMULATED_DRIVER"
 
@@ -76,6 +76,14 @@ def test_its_variables_are_there_when_the_library_is_loaded(
 def test_there_may_be_none(vendors: dict[str, Any], asked: tuple[str, ...], said: str) -> None:
     with pytest.raises(TargetError, match=said):
         target_of(options("--simulate", *asked))
+
+
+def test_a_vendor_without_a_device_is_told_of_it(vendors: dict[str, Any]) -> None:
+    assert "\n--simulate runs the cases" in way_out("toy", simulate=False)
+    assert "the simulator is not installed: `pip install it`" in way_out("lacking", simulate=False)
+    # Nothing that would do, or that was done already.
+    assert way_out("none", simulate=False) == way_out("toy", simulate=True) == ""
+    assert way_out(None, simulate=False) == ""
 
 
 def test_reports_say_so() -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -476,6 +478,63 @@ def test_an_endless_kernel_ends() -> None:
     with Module(kernel("L: bra L;")) as module:
         result = module.launch("k", 1, 32, [np.zeros(1)], steps=10_000)
     assert result.outcome == "timeout" and [x.kind for x in result.findings] == ["timeout"]
+
+
+def test_an_endless_kernel_ends_by_the_variable_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DL_GPU_SIM_STEPS", "10000")
+    with Module(kernel("L: bra L;")) as module:
+        result = module.launch("k", 1, 32, [np.zeros(1)])
+        assert result.outcome == "timeout" and result.instructions < 100_000
+        # An argument goes before it.
+        assert module.launch("k", 1, 32, [np.zeros(1)], steps=10**6).instructions >= 10**6
+
+
+@pytest.mark.parametrize("body", ["L: bra L;", "L: bar.sync 0; bra L;"])
+def test_an_endless_kernel_can_be_interrupted(body: str) -> None:
+    with Module(kernel(body)) as module:
+        main = threading.get_ident()
+        # Sent again and again: the first may come before the launch, where nothing is to be ended.
+        ended = threading.Event()
+
+        def interrupt() -> None:
+            while not ended.wait(0.05):
+                signal.pthread_kill(main, signal.SIGUSR1)
+
+        def handle(*_: object) -> None:
+            if any(each.name == "dl-gpu-sim launch" for each in threading.enumerate()):
+                ended.set()
+                raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGUSR1, handle)
+        sender = threading.Thread(target=interrupt)
+        sender.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                module.launch("k", 1, 64, [np.zeros(1)], steps=10**9)
+        finally:
+            ended.set()
+            sender.join()
+            signal.signal(signal.SIGUSR1, before)
+        # The module is as good as before.
+        assert module.launch("k", 1, 64, [np.zeros(1)], steps=1000).outcome == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "outcome"),
+    [
+        (".func f() { call f, (); ret; }", "call f, ();", "failed"),
+        ("", "mov.u64 %rd5, 77; call %rd5, (), P; P: .callprototype _ ();", "illegal address"),
+        ("", "trap;", "trap"),
+        ("", "wgmma.fence.sync.aligned;", "illegal instruction"),
+        ("", "bar.sync 1, 40;", "illegal instruction"),
+    ],
+    ids=["recursion", "wild call", "trap", "unknown instruction", "barrier"],
+)
+def test_what_ends_a_kernel_counts_threads(before: str, body: str, outcome: str) -> None:
+    with Module(kernel(body, before=before)) as module:
+        result = module.launch("k", 1, 32, [np.zeros(1)])
+    (finding,) = result.findings
+    assert result.outcome == outcome and finding.count == 32 and finding.thread == (0, 0, 0)
 
 
 def test_a_finding_names_its_place() -> None:

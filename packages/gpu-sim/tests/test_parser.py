@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import resource
 
 import numpy as np
 import pytest
@@ -71,17 +72,53 @@ def test_launches_that_do_not_fit() -> None:
         for arguments, says in (
             (("none", 1, 1, [array]), "no kernel 'none'; kernels are: k"),
             (("k", 1, 1, []), "1 parameters, got 0"),
-            (("k", 1, 2000, [array]), "1 to 1024 threads"),
-            (("k", 0, 1, [array]), "1 to 1024 threads"),
+            (("k", 1, 2000, [array]), "block 2000: sizes are from 1 to (1024, 1024, 64)"),
+            (("k", 1, (64, 32), [array]), "1 to 1024 threads"),
+            (("k", 0, 1, [array]), "'k': grid 0: sizes are from 1"),
+            (("k", 2**40, 1, [array]), f"'k': grid {2**40}: sizes are from 1"),
+            (("k", (1, 65536), 1, [array]), "'k': grid (1, 65536): sizes are from 1"),
+            (("k", 1, "x", [array]), "'k': block 'x' has not"),
+            (("k", 1.5, 1, [array]), "'k': grid 1.5 has not"),
+            (("k", 1, 1, 5), "'k': args is a list"),
+            (("k", 1, 1, [object()]), "parameter 0 of 'k' has 8 bytes: pass an array"),
+            (("k", 1, 1, ["x"]), "parameter 0 of 'k' has 8 bytes: pass an array"),
+            (("k", 1, 1, [None]), "parameter 0 of 'k' has 8 bytes: pass an array"),
+            (("k", 1, 1, [2**64]), "parameter 0 of 'k' has 8 bytes, which do not hold"),
+            (("k", 1, 1, [np.array([None])]), "parameter 0 of 'k': an array of Python's objects"),
             (("k", (1, 1, 1, 1), 1, [array]), "one to three"),
             (("k", 1, 1, [np.float32(1)]), "has 8 bytes, got 4"),
-            (("k", 1, 1, [array[::2]]), "contiguous"),
+            (("k", 1, 1, [array[::2]]), "parameter 0 of 'k': an array has to be contiguous"),
         ):
             with pytest.raises(LaunchError, match=r"^\[launch\]") as caught:
                 module.launch(*arguments)  # type: ignore[arg-type]
             assert says in str(caught.value)
+        for option, value in (("seed", -1), ("steps", 2**64), ("dynamic_shared", "x")):
+            with pytest.raises(LaunchError, match=f"'k': {option} .* is no whole number from 0"):
+                module.launch("k", 1, 1, [array], **{option: value})  # type: ignore[arg-type]
+    with Module(kernel("", ".param .f32 a")) as narrow:
+        with pytest.raises(LaunchError, match="parameter 0 of 'k': 1e\\+300 is too large"):
+            narrow.launch("k", 1, 1, [1e300])
+        with pytest.raises(LaunchError, match="parameter 0 of 'k' has 4 bytes, got an array"):
+            narrow.launch("k", 1, 1, [array])
     with pytest.raises(LaunchError, match="closed"):
         module.launch("k", 1, 1, [array])
+
+
+@pytest.mark.parametrize("given", [b"\x7fELF", None, 7])
+def test_what_is_no_text_is_no_ptx(given: object) -> None:
+    with pytest.raises(PtxError, match=r"^\[Module\] a PTX text is a str, got "):
+        Module(given)  # type: ignore[arg-type]
+
+
+def test_what_a_kernel_holds_does_not_grow_with_the_others() -> None:
+    # A table of all routines for each of these would be 3 GB.
+    count = 20_000
+    text = "".join(f".visible .entry k{i}() {{ ret; }}\n" for i in range(count))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with Module(HEADER + text) as module:
+        assert len(module.kernels) == count
+    # In KiB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20
 
 
 SEED_TEXT = kernel(

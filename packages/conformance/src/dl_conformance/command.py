@@ -19,11 +19,11 @@ from .journal import Journal, Plan, run_of
 from .models.model import all_models
 from .options import add_options, add_targets, jobs, selection_of, target_of
 from .page import page
-from .pool import Pool, WorkerError
+from .pool import NoDeviceError, Pool, WorkerError
 from .report_file import ReportError, check_writable, read_report, write
 from .results import Results
 from .selection import Selection, SelectionError
-from .target import Target, TargetError
+from .target import Target, TargetError, way_out
 
 HELP = "which operators of a library are right, and by how much the others are wrong"
 
@@ -60,6 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the suite; 0: nothing failed, 1: something did, 2: it could not run."""
     try:
         return _run(arguments)
+    except NoDeviceError as error:
+        hint = way_out(arguments.vendor, arguments.simulate)
+        sys.stderr.write(f"conformance: {error}{hint}\n")
+        return 2
     except (
         *(TargetError, SelectionError, CaseFileError),
         *(WorkerError, ReportError, OSError),

@@ -32,11 +32,17 @@ STRAY: dict[str, object] = {"stray": True}
 
 LOST = "device lost"
 """In an answer: whether the device worked when the worker started, and not after this case."""
+NO_DEVICE = "no device"
+"""In the first answer: why the library has none."""
 AFTERWARDS = "the device works no more in this process: the next case gets another one"
 
 
 class WorkerError(Exception):
     """A library could not even be loaded."""
+
+
+class NoDeviceError(WorkerError):
+    """A library has no device here, on which cases could run."""
 
 
 class Worker:
@@ -203,6 +209,8 @@ class Seat:
             how = worker.end()
             said = hello["fatal"] if hello and "fatal" in hello else f"{how}\n{worker.last_words()}"
             worker.said.close()
+            if hello and NO_DEVICE in hello:
+                raise NoDeviceError(f"{self.target.name} has no device here: {hello[NO_DEVICE]}")
             raise WorkerError(f"{self.target.library} cannot be loaded: {said}")
         self.about = hello
         return worker

@@ -78,16 +78,7 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     :param simulate: over a simulated driver.
     :raises TargetError: there is no such vendor, no simulator for it, or no dl-core to find it.
     """
-    try:
-        from dl_core.manager import PluginManager
-    except ImportError as error:
-        raise TargetError(
-            "--vendor finds vendors with dl-core, which is not installed; name its library with "
-            "--library"
-        ) from error
-    manager = PluginManager()
-    manager.load()
-    found = {descriptor.name: (record, descriptor) for record, descriptor in manager.vendors()}
+    found = _vendors()
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
         raise TargetError(f"--vendor {name}: there is no such vendor; installed are {known}")
@@ -99,6 +90,34 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
     if simulate:
         target = replace(target, simulated=_simulated(name, descriptor.simulated))
     return target, known_failures if known_failures.is_file() else None
+
+
+def _vendors() -> dict[str, tuple[Any, Any]]:
+    """Record of the plugin and descriptor of each installed vendor, by its name."""
+    try:
+        from dl_core.manager import PluginManager
+    except ImportError as error:
+        raise TargetError(
+            "--vendor finds vendors with dl-core, which is not installed; name its library with "
+            "--library"
+        ) from error
+    manager = PluginManager()
+    manager.load()
+    return {descriptor.name: (record, descriptor) for record, descriptor in manager.vendors()}
+
+
+def way_out(name: str | None, simulate: bool) -> str:
+    """What may be done where a vendor has no device, to be put after the reason; may be nothing."""
+    if name is None or simulate:
+        return ""
+    simulated = _vendors()[name][1].simulated
+    if simulated is None:
+        return ""
+    try:
+        simulated()
+    except RuntimeError as error:
+        return f"\n--simulate would run the cases over a simulated driver: {error}"
+    return "\n--simulate runs the cases over the vendor's simulated driver, without a device"
 
 
 def _simulated(name: str, simulated: Callable[[], Mapping[str, str]] | None) -> dict[str, str]:

@@ -10,10 +10,10 @@ import pytest
 from .captured import CaseFileError
 from .empty import chosen_names
 from .options import selection_of, target_of
-from .pool import Seat, WorkerError, worker_environ
+from .pool import NoDeviceError, Seat, WorkerError, worker_environ
 from .results import Results
 from .selection import SelectionError
-from .target import TargetError
+from .target import TargetError, way_out
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -48,10 +48,13 @@ def seat(pytestconfig: pytest.Config) -> Iterator[Seat]:
     seat.leave()
 
 
-def test_case(name: str, seat: Seat, results: Results) -> None:
+def test_case(name: str, seat: Seat, results: Results, pytestconfig: pytest.Config) -> None:
     """Passes, fails, is skipped where it is unsupported or has nothing to check."""
     try:
         outcome = results.judged(seat.run(name))
+    except NoDeviceError as error:
+        option = pytestconfig.option
+        pytest.exit(f"dl-conformance: {error}{way_out(option.vendor, option.simulate)}", 2)
     except WorkerError as error:
         pytest.exit(f"dl-conformance: {error}", 2)
     said = f"{outcome.cause}\n{outcome.detail}".strip()

@@ -22,12 +22,13 @@ from cffi import FFI
 
 from diopi_proto import Vendor
 
+from .absence import absence
 from .adapted import conversions
 from .case import Case
 from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
 from .execute import Outcome, run
-from .pool import LOST, failed
+from .pool import LOST, NO_DEVICE, failed
 from .target import Target
 
 PR_SET_PDEATHSIG = 1
@@ -86,8 +87,12 @@ def main(incoming: int, outgoing: int) -> None:
         try:
             captured = cases_of_files(asked_for["files"])
             vendor = Target(**asked_for["target"]).load()
+            reason = absence(vendor)
         except Exception as error:  # noqa: BLE001 - told to the user by the other side
             answer({"fatal": f"{type(error).__name__}: {error}"})
+            return
+        if reason is not None:
+            answer({NO_DEVICE: reason})
             return
         about = {"name": vendor.name, "version": vendor.version}
         if vendor.adaptor is not None:

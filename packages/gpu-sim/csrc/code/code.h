@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "instruction.h"
@@ -43,7 +44,8 @@ struct Code {
 /** A kernel with all functions that it may call. */
 struct Image {
   std::shared_ptr<Module> module;
-  std::vector<std::unique_ptr<Code>> codes;  // by index of the routine; the kernel's among them
+  // By index of the routine, the kernel's among them: a module may have very many others.
+  std::unordered_map<int, std::unique_ptr<Code>> codes;
   int entry = -1;
   uint32_t static_shared = 0;  // bytes that the kernel declares
   uint32_t shared_extent = 0;  // with the gaps between its variables
@@ -57,7 +59,7 @@ struct Image {
   bool uses_dynamic = false;
   std::vector<std::string> unsupported;  // one message for each instruction
 
-  const Code& kernel() const { return *codes[static_cast<size_t>(entry)]; }
+  const Code& kernel() const { return *codes.at(entry); }
 };
 
 /** Decode a kernel. Throws PtxError; unsupported instructions are kept, and fail when they run. */

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 
 #include "decoder.h"
@@ -6,7 +7,7 @@ namespace sim {
 namespace {
 
 void add(Image& image, const Symbols& symbols, int index) {
-  std::unique_ptr<Code>& place = image.codes[static_cast<size_t>(index)];
+  std::unique_ptr<Code>& place = image.codes[index];
   if (place) return;
   place = std::make_unique<Code>();
   Code& code = *place;
@@ -18,9 +19,8 @@ void add(Image& image, const Symbols& symbols, int index) {
 }
 
 bool calls_pointers(const Image& image) {
-  for (const auto& code : image.codes)
-    if (code && code->calls_pointers) return true;
-  return false;
+  return std::any_of(image.codes.begin(), image.codes.end(),
+                     [](const auto& each) { return each.second->calls_pointers; });
 }
 
 }  // namespace
@@ -34,11 +34,10 @@ std::shared_ptr<Image> make_image(std::shared_ptr<Module> module, const Symbols&
     throw PtxError(0, "there is no kernel '" + std::string(kernel) + "'");
   image->module = std::move(module);
   image->entry = found->second;
-  image->codes.resize(image->module->routines.size());
   add(*image, symbols, image->entry);
   // Whatever has an address may be called.
   if (calls_pointers(*image)) {
-    for (size_t i = 0; i < image->codes.size(); ++i)
+    for (size_t i = 0; i < image->module->routines.size(); ++i)
       if (!image->module->routines[i].entry) add(*image, symbols, static_cast<int>(i));
   }
   return image;

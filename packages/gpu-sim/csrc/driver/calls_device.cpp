@@ -92,7 +92,12 @@ int attribute(CUdevice_attribute which) {
 }  // namespace
 
 DL_EXPORT CUresult CUDAAPI cuInit(unsigned int flags) {
-  if (const CUresult failed = Journal::get().call("cuInit")) return failed;
+  DL_COUNTED("cuInit");
+  if (!Settings::get().problems.empty()) {
+    std::fprintf(stderr, "dl-gpu-sim: %s\n", Settings::get().problem().c_str());
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (const CUresult failed = Journal::get().call(counted_name)) return failed;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (Settings::get().devices == 0) return CUDA_ERROR_NO_DEVICE;
   Driver::get().initialised = true;
@@ -100,7 +105,8 @@ DL_EXPORT CUresult CUDAAPI cuInit(unsigned int flags) {
 }
 
 DL_EXPORT CUresult CUDAAPI cuDriverGetVersion(int* version) {
-  if (const CUresult failed = Journal::get().call("cuDriverGetVersion")) return failed;
+  DL_COUNTED("cuDriverGetVersion");
+  if (const CUresult failed = Journal::get().call(counted_name)) return failed;
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = Settings::get().version;
   return CUDA_SUCCESS;

@@ -57,7 +57,8 @@ DL_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** functi
 }
 
 DL_EXPORT CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
-  if (const CUresult failed = Journal::get().call("cuGetExportTable")) return failed;
+  DL_COUNTED("cuGetExportTable");
+  if (const CUresult failed = Journal::get().call(counted_name)) return failed;
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
   // NVRTC asks of any driver that is loaded, and does without an answer.

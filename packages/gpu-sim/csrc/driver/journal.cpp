@@ -1,7 +1,10 @@
 #include "journal.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "settings.h"
 
@@ -28,7 +31,7 @@ CUresult Journal::call(const char* name) {
   const uint64_t count = ++calls_[name];
   const auto& failures = Settings::get().failures;
   const auto found = failures.find(name);
-  if (found == failures.end() || found->second != count) return CUDA_SUCCESS;
+  if (found == failures.end() || found->second.count(count) == 0) return CUDA_SUCCESS;
   return std::string_view(name).find("Alloc") != std::string_view::npos ? CUDA_ERROR_OUT_OF_MEMORY
                                                                         : CUDA_ERROR_UNKNOWN;
 }
@@ -52,6 +55,7 @@ void Journal::add(const std::string& kernel, const Findings& findings, uint64_t 
   bool fresh = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    fresh = launches_.empty();
     ++launches_[kernel];
     instructions_ += instructions;
     findings_.same_value_writes += findings.same_value_writes;
@@ -64,7 +68,7 @@ void Journal::add(const std::string& kernel, const Findings& findings, uint64_t 
         std::fprintf(stderr, "dl-gpu-sim: %s\n", each.text().c_str());
     }
   }
-  // At once: a program that is wrong may not come to its end.
+  // At once: a program that is wrong may not come to its end, nor may a forked process.
   if (fresh) write();
 }
 
@@ -97,9 +101,15 @@ void Journal::write() {
   made += "]}\n";
   const std::string fresh = path + ".new";
   std::FILE* file = std::fopen(fresh.c_str(), "w");
-  if (file == nullptr) return;
-  const bool whole = std::fwrite(made.data(), 1, made.size(), file) == made.size();
-  if (std::fclose(file) == 0 && whole) std::rename(fresh.c_str(), path.c_str());
+  const bool whole =
+      file != nullptr && std::fwrite(made.data(), 1, made.size(), file) == made.size();
+  if (file != nullptr && std::fclose(file) == 0 && whole &&
+      std::rename(fresh.c_str(), path.c_str()) == 0)
+    return;
+  // Once: the place stays what it is.
+  if (!std::exchange(unwritten_, true))
+    std::fprintf(stderr, "dl-gpu-sim: DL_GPU_SIM_REPORT=%s: the report cannot be written: %s\n",
+                 path.c_str(), std::strerror(errno));
 }
 
 __attribute__((destructor)) static void write_at_the_end() { Journal::get().write(); }

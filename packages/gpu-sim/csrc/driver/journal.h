@@ -36,6 +36,7 @@ class Journal {
   std::vector<std::string> messages_;
   uint64_t polls_ = 0;
   uint64_t instructions_ = 0;
+  bool unwritten_ = false;  // the report, and that was said
 };
 
 }  // namespace sim

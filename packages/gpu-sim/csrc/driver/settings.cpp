@@ -1,75 +1,195 @@
 #include "settings.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+// The linker marks both ends of what DL_COUNTED has put into the section.
+extern "C" {
+extern const char* const __start_dl_gpu_sim_calls[] __attribute__((visibility("hidden")));
+extern const char* const __stop_dl_gpu_sim_calls[] __attribute__((visibility("hidden")));
+}
 
 namespace sim {
 namespace {
 
-uint64_t number(const char* name, uint64_t standard) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return standard;
-  char* rest = nullptr;
-  const uint64_t value = std::strtoull(text, &rest, 0);
-  switch (*rest) {
-    case 'G':
-      return value << 30;
-    case 'M':
-      return value << 20;
-    case 'K':
-      return value << 10;
-    default:
-      return value;
+constexpr std::string_view kPrefix = "DL_GPU_SIM_";
+// An address has 48 bits for the place in a device's memory; one of them is room to spare.
+constexpr uint64_t kMostMemory = uint64_t{1} << 47;
+
+std::optional<uint64_t> whole(const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return {};
+  errno = 0;
+  const uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
+  if (errno == ERANGE) return {};
+  return value;
+}
+
+/** What of the variables is given, and what is wrong with it. */
+class Reader {
+ public:
+  Reader(const char* const* environment, std::vector<std::string>& problems) : problems_(problems) {
+    for (; *environment != nullptr; ++environment) {
+      const std::string_view one = *environment;
+      if (one.substr(0, kPrefix.size()) != kPrefix) continue;
+      const size_t equals = std::min(one.find('='), one.size());
+      given_[std::string(one.substr(0, equals))] = one.substr(std::min(equals + 1, one.size()));
+    }
   }
-}
 
-std::string text(const char* name) {
-  const char* found = std::getenv(name);
-  return found == nullptr ? "" : found;
-}
-
-// "8.6" in two numbers, which are left alone where the text is none.
-void two_numbers(const std::string& text, int& first, int& second) {
-  const size_t dot = text.find('.');
-  if (dot == std::string::npos) return;
-  first = std::atoi(text.c_str());
-  second = std::atoi(text.c_str() + dot + 1);
-}
-
-Settings read() {
-  Settings made;
-  made.devices = static_cast<int>(std::min<uint64_t>(number("DL_GPU_SIM_DEVICES", 1), 64));
-  made.memory = number("DL_GPU_SIM_MEMORY", made.memory);
-  made.seed = number("DL_GPU_SIM_SEED", made.seed);
-  made.budget = number("DL_GPU_SIM_STEPS", 0);
-  made.strict = number("DL_GPU_SIM_STRICT", 0) != 0;
-  two_numbers(text("DL_GPU_SIM_CAPABILITY"), made.major, made.minor);
-  int release = made.version / 1000, update = made.version % 1000 / 10;
-  two_numbers(text("DL_GPU_SIM_CUDA"), release, update);
-  made.version = release * 1000 + update * 10;
-  made.report = text("DL_GPU_SIM_REPORT");
-  if (const size_t place = made.report.find("%p"); place != std::string::npos)
-    made.report.replace(place, 2, std::to_string(getpid()));
-  // cuMemAlloc:3,cuLaunchKernel:1
-  const std::string failures = text("DL_GPU_SIM_FAIL");
-  for (size_t begin = 0; begin < failures.size();) {
-    const size_t end = std::min(failures.find(',', begin), failures.size());
-    const std::string one = failures.substr(begin, end - begin);
-    const size_t colon = one.find(':');
-    made.failures[one.substr(0, colon)] =
-        colon == std::string::npos ? 1 : std::strtoull(one.c_str() + colon + 1, nullptr, 10);
-    begin = end + 1;
+  void number(const char* name, uint64_t least, uint64_t most, uint64_t& value) {
+    const std::string text = take(name);
+    if (text.empty()) return;
+    const auto found = whole(text);
+    if (found && *found >= least && *found <= most) {
+      value = *found;
+    } else {
+      refuse(name, text,
+             "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
   }
-  return made;
-}
+
+  void bytes(const char* name, uint64_t& value) {
+    const std::string text = take(name);
+    if (text.empty()) return;
+    const size_t unit = std::string_view("KMG").find(text.back());
+    const bool has_unit = unit != std::string_view::npos;
+    const unsigned shift = has_unit ? 10 * (static_cast<unsigned>(unit) + 1) : 0;
+    const auto found = whole(has_unit ? text.substr(0, text.size() - 1) : text);
+    if (found && *found > 0 && *found <= kMostMemory >> shift) {
+      value = *found << shift;
+    } else {
+      refuse(name, text, "a number of bytes from 1 to 131072G, which may end in K, M or G");
+    }
+  }
+
+  /** "8.6": two numbers. */
+  void version(const char* name, int least, int most, const std::string& allowed, int& major,
+               int& minor) {
+    const std::string text = take(name);
+    if (text.empty()) return;
+    const size_t dot = std::min(text.find('.'), text.size());
+    const auto first = whole(text.substr(0, dot));
+    const auto second = whole(text.substr(std::min(dot + 1, text.size())));
+    if (first && second && *first <= 99 && *second <= 9 && static_cast<int>(*first) >= least &&
+        static_cast<int>(*first) <= most) {
+      major = static_cast<int>(*first);
+      minor = static_cast<int>(*second);
+    } else {
+      refuse(name, text, allowed);
+    }
+  }
+
+  void report(const char* name, std::string& path) {
+    const std::string text = take(name);
+    if (text.empty()) return;
+    path = text;
+    if (const size_t place = path.find("%p"); place != std::string::npos)
+      path.replace(place, 2, std::to_string(getpid()));
+    const size_t slash = path.rfind('/');
+    const std::string folder =
+        slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+    struct stat found{};
+    if (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
+      refuse(name, text, "the path of a file, and this is a folder");
+    } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
+      refuse(name, text,
+             "a file in a folder that can be written to: " + folder + ": " + std::strerror(errno));
+    }
+  }
+
+  /** "cuMemAlloc:3,cuLaunchKernel:1". */
+  void failures(const char* name, std::map<std::string, std::set<uint64_t>>& all) {
+    const std::string text = take(name);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      const std::string one = text.substr(begin, end - begin);
+      begin = end + 1;
+      const size_t colon = std::min(one.find(':'), one.size());
+      const std::string call = one.substr(0, colon);
+      const auto count =
+          colon == one.size() ? std::optional<uint64_t>(1) : whole(one.substr(colon + 1));
+      if (!count || *count == 0) {
+        refuse(name, one, "a call and which one of them fails, from 1: cuMemAlloc:3");
+      } else if (!std::any_of(__start_dl_gpu_sim_calls, __stop_dl_gpu_sim_calls,
+                              [&](const char* each) { return call == each; })) {
+        refuse(name, one,
+               "a call that the driver has, by its name without an ending such as _v2: "
+               "cuMemAlloc:3");
+      } else {
+        all[call].insert(*count);
+      }
+    }
+  }
+
+  /** What no reader has asked for. */
+  void refuse_others() {
+    for (const auto& [name, value] : given_)
+      if (known_.count(name) == 0)
+        problems_.push_back(name + ": there is no such setting; settings are " + known_names());
+  }
+
+ private:
+  std::string take(const char* name) {
+    known_.insert(name);
+    const auto found = given_.find(name);
+    return found == given_.end() ? "" : found->second;
+  }
+
+  void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
+    problems_.push_back(name + "=" + value + ": it has to be " + allowed);
+  }
+
+  std::string known_names() const {
+    std::string made;
+    for (const std::string& each : known_) made += (made.empty() ? "" : ", ") + each;
+    return made;
+  }
+
+  std::vector<std::string>& problems_;
+  std::map<std::string, std::string> given_;
+  std::set<std::string> known_;
+};
 
 }  // namespace
 
+Settings Settings::read(const char* const* environment) {
+  Settings made;
+  Reader reader(environment, made.problems);
+  uint64_t devices = 1, strict = 0;
+  reader.number("DL_GPU_SIM_DEVICES", 0, 64, devices);
+  reader.bytes("DL_GPU_SIM_MEMORY", made.memory);
+  reader.version("DL_GPU_SIM_CAPABILITY", 5, 12, "a compute capability from 5.0 to 12.9, as 8.0",
+                 made.major, made.minor);
+  int release = made.version / 1000, update = made.version % 1000 / 10;
+  reader.version("DL_GPU_SIM_CUDA", 1, 99, "a release of CUDA, as 13.5", release, update);
+  reader.number("DL_GPU_SIM_SEED", 0, UINT64_MAX, made.seed);
+  reader.number("DL_GPU_SIM_STEPS", 1, UINT64_MAX, made.budget);
+  reader.number("DL_GPU_SIM_STRICT", 0, 1, strict);
+  reader.failures("DL_GPU_SIM_FAIL", made.failures);
+  reader.report("DL_GPU_SIM_REPORT", made.report);
+  reader.refuse_others();
+  made.devices = static_cast<int>(devices);
+  made.strict = strict != 0;
+  made.version = release * 1000 + update * 10;
+  return made;
+}
+
 const Settings& Settings::get() {
-  static const Settings* const kSettings = new Settings(read());
+  static const Settings* const kSettings = new Settings(read(environ));
   return *kSettings;
+}
+
+std::string Settings::problem() const {
+  std::string made;
+  for (const std::string& each : problems) made += (made.empty() ? "" : "\n") + each;
+  return made;
 }
 
 }  // namespace sim

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace sim {
 
-/** What the environment asks for: read once. README.md lists the variables. */
+/** What the environment asks for. README.md lists the variables. */
 struct Settings {
   int devices = 1;
   uint64_t memory = uint64_t{1} << 32;
@@ -16,9 +18,19 @@ struct Settings {
   uint64_t budget = 0;
   bool strict = false;  // whatever is found fails the context
   std::string report;
-  std::map<std::string, uint64_t> failures;  // which call of a name fails
+  std::map<std::string, std::set<uint64_t>> failures;  // which calls of a name fail
+  std::vector<std::string> problems;                   // values that mean nothing: a line each
 
+  /** Those of this process, read once. */
   static const Settings& get();
+  /** Those of an environment: texts NAME=VALUE, and a null pointer after them. */
+  static Settings read(const char* const* environment);
+  /** All problems in one text, empty where there is none. */
+  std::string problem() const;
 };
+
+/** Enter a call's name into those that DL_GPU_SIM_FAIL may give. */
+#define DL_COUNTED(name) \
+  static const char* const counted_name __attribute__((used, section("dl_gpu_sim_calls"))) = name
 
 }  // namespace sim

@@ -141,9 +141,11 @@ struct Entry {
 
 /** Count the call, and leave where it cannot go on. */
 #define DL_ENTER(name)          \
+  DL_COUNTED(name);             \
   const sim::Entry entry(name); \
   if (entry.result != CUDA_SUCCESS) return entry.result
 #define DL_ENTER_ANY(name)             \
+  DL_COUNTED(name);                    \
   const sim::Entry entry(name, false); \
   if (entry.result != CUDA_SUCCESS) return entry.result
 #define DL_EXPORT extern "C" __attribute__((visibility("default")))

@@ -106,8 +106,8 @@ void barrier(Decoder& decoder, bool aligned) {
 void run_fence(Warp& warp, const Instruction&, uint32_t mask) { fence(warp, mask); }
 
 void trap(Warp& warp, const Instruction& i, uint32_t mask) {
-  warp.launch.report(Fault::kTrap, warp, static_cast<uint32_t>(__builtin_ctz(mask)), i, 0,
-                     [] { return std::string("the kernel ends itself by a trap"); });
+  warp.launch.report_lanes(Fault::kTrap, warp, mask, i, 0,
+                           [] { return std::string("the kernel ends itself by a trap"); });
   warp.launch.fail(Outcome::kTrap, true);
 }
 

@@ -111,7 +111,7 @@ void place_of_c(int row, int column, int& lane, int& index) {
 void multiply(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
   const Instruction& i = *arrivals[0].instruction;
   if (came != kEveryLane || arrivals.size() != 1) {
-    warp.launch.report(Fault::kInvalid, warp, static_cast<uint32_t>(__builtin_ctz(came)), i, 0, [] {
+    warp.launch.report_lanes(Fault::kInvalid, warp, came, i, 0, [] {
       return std::string("mma needs all 32 lanes of the warp at the same place");
     });
     warp.launch.fail(Outcome::kIllegalInstruction, true);

@@ -77,11 +77,9 @@ std::string description(dl_gpu_sim_module& module, const Routine& routine) {
   for (const std::string& each : image->unsupported) unsupported.push_back(quoted(each));
   std::map<std::string, int> opcodes;
   size_t instructions = 0;
-  for (size_t i = 0; i < image->codes.size(); ++i) {
-    if (!image->codes[i]) continue;
-    for (const Statement& each : module.parsed->routines[i].body)
-      ++opcodes[std::string(each.opcode)];
-    instructions += module.parsed->routines[i].body.size();
+  for (const auto& [index, code] : image->codes) {
+    for (const Statement& each : code->routine->body) ++opcodes[std::string(each.opcode)];
+    instructions += code->routine->body.size();
   }
   std::vector<std::string> counts;
   for (const auto& [opcode, count] : opcodes)
@@ -113,6 +111,17 @@ DL_API dl_gpu_sim_module* dl_gpu_sim_open(const char* ptx) {
         return made.release();
       },
       static_cast<dl_gpu_sim_module*>(nullptr));
+}
+
+DL_API const char* dl_gpu_sim_settings(const char* const* environment) {
+  const Settings settings = Settings::read(environment);
+  if (!settings.problems.empty()) {
+    error_of_thread() = settings.problem();
+    return nullptr;
+  }
+  text_of_thread() = "{\"seed\": " + std::to_string(settings.seed) +
+                     ", \"steps\": " + std::to_string(settings.budget) + "}";
+  return text_of_thread().c_str();
 }
 
 DL_API void dl_gpu_sim_close(dl_gpu_sim_module* module) { delete module; }
@@ -166,7 +175,8 @@ DL_API unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const c
 DL_API const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
                                      const unsigned int* sizes, unsigned int dynamic_shared,
                                      int cooperative, unsigned long long seed,
-                                     unsigned long long budget, const void* params, size_t size) {
+                                     unsigned long long budget, const volatile int* stop,
+                                     const void* params, size_t size) {
   return guarded(
       [&]() -> const char* {
         Config config;
@@ -180,7 +190,9 @@ DL_API const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kern
         Findings findings;
         Launch launch(module->loaded->image(kernel), module->memory, findings, config,
                       std::vector<uint8_t>(bytes, bytes + size));
-        const Outcome outcome = launch.run();
+        const Outcome outcome = launch.run([&] {
+          if (*stop != 0) launch.fail(Outcome::kFailed, true);
+        });
         std::vector<std::string> found;
         for (const Finding& each : findings.all()) found.push_back(json_of(each));
         text_of_thread() =

@@ -11,6 +11,11 @@ extern "C" {
 typedef struct dl_gpu_sim_module dl_gpu_sim_module;
 
 const char* dl_gpu_sim_error(void);
+/**
+ * The settings of an environment, texts NAME=VALUE with a null pointer after them, which a launch
+ * goes by, as JSON: seed, and steps, of which 0 is the standard number.
+ */
+const char* dl_gpu_sim_settings(const char* const* environment);
 dl_gpu_sim_module* dl_gpu_sim_open(const char* ptx);
 void dl_gpu_sim_close(dl_gpu_sim_module* module);
 
@@ -29,10 +34,11 @@ const char* dl_gpu_sim_waits(void);
 
 /**
  * Run a kernel to its end. `sizes` are grid and block, three each; `params` are its parameters as
- * they lie in its memory. Returns JSON: outcome, output, instructions, findings.
+ * they lie in its memory. It ends early, as one that failed, where another thread sets `stop`.
+ * Returns JSON: outcome, output, instructions, findings.
  */
 const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
                               const unsigned int* sizes, unsigned int dynamic_shared,
                               int cooperative, unsigned long long seed, unsigned long long budget,
-                              const void* params, size_t size);
+                              const volatile int* stop, const void* params, size_t size);
 }

@@ -38,7 +38,7 @@ void Warp::collective(const Instruction& here, uint32_t mask) {
     if (same != group->mask) split(group->mask & ~same, group->at);
     group->member = member;
     if ((group->mask & ~member) != 0) {
-      launch.report(Fault::kInvalid, *this, lane, here, 0, [&] {
+      launch.report_lanes(Fault::kInvalid, *this, group->mask & ~member, here, 0, [&] {
         return std::string("a lane calls an operation of the warp whose mask leaves it out");
       });
       launch.fail(Outcome::kIllegalInstruction, true);

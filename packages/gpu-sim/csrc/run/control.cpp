@@ -44,8 +44,8 @@ void Warp::step_control(const Instruction& here, uint32_t mask) {
       break;
     default: {
       const std::string& why = code().extras[static_cast<size_t>(here.extra)].text;
-      launch.report(Fault::kUnsupported, *this, static_cast<uint32_t>(__builtin_ctz(mask)), here, 0,
-                    [&] { return "the simulator does not support " + why; });
+      launch.report_lanes(Fault::kUnsupported, *this, mask, here, 0,
+                          [&] { return "the simulator does not support " + why; });
       launch.fail(Outcome::kIllegalInstruction, true);
     }
   }
@@ -82,7 +82,7 @@ void Warp::branch_table(const Instruction& here, uint32_t mask) {
     each_lane(left, [&](int each) { same |= uint32_t{choices[each] == choice} << each; });
     left &= ~same;
     if (choice >= table.targets.size()) {
-      launch.report(Fault::kInvalid, *this, lane, here, 0, [&] {
+      launch.report_lanes(Fault::kInvalid, *this, same, here, 0, [&] {
         return "brx.idx chooses label " + std::to_string(choice) + " of " +
                std::to_string(table.targets.size());
       });
@@ -109,9 +109,10 @@ void Warp::call(const Instruction& here, uint32_t mask) {
     each_lane(group->mask, [&](int each) { same |= uint32_t{addresses[each] == address} << each; });
     if (same != group->mask) split(group->mask & ~same, group->at);
     const auto& codes = launch.image().codes;
-    if (address - kFunctionWindow >= codes.size() || !codes[address - kFunctionWindow]) {
-      launch.report(Fault::kInvalid, *this, lane, here, address,
-                    [] { return std::string("a call through a pointer to no function"); });
+    if (address - kFunctionWindow >= launch.image().module->routines.size() ||
+        codes.count(static_cast<int>(address - kFunctionWindow)) == 0) {
+      launch.report_lanes(Fault::kInvalid, *this, same, here, address,
+                          [] { return std::string("a call through a pointer to no function"); });
       launch.fail(Outcome::kIllegalAddress, true);
       return;
     }
@@ -121,12 +122,12 @@ void Warp::call(const Instruction& here, uint32_t mask) {
 }
 
 void Warp::enter(const Instruction& here, uint32_t mask, int routine) {
-  const Code& callee = *launch.image().codes[static_cast<size_t>(routine)];
+  const Code& callee = *launch.image().codes.at(routine);
   const Extra& call = code().extras[static_cast<size_t>(here.extra)];
-  const auto lane = static_cast<uint32_t>(__builtin_ctz(mask));
   const auto invalid = [&](const std::string& why) {
-    launch.report(Fault::kInvalid, *this, lane, here, 0,
-                  [&] { return "call of '" + std::string(callee.routine->name) + "': " + why; });
+    launch.report_lanes(Fault::kInvalid, *this, mask, here, 0, [&] {
+      return "call of '" + std::string(callee.routine->name) + "': " + why;
+    });
     launch.fail(Outcome::kFailed, true);
   };
   if (!callee.routine->defined) return invalid("it is declared, but not defined");
@@ -209,7 +210,7 @@ void Warp::barrier(const Instruction& here, uint32_t mask) {
   const auto whole = static_cast<uint32_t>(launch.config().block[0] * launch.config().block[1] *
                                            launch.config().block[2]);
   if (number >= kBarriers || expected % kLanes != 0 || expected > (whole + 31) / 32 * 32) {
-    launch.report(Fault::kInvalid, *this, lane, here, 0, [&] {
+    launch.report_lanes(Fault::kInvalid, *this, mask, here, 0, [&] {
       return "barrier " + std::to_string(number) + " for " + std::to_string(expected) +
              " threads: there are 16 barriers, and whole warps of the block belong to each";
     });

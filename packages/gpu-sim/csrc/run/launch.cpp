@@ -13,6 +13,8 @@ constexpr uint64_t kBudget = uint64_t{1} << 32;
 constexpr uint64_t kSlice = 4096;
 // A block that has waited so many turns waits for one that has not begun.
 constexpr uint64_t kPatience = 4;
+// Turns of warps after which others than this launch have theirs.
+constexpr uint64_t kTurns = 64;
 
 // Numbers of segments are never used twice, so that what an earlier launch left in a history is
 // known by its number.
@@ -71,7 +73,8 @@ Outcome Launch::run(const std::function<void()>& pause) {
       if (next_block_ < order_.size()) admit();
       if (pause) pause();
     }
-    ++turns;
+    // Blocks that all come to their ends, or meet at barriers, leave others a turn too.
+    if (++turns % kTurns == 0 && pause) pause();
   }
   next_segment.store(first_segment_ + static_cast<uint32_t>(segments_.size()));
   return outcome_;
@@ -121,6 +124,14 @@ void Launch::report(Fault fault, const Warp& warp, uint32_t lane, const Instruct
   made->address = address;
   made->message = message();
   made->source = source_of(instruction);
+}
+
+void Launch::report_lanes(Fault fault, const Warp& warp, uint32_t mask,
+                          const Instruction& instruction, uint64_t address,
+                          const std::function<std::string()>& message) {
+  each_lane(mask, [&](int lane) {
+    report(fault, warp, static_cast<uint32_t>(lane), instruction, address, message);
+  });
 }
 
 void Launch::fail(Outcome outcome, bool stop) {

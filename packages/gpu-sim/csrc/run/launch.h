@@ -64,6 +64,9 @@ class Launch {
   /** Note what is wrong; the first of each instruction gets a text from `message`. */
   void report(Fault fault, const Warp& warp, uint32_t lane, const Instruction& instruction,
               uint64_t address, const std::function<std::string()>& message, uint64_t detail = 0);
+  /** The same for each lane of `mask`: what is counted are threads. */
+  void report_lanes(Fault fault, const Warp& warp, uint32_t mask, const Instruction& instruction,
+                    uint64_t address, const std::function<std::string()>& message);
   /** End the launch as soon as may be. The first outcome counts. */
   void fail(Outcome outcome, bool stop);
   bool stopped() const { return stopped_; }

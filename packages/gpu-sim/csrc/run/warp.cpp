@@ -182,9 +182,11 @@ void Warp::run(uint64_t limit) {
       } else {
         const int from = group->at;
         step_control(here, mask);
+        // What ended the launch may not have moved the group: it would do the same again.
+        if (launch.stopped()) break;
         if (changed_ || group->at >= meeting || group->at < from) {
           // A way back may be a loop that others wait in, or for.
-          if (changed_ || meeting != kFar || launch.stopped()) break;
+          if (changed_ || meeting != kFar) break;
         }
       }
     }

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .module import Kernel, LaunchError, Module, PtxError, Result
+    from .module import Kernel, Module, PtxError, Result
+    from .packing import LaunchError
     from .report import Finding
 
 __all__ = [

@@ -12,6 +12,7 @@ from .paths import library
 DECLARATIONS = """
 typedef struct dl_gpu_sim_module dl_gpu_sim_module;
 const char* dl_gpu_sim_error(void);
+const char* dl_gpu_sim_settings(const char* const* environment);
 dl_gpu_sim_module* dl_gpu_sim_open(const char* ptx);
 void dl_gpu_sim_close(dl_gpu_sim_module* module);
 const char* dl_gpu_sim_describe(dl_gpu_sim_module* module);
@@ -22,7 +23,8 @@ unsigned long long dl_gpu_sim_variable(dl_gpu_sim_module* module, const char* na
 const char* dl_gpu_sim_waits(void);
 const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
     const unsigned int* sizes, unsigned int dynamic_shared, int cooperative,
-    unsigned long long seed, unsigned long long budget, const void* params, size_t size);
+    unsigned long long seed, unsigned long long budget, const volatile int* stop,
+    const void* params, size_t size);
 """
 
 

@@ -7,15 +7,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .paths import library_dir
+from .paths import library, library_dir
 from .report import Report
 
 STATUS_FINDINGS = 3
 """The program succeeded, and something was found."""
 STATUS_USAGE = 2
+STATUS_UNCHECKED = 4
+"""The program succeeded, but what was to be checked did not happen on the simulator."""
 MOST_SHOWN = 50
 
 
@@ -23,8 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of both forms."""
     parser.description = (
         "Run PROGRAM with a simulated GPU: dl gpu-sim -- PROGRAM. Its status is the program's, or"
-        f" {STATUS_FINDINGS} if that is 0 and something was found. Or list the kernels of FILE, a"
-        " PTX text, with the instructions that are not supported."
+        f" {STATUS_FINDINGS} if that is 0 and something was found, {STATUS_UNCHECKED} if it is 0"
+        " and nothing was launched on the simulator, or a call that --fail names was never made. Or"
+        " list the kernels of FILE, a PTX text, with the instructions that are not supported."
     )
     parser.add_argument("--devices", type=int, help="how many there are (1)")
     parser.add_argument("--memory", help="bytes of each, as 512M or 4G (4G)")
@@ -57,29 +61,89 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
     if not program:
         sys.stderr.write("dl gpu-sim: name a program after --\n")
         return STATUS_USAGE
+    # numpy and cffi are not needed to print the help.
+    from .settings import read
+
     with TemporaryDirectory(prefix="dl-gpu-sim-") as folder:
-        paths = [str(library_dir()), os.environ.get("LD_LIBRARY_PATH", "")]
-        environment = {
-            **os.environ,
-            "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths)),
-            "DL_GPU_SIM_REPORT": str(Path(folder) / "%p.json"),
-            **settings,
-        }
+        own = {**settings, "DL_GPU_SIM_REPORT": str(Path(folder) / "%p.json")}
+        environment = {**os.environ, **driver_variables(os.environ), **own}
+        try:
+            read(environment)
+        except ValueError as error:
+            sys.stderr.write(f"dl gpu-sim: {error}\n")
+            return STATUS_USAGE
+        for conflict in conflicts(os.environ):
+            sys.stderr.write(f"dl gpu-sim: {conflict}\n")
         try:
             status = subprocess.run(program, env=environment, check=False).returncode
         except OSError as error:
             sys.stderr.write(f"dl gpu-sim: {program[0]}: {error.strerror}\n")
             return 127
         report = Report.read(sorted(Path(folder).glob("*.json")))
-    sys.stderr.write(summary(report))
+    missing = unchecked(report, environment.get("DL_GPU_SIM_FAIL", ""))
+    sys.stderr.write(summary(report, missing))
     # What ended by a signal has a negative status.
     if status:
         return status if status > 0 else 128 - status
-    return STATUS_FINDINGS if report.findings else 0
+    if report.findings:
+        return STATUS_FINDINGS
+    return STATUS_UNCHECKED if missing else 0
 
 
-def summary(report: Report) -> str:
-    """What was found, for a person."""
+def driver_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """What makes the simulator a program's driver, and dl-vendor-cuda's devices those of torch.
+
+    What the user has set stays as it is: see :func:`conflicts`.
+    """
+    paths = [str(library_dir()), environ.get("LD_LIBRARY_PATH", "")]
+    made = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
+    if not environ.get("DL_CUDA_DRIVER"):
+        made["DL_CUDA_DRIVER"] = str(library())
+    # Where the vendor is not installed, dl-core would complain of its name.
+    if not environ.get("DL_VENDORS") and find_spec("dl_vendor_cuda") is not None:
+        made["DL_VENDORS"] = "cuda"
+    return made
+
+
+def conflicts(environ: Mapping[str, str]) -> list[str]:
+    """What the user has set that keeps the program away from the simulator, or is not done."""
+    said = []
+    driver, vendors = environ.get("DL_CUDA_DRIVER", ""), environ.get("DL_VENDORS", "")
+    if driver and Path(driver) != library():
+        said.append(
+            f"DL_CUDA_DRIVER={driver} is kept: dl-vendor-cuda uses that driver and not the"
+            " simulator; unset it"
+        )
+    if vendors and "cuda" not in [each.strip() for each in vendors.split(",")]:
+        said.append(
+            f"DL_VENDORS={vendors} is kept: torch's dl devices are not those of dl-vendor-cuda, "
+            "which the simulator serves; unset it, or add cuda"
+        )
+    if report := environ.get("DL_GPU_SIM_REPORT"):
+        said.append(f"DL_GPU_SIM_REPORT={report} is not written: this command reads the reports")
+    return said
+
+
+def unchecked(report: Report, failures: str) -> list[str]:
+    """What of the check did not happen, so that its silence says nothing."""
+    said = []
+    if not report.calls:
+        said.append("NOTHING WAS CHECKED: the program never called the simulator's driver")
+    elif not report.launches:
+        said.append(
+            f"NOTHING WAS CHECKED: the program called the simulator's driver"
+            f" {sum(report.calls.values())} times, but launched no kernel"
+        )
+    for each in filter(None, failures.split(",")):
+        name, _, count = each.partition(":")
+        made = report.calls.get(name, 0)
+        if made < int(count or 1):
+            said.append(f"{each} did not fail: {name} was called {made} times")
+    return said
+
+
+def summary(report: Report, missing: Sequence[str] = ()) -> str:
+    """What was found, for a person, and what was not checked."""
     lines = [str(each) for each in report.findings[:MOST_SHOWN]]
     if len(report.findings) > MOST_SHOWN:
         lines.append(f"... and {len(report.findings) - MOST_SHOWN} more")
@@ -89,6 +153,7 @@ def summary(report: Report) -> str:
         f"dl gpu-sim: {launches} launches of {len(report.launches)} kernels,"
         f" {report.synchronisations} synchronisations, {len(report.findings)} findings"
     )
+    lines += (f"dl gpu-sim: {each}" for each in missing)
     if report.same_value_writes:
         lines.append(
             f"{report.same_value_writes} racing writes put the value that was there: not counted"
@@ -98,12 +163,22 @@ def summary(report: Report) -> str:
 
 def list_kernels(path: Path) -> int:
     """Print the kernels of a PTX file; the status says whether all can be run."""
-    from .module import Module, PtxError
+    from .module import Module
 
     try:
         with Module(path.read_text(encoding="utf-8")) as module:
             kernels = module.kernels
-    except (OSError, UnicodeDecodeError, PtxError) as error:
+    except OSError as error:
+        sys.stderr.write(f"dl gpu-sim: {path}: {error.strerror}\n")
+        return 1
+    except UnicodeDecodeError:
+        sys.stderr.write(
+            f"dl gpu-sim: {path}: this is no PTX, which is a text: it may be machine code, a cubin"
+            " or a fat binary; nvcc -ptx makes PTX\n"
+        )
+        return 1
+    # PtxError, and settings that mean nothing.
+    except ValueError as error:
         sys.stderr.write(f"dl gpu-sim: {path}: {error}\n")
         return 1
     missing = 0

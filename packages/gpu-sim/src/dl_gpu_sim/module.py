@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +12,13 @@ from typing import Any
 import numpy as np
 
 from ._native import load
+from .packing import MOST_SHARED, Argument, LaunchError, Size, check_array, scalar, sizes_of, whole
 from .report import Finding
-
-Size = int | tuple[int, ...]
-Argument = np.ndarray[Any, Any] | np.generic | int | float | bool
+from .settings import read
 
 
 class PtxError(ValueError):
     """A text that is no PTX, or has what the simulator does not know; names the line."""
-
-
-class LaunchError(ValueError):
-    """A launch whose arguments do not fit the kernel."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +62,15 @@ class Module:
 
     :param ptx: the text.
     :raises PtxError: it is none.
+    :raises ValueError: a variable ``DL_GPU_SIM_...`` has a value without a meaning.
     """
 
     def __init__(self, ptx: str) -> None:
         self._ffi, self._library = load()
-        encoded = ptx.encode()
+        read()
+        if not isinstance(ptx, str):
+            raise PtxError(f"[Module] a PTX text is a str, got {type(ptx).__name__}")
+        encoded = ptx.encode(errors="surrogateescape")
         if b"\0" in encoded:
             raise PtxError("[Module] a PTX text holds no zero byte")
         self._module = self._library.dl_gpu_sim_open(encoded)
@@ -122,11 +122,11 @@ class Module:
         *,
         dynamic_shared: int = 0,
         cooperative: bool = False,
-        seed: int = 1,
-        steps: int = 0,
+        seed: int | None = None,
+        steps: int | None = None,
         uninitialised: Sequence[int] = (),
     ) -> Result:
-        """Run a kernel to its end.
+        """Run a kernel to its end, or until Python is interrupted.
 
         Arrays are copied to the device, and back when it has ended; scalars are passed in the width
         of the parameter, Python's floats as float32 or float64 by that width.
@@ -134,23 +134,32 @@ class Module:
         :param grid: blocks, one to three sizes; ``block``: threads of each, likewise.
         :param dynamic_shared: bytes of shared memory beside what the kernel declares.
         :param cooperative: all blocks run at once.
-        :param seed: of the order of blocks and warps.
-        :param steps: instructions of warps after which the kernel counts as endless.
+        :param seed: of the order of blocks and warps; default: ``DL_GPU_SIM_SEED``, or 1.
+        :param steps: instructions of warps after which the kernel counts as endless; default:
+            ``DL_GPU_SIM_STEPS``, or 2^32.
         :param uninitialised: positions of arrays whose contents the device does not get.
         :raises LaunchError: the arguments do not fit, or there is no such kernel.
+        :raises ValueError: a variable ``DL_GPU_SIM_...`` has a value without a meaning.
         """
         module = self._open()
         if name not in self.kernels:
             known = ", ".join(self.kernels) or "none"
             raise LaunchError(f"[launch] there is no kernel '{name}'; kernels are: {known}")
         kernel = self.kernels[name]
+        if not isinstance(args, tuple | list):
+            raise LaunchError(f"[launch] '{name}': args is a list or a tuple, got {args!r:.80}")
         if len(args) != len(kernel.parameters):
             raise LaunchError(
                 f"[launch] '{name}' has {len(kernel.parameters)} parameters, got {len(args)}"
             )
-        sizes = [*_sizes("grid", grid), *_sizes("block", block)]
-        if not 0 < sizes[3] * sizes[4] * sizes[5] <= 1024 or min(sizes) < 1:
-            raise LaunchError(f"[launch] grid {grid} and block {block}: 1 to 1024 threads a block")
+        settings = read()
+        sizes = sizes_of(name, grid, block)
+        numbers = (
+            whole(name, "dynamic_shared", dynamic_shared, MOST_SHARED),
+            bool(cooperative),
+            whole(name, "seed", settings.seed if seed is None else seed, 2**64 - 1),
+            whole(name, "steps", settings.steps if steps is None else steps, 2**64 - 1),
+        )
         extent = max((offset + count for offset, count in kernel.parameters), default=0)
         packed = bytearray(extent)
         placed: list[tuple[np.ndarray[Any, Any], int]] = []
@@ -158,25 +167,17 @@ class Module:
             for position, (value, (offset, count)) in enumerate(
                 zip(args, kernel.parameters, strict=True)
             ):
+                where = f"parameter {position} of '{name}'"
                 if isinstance(value, np.ndarray):
-                    address = self._put(module, value, position not in uninitialised)
+                    address = self._put(module, where, value, position not in uninitialised)
                     placed.append((value, address))
+                    if count != 8:
+                        raise LaunchError(f"[launch] {where} has {count} bytes, got an array")
                     data = struct.pack("<Q", address)
                 else:
-                    data = _scalar(name, position, value, count)
-                if len(data) != count:
-                    raise LaunchError(
-                        f"[launch] parameter {position} of '{name}' has {count} bytes,"
-                        f" got {len(data)}"
-                    )
+                    data = scalar(where, value, count)
                 packed[offset : offset + count] = data
-            text = self._library.dl_gpu_sim_launch(
-                *(module, name.encode(), sizes, dynamic_shared, cooperative, seed, steps),
-                *(self._ffi.from_buffer(packed), len(packed)),
-            )
-            if not text:
-                raise LaunchError(f"[launch] {self._error()}")
-            record = json.loads(self._ffi.string(text).decode())
+            record = json.loads(self._run(module, name.encode(), sizes, numbers, packed))
             for array, address in placed:
                 self._take(module, array, address)
         finally:
@@ -190,13 +191,58 @@ class Module:
             instructions=record["instructions"],
         )
 
-    def _put(self, module: Any, array: np.ndarray[Any, Any], initialised: bool) -> int:
-        if not array.flags.c_contiguous or not array.flags.writeable:
-            raise LaunchError("[launch] an array has to be contiguous and writable")
+    def _run(
+        self,
+        module: Any,
+        name: bytes,
+        sizes: Sequence[int],
+        numbers: tuple[int, bool, int, int],
+        packed: bytearray,
+    ) -> str:
+        """The launch itself, on a thread: Python handles signals only while it does not wait in C.
+
+        :raises LaunchError: it could not begin.
+        """
+        stop = self._ffi.new("int*")
+        told: list[str] = []
+        failed: list[str] = []
+        running = threading.Lock()
+
+        def run() -> None:
+            with running:
+                if stop[0]:
+                    return
+                text = self._library.dl_gpu_sim_launch(
+                    *(module, name, sizes, *numbers, stop),
+                    *(self._ffi.from_buffer(packed), len(packed)),
+                )
+                # Texts are this thread's own, and so is the error.
+                if text:
+                    told.append(self._ffi.string(text).decode())
+                else:
+                    failed.append(self._error())
+
+        thread = threading.Thread(target=run, name="dl-gpu-sim launch")
+        try:
+            thread.start()
+            thread.join()
+        except BaseException:
+            stop[0] = 1
+            # The kernel uses memory of this call, which has to outlive it. The thread itself may
+            # not have begun, and will then find that it is too late.
+            with running:
+                pass
+            raise
+        if not told:
+            raise LaunchError(f"[launch] {''.join(failed)}")
+        return told[0]
+
+    def _put(self, module: Any, where: str, array: np.ndarray[Any, Any], initialised: bool) -> int:
+        check_array(where, array)
         data = self._ffi.from_buffer(array) if initialised else self._ffi.NULL
         address = self._library.dl_gpu_sim_put(module, data, array.nbytes)
         if not address:
-            raise LaunchError(f"[launch] {array.nbytes} bytes for an array: {self._error()}")
+            raise LaunchError(f"[launch] {where}: {array.nbytes} bytes: {self._error()}")
         return int(address)
 
     def _take(self, module: Any, array: np.ndarray[Any, Any], address: int) -> None:
@@ -215,26 +261,4 @@ def _kernel(record: Mapping[str, Any]) -> Kernel:
         parameters=tuple((offset, count) for offset, count in record["parameters"]),
         opcodes=record["opcodes"],
         unsupported=tuple(record["unsupported"]),
-    )
-
-
-def _sizes(what: str, given: Size) -> tuple[int, int, int]:
-    sizes = (given,) if isinstance(given, int) else tuple(given)
-    if not 1 <= len(sizes) <= 3:
-        raise LaunchError(f"[launch] {what} {given} has not one to three sizes")
-    first, second, third = (*sizes, 1, 1)[:3]
-    return first, second, third
-
-
-def _scalar(name: str, position: int, value: np.generic | float, count: int) -> bytes:
-    if isinstance(value, np.generic):
-        return value.tobytes()
-    if isinstance(value, float):
-        if count in (4, 8):
-            return struct.pack("<f" if count == 4 else "<d", value)
-    elif count in (1, 2, 4, 8):
-        return (int(value) & (1 << 8 * count) - 1).to_bytes(count, "little")
-    raise LaunchError(
-        f"[launch] parameter {position} of '{name}' has {count} bytes: pass numpy bytes in place of"
-        f" {value!r}"
     )
