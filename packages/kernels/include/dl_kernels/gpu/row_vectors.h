@@ -3,6 +3,7 @@
 #define DL_KERNELS_GPU_ROW_VECTORS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
@@ -34,10 +35,20 @@ DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
   Packed<T, N> loaded;
   if constexpr (sizeof(T) * N % kVectorBytes == 0) {
     constexpr int kPieces = static_cast<int>(sizeof(T)) * N / kVectorBytes;
-    uint32_t words[kPieces][4];
+    uint32_t words[kPieces * 4];
     DL_UNROLL
-    for (int k = 0; k < kPieces; ++k)
-      load_words(reinterpret_cast<const unsigned char*>(from) + k * kVectorBytes, words[k]);
+    for (int k = 0; k < kPieces; ++k) {
+      uint32_t four[4];
+      load_words(reinterpret_cast<const unsigned char*>(from) + k * kVectorBytes, four);
+      __builtin_memcpy(words + k * 4, four, sizeof(four));
+    }
+    if constexpr (std::is_same_v<T, BFloat16> && std::is_same_v<C, float>) {
+      // An instruction for each, where compilers would move the upper half down and up again.
+      DL_UNROLL
+      for (int j = 0; j < N; ++j)
+        to[j] = bit_cast<float>(j % 2 == 0 ? words[j / 2] << 16 : words[j / 2] & 0xffff0000u);
+      return;
+    }
     __builtin_memcpy(&loaded, words, sizeof(words));
   } else {
     loaded = *reinterpret_cast<const Packed<T, N>*>(from);
