@@ -124,3 +124,8 @@ assert half.tolist() == [1, 2, 3, 4]
 """
     said = output(code, DL_VENDORS="async")
     assert "aten::add.Tensor" in said and "Half" in said and "DL_FALLBACK=allow" in said
+
+
+def test_a_warning_about_a_variance_names_it() -> None:
+    with pytest.warns(UserWarning, match="std or var: the correction 1 leaves no degrees"):
+        assert torch.ones(1, 3, device="dl").var(0).isnan().all()

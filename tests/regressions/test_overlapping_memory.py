@@ -223,3 +223,58 @@ def test_guarded_call_that_lies_apart_needs_no_copy() -> None:
     torch.cumsum(buffer[0], 0, out=buffer[1])
     torch.cumsum(buffer[1], 0, out=buffer[1])
     assert torch.dl.memory_stats()["allocation.all.allocated"] == before
+
+
+VIEWS: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = {
+    "halves of rows": lambda x: (x[:, :3], x[:, 3:]),
+    "every second": lambda x: (x[:, ::2], x[:, 1::2]),
+    "every second row": lambda x: (x[::2], x[1::2]),
+    "quarters": lambda x: (x[:2, :3], x[2:, 3:]),
+    "columns": lambda x: (x.t()[:3], x.t()[3:]),
+    "neighbouring diagonals": lambda x: (x.diagonal()[:4], x.diagonal(1)[:4]),
+    "a column and a row": lambda x: (x[:4, 0], x[1, 1:5]),
+    "three dimensions": lambda x: (x.view(4, 3, 2)[:, :, 0], x.view(4, 3, 2)[:, :, 1]),
+}
+"""Of 4x6 numbers: two views of one shape that interleave, and have no element in common."""
+
+
+@pytest.mark.vendor("cpu")
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_interleave_are_apart(name: str) -> None:
+    """Nothing is allocated and nothing copied for them."""
+    x = numbers(24).view(4, 6)
+    expected = x.cpu()
+    read, written = VIEWS[name](expected)
+    written.copy_(read.exp())
+    read, written = VIEWS[name](x)
+    before = torch.dl.memory_stats()["allocation.all.allocated"]
+    torch.exp(read, out=written)
+    assert torch.dl.memory_stats()["allocation.all.allocated"] == before
+    torch.testing.assert_close(x.cpu(), expected)
+
+
+@pytest.mark.parametrize(
+    "lay",
+    [
+        lambda x: (x[:, :4], x[:, 2:]),
+        lambda x: (x[:3, 1:], x[1:, :5]),
+        lambda x: (x.diagonal()[:4], x[2, :4]),
+    ],
+)
+def test_views_with_an_element_in_common_are_not_apart(
+    lay: Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
+) -> None:
+    result, read = lay(numbers(24).view(4, 6))
+    torch.testing.assert_close(
+        torch.cumsum(read, -1, out=result).cpu(), lay(numbers(24, "cpu").view(4, 6))[1].cumsum(-1)
+    )
+
+
+def test_what_an_output_holds_is_not_copied() -> None:
+    """Where it shares memory with an input: the result takes its place."""
+    x = numbers(24).view(4, 6)
+    expected = x[:, :4].cpu().cumsum(1)
+    with torch.autograd.profiler.profile() as profile:
+        torch.cumsum(x[:, :4], 1, out=x[:, 2:])
+    assert "aten::clone" not in {event.name for event in profile.function_events}
+    torch.testing.assert_close(x[:, 2:].cpu(), expected)

@@ -3,6 +3,7 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/util/Exception.h>
 
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "aten/fallback/boxed_arguments.h"
 #include "aten/fallback/rehearsal.h"
+#include "aten/layout/stride_equation.h"
 #include "runtime/host.h"
 
 namespace dl::core::overlap {
@@ -61,6 +63,21 @@ std::pair<int64_t, int64_t> span(const at::Tensor& tensor) {
 // behind it.
 bool may_grow(const at::Tensor& written, const at::Tensor& read) {
   return written.numel() < read.numel();
+}
+
+// Whether two tensors of one storage have a byte in common.
+bool may_share_bytes(const at::Tensor& a, const at::Tensor& b) {
+  const int64_t a_bytes = static_cast<int64_t>(a.itemsize());
+  const int64_t b_bytes = static_cast<int64_t>(b.itemsize());
+  StrideEquation equation;
+  const auto add = [&](const at::Tensor& tensor, int64_t bytes, bool negated) {
+    for (int64_t i = 0; i < tensor.dim(); ++i)
+      equation.add(tensor.stride(i) * bytes, tensor.size(i) - 1, negated);
+    equation.add(1, bytes - 1, negated);
+  };
+  add(a, a_bytes, false);
+  add(b, b_bytes, true);
+  return equation.may_have_solution(b.storage_offset() * b_bytes - a.storage_offset() * a_bytes);
 }
 
 // Those that leave the same value whichever of the elements is written last, or of which torch
@@ -150,13 +167,16 @@ void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
   }
 }
 
-// Copies what is written to where it may meet what else takes part.
-void separate(std::vector<Place>& places) {
+// Gives memory of its own to what is written to where it may meet what else takes part. What an
+// out= tensor holds is never read, and so not copied.
+void separate(const c10::OperatorHandle& op, std::vector<Place>& places) {
+  const auto& arguments = op.schema().arguments();
   for (Place& written : places) {
     if (!written.written || repeats(written.tensor)) continue;
     for (const Place& other : places) {
       if (&other == &written || !meets(written.tensor, other.tensor)) continue;
-      written.stand_in = written.tensor.clone();
+      written.stand_in = arguments[written.argument].is_out() ? at::empty_like(written.tensor)
+                                                              : written.tensor.clone();
       break;
     }
   }
@@ -232,7 +252,8 @@ bool ranges_meet(const at::Tensor& written, const at::Tensor& read) {
   if (written.numel() == 0) return true;
   const auto [w_first, w_last] = span(written);
   const auto [r_first, r_last] = span(read);
-  return w_first < r_last && (r_first < w_last || may_grow(written, read));
+  if (may_grow(written, read)) return w_first < r_last;
+  return w_first < r_last && r_first < w_last && may_share_bytes(written, read);
 }
 
 bool coincide(const at::Tensor& a, const at::Tensor& b) {
@@ -270,7 +291,7 @@ void disentangle(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit:
   if (is_refusable(op, places)) {
     ask_cpu(op, torch::jit::Stack(stack->begin() + begin, stack->end()));
   }
-  separate(places);
+  separate(op, places);
   put_stand_ins(info, places, *stack, begin, count);
   {
     const Permit permit(op);

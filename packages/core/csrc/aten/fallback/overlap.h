@@ -20,7 +20,8 @@ namespace dl::core {
 
 namespace overlap {
 
-// Whether the bytes that two tensors of one storage touch, or that an empty one grows into, meet.
+// Whether two tensors of one storage have elements in common, or an output could grow into the
+// other. Views between whose elements the other's lie, such as halves of rows, have none.
 bool ranges_meet(const at::Tensor& written, const at::Tensor& read);
 // Whether two tensors are the same elements in the same order.
 bool coincide(const at::Tensor& a, const at::Tensor& b);

@@ -31,6 +31,11 @@ enum class OutputDtype {
 };
 
 // Writes a finished result: `out` is resized as torch does.
+// Whether the tensor of an out= form can take a result, which may be undefined.
+inline bool fits_result(const at::Tensor& out, const at::Tensor& made) {
+  return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
+}
+
 inline at::Tensor& write_to(at::Tensor& out, const at::Tensor& result,
                             OutputDtype dtype = OutputDtype::castable) {
   check_out(out, result, dtype == OutputDtype::same ? result.scalar_type() : out.scalar_type());

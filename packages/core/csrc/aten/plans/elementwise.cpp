@@ -5,6 +5,8 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/result_type.h>
 
+#include "aten/plans/complex_number.h"
+
 namespace dl::core {
 namespace {
 
@@ -54,6 +56,10 @@ const at::Tensor* ElementwisePlan::prepared(const at::Tensor& input, c10::Scalar
                                             at::Tensor& slot) {
   const bool elsewhere = !on_dl(input);
   if (!elsewhere && input.scalar_type() == type) return &input;
+  if (elsewhere && c10::isComplexType(type) && is_cpu_scalar(input)) {
+    slot = complex_number_on(device_, type, value_of(input));
+    if (slot.defined()) return &slot;
+  }
   slot = elsewhere ? input.to(out_.device(), type) : input.to(type);
   return &slot;
 }
@@ -83,7 +89,8 @@ bool ElementwisePlan::unary_into_like(const at::Tensor& self) {
 bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& self,
                                      const at::Tensor& other, Promotion promotion) {
   // The commonest special case: a tensor without gaps and a number.
-  if (is_cpu_scalar(other) && on_dl(self) && other.unsafeGetTensorImpl()->is_wrapped_number()) {
+  const bool is_number = is_cpu_scalar(other) && !other.is_complex();
+  if (is_number && on_dl(self) && other.unsafeGetTensorImpl()->is_wrapped_number()) {
     return with_scalar(given, self, value_of(other), promotion);
   }
   if (!on_dl(self) && !on_dl(other)) return false;
@@ -97,11 +104,9 @@ bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& 
   if (!on_dl(out_) || !computable(type)) return false;
   device_ = out_.get_device();
   self_ = prepared(self, type, kept_[0]);
-  if (is_cpu_scalar(other)) {
-    const at::Scalar value = value_of(other);
-    if (value.isComplex()) return false;
+  if (is_number) {
     scalar_ = true;
-    value_ = scalar_as(value, type);
+    value_ = scalar_as(value_of(other), type);
   } else {
     other_ = prepared(other, type, kept_[1]);
   }

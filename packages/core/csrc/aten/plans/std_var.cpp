@@ -14,7 +14,7 @@ bool deviation(OutputPlan& plan, ReducedValues& values, const Tensor& self,
   for (const int64_t dim : values.dims) count *= static_cast<double>(self.size(dim));
   const double less = correction ? correction->toDouble() : 1.0;
   if (count <= less) {
-    TORCH_WARN("std: the correction ", less, " leaves no degrees of freedom of ", count,
+    TORCH_WARN("std or var: the correction ", less, " leaves no degrees of freedom of ", count,
                " elements; choose a smaller one.");
   }
   return true;

@@ -12,10 +12,6 @@
 
 namespace dl::core {
 
-bool fits_result(const at::Tensor& out, const at::Tensor& made) {
-  return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
-}
-
 namespace plans {
 namespace {
 

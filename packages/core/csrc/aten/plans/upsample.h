@@ -7,10 +7,6 @@
 
 namespace dl::core {
 
-// Whether the tensor of an out= form can take a result, which may be undefined; and to bring it
-// there.
-bool fits_result(const at::Tensor& out, const at::Tensor& made);
-
 namespace plans {
 
 using Scales = std::initializer_list<std::optional<double>>;

@@ -99,6 +99,13 @@ at::Tensor addmm(const at::Tensor & self, const at::Tensor & mat1, const at::Ten
   if (C10_LIKELY(addmm_native(plan, {}, self, mat1, mat2, beta, alpha))) {
     return plan.take(0);
   }
+  if (!addmm_site.disabled.load(std::memory_order_relaxed)) {
+    const at::Tensor made = plans::added_product_of_integers(self, mat1, mat2, beta, alpha);
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
+  }
   return on_cpu<"addmm", at::Tensor(const at::Tensor &, const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &)>(self, mat1, mat2, beta, alpha);
 }
 
@@ -106,6 +113,13 @@ at::Tensor & addmm_out(const at::Tensor & self, const at::Tensor & mat1, const a
   OutputPlan plan;
   if (C10_LIKELY(addmm_native(plan, {&out}, self, mat1, mat2, beta, alpha))) {
     return out;
+  }
+  if (!addmm_site.disabled.load(std::memory_order_relaxed)) {
+    const at::Tensor made = plans::added_product_of_integers(self, mat1, mat2, beta, alpha);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_to(out, made);
+    }
   }
   return on_cpu<"addmm.out", at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>(self, mat1, mat2, beta, alpha, out);
 }
@@ -130,6 +144,13 @@ at::Tensor baddbmm(const at::Tensor & self, const at::Tensor & batch1, const at:
   if (C10_LIKELY(baddbmm_native(plan, {}, self, batch1, batch2, beta, alpha))) {
     return plan.take(0);
   }
+  if (!baddbmm_site.disabled.load(std::memory_order_relaxed)) {
+    const at::Tensor made = plans::added_batched_product_of_integers(self, batch1, batch2, beta, alpha);
+    if (made.defined()) {
+      count_call(&ThreadCounts::composed);
+      return made;
+    }
+  }
   return on_cpu<"baddbmm", at::Tensor(const at::Tensor &, const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &)>(self, batch1, batch2, beta, alpha);
 }
 
@@ -137,6 +158,13 @@ at::Tensor & baddbmm_out(const at::Tensor & self, const at::Tensor & batch1, con
   OutputPlan plan;
   if (C10_LIKELY(baddbmm_native(plan, {&out}, self, batch1, batch2, beta, alpha))) {
     return out;
+  }
+  if (!baddbmm_site.disabled.load(std::memory_order_relaxed)) {
+    const at::Tensor made = plans::added_batched_product_of_integers(self, batch1, batch2, beta, alpha);
+    if (fits_result(out, made)) {
+      count_call(&ThreadCounts::composed);
+      return write_to(out, made);
+    }
   }
   return on_cpu<"baddbmm.out", at::Tensor &(const at::Tensor &, const at::Tensor &, const at::Tensor &, const at::Scalar &, const at::Scalar &, at::Tensor &)>(self, batch1, batch2, beta, alpha, out);
 }

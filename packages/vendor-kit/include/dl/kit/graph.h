@@ -72,7 +72,8 @@ class Capturing : public Base {
       throw Error(DL_INVALID_ARGUMENT, "flags of a capture are zero, not " + std::to_string(flags));
     if (stream == nullptr)
       throw Error(DL_INVALID_ARGUMENT,
-                  "the default stream cannot be captured; use one of stream_create");
+                  "the default stream cannot be captured; capture on another one, which "
+                  "`with torch.Stream(device=\"dl\"):` makes current");
     if (is_capturing(stream))
       throw Error(DL_INVALID_ARGUMENT, "the stream captures already; end that first");
     this->check(this->api().capture_begin(static_cast<Stream>(stream)), "capture_begin");

@@ -1,8 +1,10 @@
-// fill_ with the one element of a tensor.
-#include <ATen/core/Tensor.h>
+#include "aten/composed/creation/fill.h"
+
+#include <ATen/ops/view_as_real.h>
 
 #include "aten/kernel/composed.h"
 #include "aten/layout/aliases.h"
+#include "aten/plans/stored_number.h"
 
 namespace dl::core::composed {
 namespace {
@@ -13,7 +15,27 @@ Tensor& fill_from(Tensor& self, const Tensor& value) {
   return self.copy_(value);
 }
 
+// Whether the parts can be written by fill_: through no view that repeats or changes elements, and
+// as numbers that their dtype holds. Torch's kernel words the errors.
+bool fills_in_parts(const Tensor& self, const c10::complex<double>& number) {
+  if (!self.is_complex() || !is_on_dl(self) || self.is_conj() || self.is_neg() ||
+      overlap::repeats(self))
+    return false;
+  const auto type = c10::toRealValueType(self.scalar_type());
+  return plans::holds(type, number.real()) && plans::holds(type, number.imag());
+}
+
 }  // namespace
+
+Tensor& FillComplex::inplace(Tensor& self, const Scalar& value) {
+  const auto number = value.toComplexDouble();
+  if (!fills_in_parts(self, number))
+    return on_cpu<"fill_.Scalar", Tensor&(Tensor&, const Scalar&)>(self, value);
+  const Tensor pairs = at::view_as_real(self);
+  pairs.select(-1, 0).fill_(number.real());
+  pairs.select(-1, 1).fill_(number.imag());
+  return self;
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { DL_COMPOSED("fill_.Tensor", fill_from); }
 

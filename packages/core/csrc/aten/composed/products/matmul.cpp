@@ -24,6 +24,16 @@ bool products_take(const Tensor& self, const Tensor& left, const Tensor& right) 
          self.device() == right.device();
 }
 
+// Those and integers, where the numbers are such, too: products with integers are composed.
+bool sums_take(const Tensor& self, const Tensor& left, const Tensor& right, const Scalar& beta,
+               const Scalar& alpha) {
+  if (products_take(self, left, right)) return true;
+  return at::isIntegralType(self.scalar_type(), false) &&
+         self.scalar_type() == left.scalar_type() && self.scalar_type() == right.scalar_type() &&
+         self.device() == left.device() && self.device() == right.device() &&
+         beta.isIntegral(false) && alpha.isIntegral(false);
+}
+
 bool is_target(const Tensor& out, const Tensor& self) {
   return out.scalar_type() == self.scalar_type() && out.device() == self.device();
 }
@@ -38,11 +48,12 @@ bool spreads_to(const Tensor& self, at::IntArrayRef sizes) {
 }
 
 bool is_matrix_times_vector(const Tensor& mat, const Tensor& vec) {
-  return products_take(vec, mat, vec) && mat.dim() == 2 && vec.dim() == 1 &&
+  return sums_take(vec, mat, vec, 1, 1) && mat.dim() == 2 && vec.dim() == 1 &&
          mat.size(1) == vec.size(0);
 }
-bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor& vec) {
-  return products_take(self, mat, vec) && is_matrix_times_vector(mat, vec) &&
+bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor& vec,
+                            const Scalar& beta, const Scalar& alpha) {
+  return sums_take(self, mat, vec, beta, alpha) && is_matrix_times_vector(mat, vec) &&
          spreads_to(self, {mat.size(0)});
 }
 
@@ -71,14 +82,14 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
-  if (is_matrix_times_vector(self, mat, vec))
+  if (is_matrix_times_vector(self, mat, vec, beta, alpha))
     return flattened(at::addmm(as_column(self), mat, column_of(vec), beta, alpha), mat.size(0));
   return on_cpu<"addmv", decltype(addmv)>(self, mat, vec, beta, alpha);
 }
 
 Tensor& addmv_out(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
                   const Scalar& alpha, Tensor& out) {
-  if (is_matrix_times_vector(self, mat, vec) && is_target(out, self)) {
+  if (is_matrix_times_vector(self, mat, vec, beta, alpha) && is_target(out, self)) {
     at::native::resize_output(out, {mat.size(0)});
     Tensor column = column_of(out);
     at::addmm_out(column, as_column(self), mat, column_of(vec), beta, alpha);
@@ -89,29 +100,31 @@ Tensor& addmv_out(const Tensor& self, const Tensor& mat, const Tensor& vec, cons
 
 Tensor& addmv_(Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
                const Scalar& alpha) {
-  if (is_matrix_times_vector(self, mat, vec) && self.dim() == 1 && self.size(0) == mat.size(0))
+  if (is_matrix_times_vector(self, mat, vec, beta, alpha) && self.dim() == 1 &&
+      self.size(0) == mat.size(0))
     return addmv_out(self, mat, vec, beta, alpha, self);
   return on_cpu<"addmv_", decltype(addmv_)>(self, mat, vec, beta, alpha);
 }
 
 Tensor& addmm_(Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
                const Scalar& alpha) {
-  if (products_take(self, mat1, mat2) && mat1.dim() == 2 && mat2.dim() == 2 && self.dim() == 2 &&
-      self.size(0) == mat1.size(0) && self.size(1) == mat2.size(1))
+  if (sums_take(self, mat1, mat2, beta, alpha) && mat1.dim() == 2 && mat2.dim() == 2 &&
+      self.dim() == 2 && self.size(0) == mat1.size(0) && self.size(1) == mat2.size(1))
     return at::addmm_out(self, self, mat1, mat2, beta, alpha);
   return on_cpu<"addmm_", decltype(addmm_)>(self, mat1, mat2, beta, alpha);
 }
 
 Tensor& baddbmm_(Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                  const Scalar& alpha) {
-  if (products_take(self, batch1, batch2) && batch1.dim() == 3 && batch2.dim() == 3 &&
+  if (sums_take(self, batch1, batch2, beta, alpha) && batch1.dim() == 3 && batch2.dim() == 3 &&
       self.sizes() == at::IntArrayRef({batch1.size(0), batch1.size(1), batch2.size(2)}))
     return at::baddbmm_out(self, self, batch1, batch2, beta, alpha);
   return on_cpu<"baddbmm_", decltype(baddbmm_)>(self, batch1, batch2, beta, alpha);
 }
 
-bool is_sum_of_products(const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
-  return products_take(self, batch1, batch2) && batch1.dim() == 3 && batch2.dim() == 3 &&
+bool is_sum_of_products(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                        const Scalar& beta, const Scalar& alpha) {
+  return sums_take(self, batch1, batch2, beta, alpha) && batch1.dim() == 3 && batch2.dim() == 3 &&
          batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1) &&
          spreads_to(self, {batch1.size(1), batch2.size(2)});
 }
@@ -126,21 +139,21 @@ Tensor one_below_the_other(const Tensor& batch) {
 
 Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
               const Scalar& alpha) {
-  if (is_sum_of_products(self, batch1, batch2))
+  if (is_sum_of_products(self, batch1, batch2, beta, alpha))
     return at::addmm(self, side_by_side(batch1), one_below_the_other(batch2), beta, alpha);
   return on_cpu<"addbmm", decltype(addbmm)>(self, batch1, batch2, beta, alpha);
 }
 
 Tensor& addbmm_out(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
                    const Scalar& beta, const Scalar& alpha, Tensor& out) {
-  if (is_sum_of_products(self, batch1, batch2) && is_target(out, self))
+  if (is_sum_of_products(self, batch1, batch2, beta, alpha) && is_target(out, self))
     return at::addmm_out(out, self, side_by_side(batch1), one_below_the_other(batch2), beta, alpha);
   return on_cpu<"addbmm.out", decltype(addbmm_out)>(self, batch1, batch2, beta, alpha, out);
 }
 
 Tensor& addbmm_(Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                 const Scalar& alpha) {
-  if (is_sum_of_products(self, batch1, batch2) &&
+  if (is_sum_of_products(self, batch1, batch2, beta, alpha) &&
       self.sizes() == at::IntArrayRef({batch1.size(1), batch2.size(2)}))
     return addbmm_out(self, batch1, batch2, beta, alpha, self);
   return on_cpu<"addbmm_", decltype(addbmm_)>(self, batch1, batch2, beta, alpha);
