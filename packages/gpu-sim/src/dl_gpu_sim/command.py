@@ -128,7 +128,7 @@ def unchecked(report: Report, failures: str) -> list[str]:
     """What of the check did not happen, so that its silence says nothing."""
     said = []
     if not report.calls:
-        said.append("NOTHING WAS CHECKED: the program never called the simulator's driver")
+        said.append("NOTHING WAS CHECKED: no call of the simulator's driver was seen")
     elif not report.launches:
         said.append(
             f"NOTHING WAS CHECKED: the program called the simulator's driver"
