@@ -169,9 +169,7 @@ def _vendor_report(
         adapted=probe.adapted,
         flaws=probe.flaws,
         error=probe.error,
-        cure=f"If it is damaged, install it again: `pip install --force-reinstall {record.distribution}`."
-        if probe.error
-        else "",
+        cure=record.reinstall if probe.error else "",
     )
 
 

@@ -56,6 +56,12 @@ class PluginRecord:
         return f"{self.distribution} {self.version}"
 
     @property
+    def reinstall(self) -> str:
+        """What helps where its library does not work."""
+        command = f"pip install --force-reinstall {self.distribution}"
+        return f"If it is damaged, install it again: `{command}`."
+
+    @property
     def problem(self) -> str | None:
         """One paragraph for the user, None if all is well."""
         if not self.error:

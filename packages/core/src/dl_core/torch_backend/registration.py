@@ -102,7 +102,7 @@ def _refused(problem: str) -> Registration:
 
 def _broken(record: PluginRecord, name: str, error: Exception) -> str:
     said = str(error).rstrip(".")
-    cure = f"If it is damaged, install it again: `pip install --force-reinstall {record.distribution}`."
+    cure = record.reinstall
     if isinstance(error, diopi_proto.TrialTimeoutError):
         cure = f"DL_PROBE_TIMEOUT allows more. {cure}"
     return f"vendor {name!r} of {record.wheel} is left out. {said}. {cure}"
