@@ -126,6 +126,7 @@ assert half.tolist() == [1, 2, 3, 4]
     assert "aten::add.Tensor" in said and "Half" in said and "DL_FALLBACK=allow" in said
 
 
+@pytest.mark.vendor("cpu")  # where it is no fallback
 def test_a_warning_about_a_variance_names_it() -> None:
     with pytest.warns(UserWarning, match="std or var: the correction 1 leaves no degrees"):
         assert torch.ones(1, 3, device="dl").var(0).isnan().all()

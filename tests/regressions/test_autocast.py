@@ -153,6 +153,7 @@ def unlisted() -> list[str]:
     ]
 
 
+@pytest.mark.vendor("cpu")  # the lists are core's, and finding the calls takes a minute
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("_recorded")
 def test_operators_on_no_list_are_left_alone() -> None:
