@@ -9,7 +9,7 @@ import pytest
 from stub_wheels import Wheels
 
 from diopi_proto.trial import TriedDevice
-from dl_core import __version__, cli, doctor, installed
+from dl_core import __version__, cli, doctor, first_party, installed
 from dl_core.probe import Probe
 
 NO_TORCH = (
@@ -78,9 +78,9 @@ def test_doctor_tells_what_to_install(
         assert f"`pip install {cure}`" in missing
     assert "dl tool" in missing and "Problems: none" in missing
     wheels.add_vendor("dl-vendor-x", name="x")
-    for name in ("optools", "conformance", "gpu-sim"):
-        wheels.add(f"dl-{name}", "", name=name)
-    only(monkeypatch, wheels, "dl-vendor-x", "dl-optools", "dl-conformance", "dl-gpu-sim")
+    for name in first_party.WHEELS:
+        wheels.add(name, "", name=name.removeprefix("dl-"))
+    only(monkeypatch, wheels, "dl-vendor-x", *first_party.WHEELS)
     (left,) = doctor.examine().missing
     assert left.startswith("torch, which the dl device needs")
 
