@@ -23,6 +23,7 @@ FOREIGN = {
     # Tensor cores, and what is written for them.
     "dl_kernels/machine/cuda_matrix.h",
     "dl_kernels/gpu/attention_backward_tensor.h",
+    "dl_kernels/gpu/attention_float_rows.h",
     "dl_kernels/gpu/attention_rows.h",
     "dl_kernels/gpu/attention_tensor.h",
     "dl_kernels/gpu/product_tensor.h",
