@@ -21,7 +21,8 @@ FAMILIES = sorted(path.stem for path in TABLE.glob("*.yaml"))
 # What the plans of several families share, whatever the operator: and plans of operators that
 # belong together, though the contract has a family for each way of computing them.
 SHARED = {
-    *("plan", "checks", "conditions", "elementwise", "output_plan", "stored_number"),
+    *("plan", "checks", "complex_number", "conditions", "elementwise", "output_plan"),
+    "stored_number",
     *("normalization", "pointwise_loss", "pooling", "resample", "upsample"),
 }
 

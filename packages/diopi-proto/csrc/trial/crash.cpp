@@ -1,10 +1,10 @@
 #include "trial/crash.h"
 
-#include <csignal>
 #include <dlfcn.h>
 #include <unwind.h>
 
 #include <array>
+#include <csignal>
 #include <cstring>
 
 namespace dl::trial {
@@ -23,8 +23,7 @@ const char* file_of(void* address) {
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
   if (dladdr(reinterpret_cast<void*>(&file_of), &own) != 0 && info.dli_fbase == own.dli_fbase)
     return nullptr;
-  if (dladdr(reinterpret_cast<void*>(&std::memcpy), &libc) != 0 &&
-      info.dli_fbase == libc.dli_fbase)
+  if (dladdr(reinterpret_cast<void*>(&std::memcpy), &libc) != 0 && info.dli_fbase == libc.dli_fbase)
     return nullptr;
   const char* slash = std::strrchr(info.dli_fname, '/');
   const char* name = slash == nullptr ? info.dli_fname : slash + 1;

@@ -9,11 +9,4 @@ namespace dl::core {
 // Undefined where the dtype does not hold the number.
 at::Tensor complex_number_on(int device, c10::ScalarType type, const at::Scalar& value);
 
-namespace plans {
-
-// Undefined where the number is real.
-Tensor equal_to_number(const Tensor& self, const at::Scalar& other);
-Tensor unequal_to_number(const Tensor& self, const at::Scalar& other);
-
-}  // namespace plans
 }  // namespace dl::core

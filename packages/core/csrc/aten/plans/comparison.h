@@ -1,0 +1,12 @@
+// Comparisons with complex numbers, which the contract's functions for numbers do not take.
+#pragma once
+
+#include "aten/plans/plan.h"
+
+namespace dl::core::plans {
+
+// Undefined where the number is real.
+Tensor equal_to_number(const Tensor& self, const at::Scalar& other);
+Tensor unequal_to_number(const Tensor& self, const at::Scalar& other);
+
+}  // namespace dl::core::plans
