@@ -19,11 +19,9 @@ const Report* report_to = nullptr;
 // The file of an address; null: none that could be to blame. The loader, the C library and this
 // library are only where others called them.
 const char* file_of(void* address) {
-  Dl_info info{}, own{}, libc{};
+  Dl_info info{}, own{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
   if (dladdr(reinterpret_cast<void*>(&file_of), &own) != 0 && info.dli_fbase == own.dli_fbase)
-    return nullptr;
-  if (dladdr(reinterpret_cast<void*>(&std::memcpy), &libc) != 0 && info.dli_fbase == libc.dli_fbase)
     return nullptr;
   const char* slash = std::strrchr(info.dli_fname, '/');
   const char* name = slash == nullptr ? info.dli_fname : slash + 1;
