@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,22 +13,10 @@ if TYPE_CHECKING:
 hookimpl = pluggy.HookimplMarker("dl")
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
-    from .command import configure
-
-    configure(parser)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from .command import run
-
-    return run(arguments)
-
-
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
     """The command ``dl tune``."""
     from dl_core.commands import Command
 
     help = "find the fastest configuration of a kernel, and measure it again before it is believed"
-    return [Command("tune", help, _configure, _run)]
+    return [Command.of_module("tune", help, "dl_autotune.command")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,22 +13,10 @@ if TYPE_CHECKING:
 hookimpl = pluggy.HookimplMarker("dl")
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
-    from .command import configure
-
-    configure(parser)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from .command import run
-
-    return run(arguments)
-
-
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
     """The command ``dl conformance``."""
     from dl_core.commands import Command
 
     help = "which operators of a library are right, and by how much the others are wrong"
-    return [Command("conformance", help, _configure, _run)]
+    return [Command.of_module("conformance", help, "dl_conformance.command")]

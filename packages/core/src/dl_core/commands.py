@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,3 +20,17 @@ class Command:
     """Adds the arguments. Called only when ``dl`` runs."""
     run: Callable[[argparse.Namespace], int]
     """Does the work and returns the exit code. Heavy imports belong in here."""
+
+    @classmethod
+    def of_module(cls, name: str, help: str, module: str) -> Command:
+        """The command whose functions are ``configure`` and ``run`` of a module, which is imported
+        when one of them is first called."""
+
+        def configure(parser: argparse.ArgumentParser) -> None:
+            importlib.import_module(module).configure(parser)
+
+        def run(arguments: argparse.Namespace) -> int:
+            code: int = importlib.import_module(module).run(arguments)
+            return code
+
+        return cls(name, help, configure, run)
