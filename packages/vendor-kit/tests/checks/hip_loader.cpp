@@ -123,11 +123,13 @@ MAIN {
   CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && back == 1);
   CHECK(launch(first, 1, 32) == hip::kInvalidConfiguration && last_says("hipModuleLaunchKernel"));
 
-  // Code is loaded once for each device, whoever comes first.
+  // Code is loaded once for each device, whoever comes first: all come at once.
   std::vector<std::thread> threads;
+  std::atomic<int> missing{8};
   for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([i] {
+    threads.emplace_back([i, &missing] {
       float* const mine = memory_of(i % 2);
+      for (missing.fetch_sub(1); missing.load() > 0;) std::this_thread::yield();
       CHECK(launch(mine, i) == hip::kSuccess);
       float value = -1;
       CHECK(hipMemcpyAsync(&value, mine, sizeof value, hip::kDeviceToHost, nullptr) == 0);

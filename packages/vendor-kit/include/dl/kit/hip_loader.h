@@ -104,6 +104,8 @@ inline Kernel find_kernel(EmbeddedKernel& known) {
   std::atomic<Kernel>& here = kernels_of(known).of[device];
   if (const Kernel loaded = here.load(std::memory_order_acquire)) return loaded;
   const std::lock_guard<std::mutex> lock(EmbeddedCode::here().loading());
+  // Another thread may have loaded it while this one waited.
+  if (const Kernel loaded = here.load(std::memory_order_relaxed)) return loaded;
   Module module = nullptr;
   const auto load = [&](HipDriver& driver) {
     return load_image(driver, *known.image, device, &module);
