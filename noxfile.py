@@ -87,6 +87,8 @@ try:
 except Exception as error:
     print(f"{type(error).__name__}: {error}")
 """
+# Whether `tests` runs the whole of what packages' own tests sample; `full` does.
+WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
 # Tested in an environment that has no torch, and of ours nothing but these wheels.
 TORCH_FREE = ("packages/diopi-proto/tests",)
 TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
@@ -235,7 +237,8 @@ def tests(session: nox.Session) -> None:
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in (*TORCH_FREE, *ALSO_WITHOUT_TORCH)]
     env = {"PYTHONPATH": str(plugins)}
-    alone = {**env, **visible(python)}
+    whole = {"DL_TEST_SAMPLE": "1"} if WHOLE_PACKAGES in os.environ else {}
+    alone = {**env, **visible(python), **whole}
     present = [name for name in vendors() if has_device(python, name)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
     suites: list[Suite] = [
@@ -691,5 +694,5 @@ def full(session: nox.Session) -> None:
     names = (*checks, *without_a_card, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
-    env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip"}
+    env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip", WHOLE_PACKAGES: "1"}
     session.run(*command, env=env, external=True)
