@@ -2,14 +2,37 @@
 
 ``strategies`` propose, ``runners`` execute, ``observers`` measure, ``toolchains`` compile; a
 strategy sees a :class:`SearchSpace` and numbers, never a device.
+
+Importing it imports none of them, because `import torch` asks every plugin what it adds.
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
-from .errors import DatabaseError, KernelError, MarkerError, SpaceError, TuningError
-from .kernel import Expected, Launch, TunableKernel
-from .spaces import Config, Constraint, Parameter, SearchSpace, Value
+
+if TYPE_CHECKING:
+    from .errors import DatabaseError, KernelError, MarkerError, SpaceError, TuningError
+    from .kernel import Expected, Launch, TunableKernel
+    from .spaces import Config, Constraint, Parameter, SearchSpace, Value
+
+_HOME = {
+    "Config": "spaces",
+    "Constraint": "spaces",
+    "DatabaseError": "errors",
+    "Expected": "kernel",
+    "KernelError": "errors",
+    "Launch": "kernel",
+    "MarkerError": "errors",
+    "Parameter": "spaces",
+    "SearchSpace": "spaces",
+    "SpaceError": "errors",
+    "TunableKernel": "kernel",
+    "TuningError": "errors",
+    "Value": "spaces",
+}
 
 __all__ = [
     "Config",
@@ -27,3 +50,9 @@ __all__ = [
     "Value",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
