@@ -71,7 +71,7 @@ DL_KIT_END
   static dl_code_t code(Result result) {                                  \
     return ::dl::kit::cuda_shaped_code(static_cast<int>(result));         \
   }                                                                       \
-  void clear_error() { take_last_error(); }                               \
+  void clear_error() { (void)take_last_error(); }                         \
   Result stream_create(Stream* stream, int priority) {                    \
     return create_stream_with(stream, 1, priority);                       \
   }                                                                       \
