@@ -61,15 +61,16 @@ class Build(ABC):
         to.parent.mkdir(parents=True, exist_ok=True)
         run([*command, "-c", str(source), "-o", str(to)], f"{source.name} does not compile")
 
+    def units(self, folder: Path) -> list[Path]:
+        """The kernels, in the form for GPUs whatever compiles them: families, and their parts."""
+        return write_units(folder, suffix=self.suffix, only=self.families, gpu=True)
+
     def plain(self) -> Path:
         """The library of the kernels as they are, built where there is none of these sources."""
         self.base = self.folder / self.digest()
         library = self.base / "libplain.so"
         if not library.exists():
-            units = write_units(
-                self.base / "units", suffix=self.suffix, only=self.families, gpu=True
-            )
-            sources = [*self.sources(), *units]
+            sources = [*self.sources(), *self.units(self.base / "units")]
             with ThreadPoolExecutor(jobs()) as pool:
                 for done in [pool.submit(self.compile, x, self.object_of(x)) for x in sources]:
                     done.result()
