@@ -67,7 +67,8 @@ class _Functions(NamedTuple):
 @cache
 def _functions(file: str) -> _Functions:
     text = text_of(file) or ""
-    defined, declared = set(), set(_OPERATOR.findall(text))
+    defined: set[str] = set()
+    declared: set[str] = set(_OPERATOR.findall(text))
     for match in _FUNCTION.finditer(text):
         (defined if is_definition(text, match.end()) else declared).add(match[1])
     called = _CALL.findall(_FUNCTION.sub("", text))
