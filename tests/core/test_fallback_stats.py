@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+
+from .lacking import lacking
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +44,23 @@ def test_calls_are_counted_where_they_ran() -> None:
     assert stats.totals == {"native": 3, "fallback": 1, "composed": 0}
     assert stats["mul.Tensor"]["count"] == 1
     assert stats.share["calls"] == 0.25
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.mm(torch.ones(2, 3, device="dl")),
+        lambda x: x.bool().fmod(True),
+        lambda x: lacking(x[:2]),
+    ],
+    ids=["shapes", "dtype", "what no vendor has"],
+)
+def test_a_call_that_is_refused_ran_nowhere(call: Callable[[torch.Tensor], object]) -> None:
+    x = torch.ones(3, 3, device="dl")
+    with pytest.raises(RuntimeError):
+        call(x)
+    stats = torch.dl.fallback_stats()
+    assert stats == {} and stats.totals["fallback"] == 0
 
 
 def test_what_is_composed_is_counted_beside_what_it_calls() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -89,6 +91,24 @@ def test_what_the_cpu_refuses_is_refused_alike(action: object, dtype: torch.dtyp
         assert any(word.lower() in named.lower() for word in words), named
     else:
         assert torch.equal(action(x.to("dl")).cpu(), expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.fmod(x, x),
+        lambda x: torch.fmod(x, True),
+        lambda x: torch.fmod(x, x, out=torch.empty(2, dtype=torch.bool, device="dl")),
+        lambda x: x.fmod_(x),
+    ],
+    ids=["tensor", "number", "out", "in place"],
+)
+def test_what_is_built_from_others_is_refused_by_its_own_name(
+    call: Callable[[torch.Tensor], object],
+) -> None:
+    """Of bools, fmod is built from remainder, which nobody has."""
+    with pytest.raises(NotImplementedError, match=r"^\[dl\] aten::fmod.* cannot run on dl:0"):
+        call(torch.tensor([True, False], device="dl"))
 
 
 def test_promotion_to_a_dtype_that_the_vendor_lacks() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dl_conformance.commit_seed import commit_seed
-from dl_kernels import families
+from dl_kernels import families, with_used
 
 KERNELS = Path(__file__).parents[2] / "packages" / "kernels" / "tests"
 sys.path.insert(0, str(KERNELS))
@@ -23,21 +23,11 @@ from emulated import build_vendor, missing_compiler  # noqa: E402 - from the fol
 
 CALLED = {
     *("advanced_index", "attention_inference", "attention_varlen", "bernoulli"),
-    *("binary_cross_entropy", "complex", "copy", "division", "embedding", "gather", "index_fill"),
+    *("binary_cross_entropy", "division", "embedding", "gather", "index_fill"),
     *("max_pooling", "multinomial", "nll_loss", "random", "scatter", "softmax"),
 }
-"""Families that these tests call by name, and those that others are made of."""
+"""Families that these tests call by name."""
 ONE_OF = 5
-USES = {
-    "avg_pooling": {"max_pooling"},
-    "foreach": {"arithmetic", "norm"},
-    "gather": {"scatter"},
-    "grad_scaling": {"arithmetic", "norm"},
-    "index_fill": {"scatter"},
-    "pooling": {"avg_pooling", "max_pooling"},
-    "sort": {"scatter"},
-}
-"""Families that others call; all call copies and functions of complex numbers."""
 
 WHY_NOT = missing_compiler()
 
@@ -52,8 +42,7 @@ def sampled() -> list[str]:
     def drawn(family: str) -> bool:
         return hashlib.sha256(f"{seed} {family}".encode()).digest()[0] % ONE_OF == 0
 
-    chosen = {name for name in families() if name in CALLED or drawn(name)}
-    return sorted(chosen.union(*(USES.get(name, set()) for name in chosen)))
+    return with_used(name for name in families() if name in CALLED or drawn(name))
 
 
 @pytest.fixture(scope="session")

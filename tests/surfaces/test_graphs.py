@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
-from core.lacking import lacking
+from core.lacking import OVERLOAD, lacking
 from core.processes import RUNS_ONCE, output
 
 SIZE = 4096
@@ -138,25 +139,29 @@ def test_whether_something_is_captured_can_be_asked() -> None:
         assert not torch.dl.is_current_stream_capturing()
 
 
-NOT_CAPTURED: dict[str, Callable[[torch.Tensor], object]] = {
-    "item": lambda x: x[0].item(),
-    "copy to the host": lambda x: x.cpu(),
-    "fallback": lambda x: lacking(x.view(64, 64)),
-    "random numbers": lambda x: torch.bernoulli(x),
+NOT_CAPTURED: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
+    "item": (lambda x: x[0].item(), "aten::item"),
+    "copy to the host": (lambda x: x.cpu(), r"a copy to the host \(cpu\(\)"),
+    "copy from the host": (lambda x: x.copy_(torch.ones(SIZE)), r"a copy from the host \(to\(\)"),
+    "fallback": (lambda x: lacking(x.view(64, 64)), f"aten::{OVERLOAD}.*, which runs on the CPU,"),
+    "random numbers": (lambda x: torch.bernoulli(x), "in aten::bernoulli"),
+    "inside another one": (lambda x: torch.rrelu(x, training=True), "in aten::rrelu_with_noise"),
 }
+"""What is called, and how the message names it."""
 
 
 @captures
-@pytest.mark.parametrize("call", NOT_CAPTURED.values(), ids=NOT_CAPTURED)
-def test_what_cannot_be_captured_says_so_and_the_stream_goes_on(
-    call: Callable[[torch.Tensor], object],
+@pytest.mark.parametrize(("call", "named"), NOT_CAPTURED.values(), ids=NOT_CAPTURED)
+def test_what_cannot_be_captured_is_named_and_the_stream_goes_on(
+    call: Callable[[torch.Tensor], object], named: str
 ) -> None:
     given = torch.ones(SIZE, device="dl")
     graph = torch.accelerator.Graph()
     stream = torch.Stream(device="dl")
     with stream:
-        with pytest.raises(RuntimeError, match=r"\[dl\].*cannot be captured"), graph:
+        with pytest.raises(RuntimeError, match=r"^\[dl\] .*cannot be captured") as caught, graph:
             call(given)
+        assert re.search(named, str(caught.value))
         assert torch.equal((given + 1).cpu(), torch.full((SIZE,), 2.0))
 
 

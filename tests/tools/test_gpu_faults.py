@@ -5,6 +5,7 @@ That each is found takes compilers and a while: ``tools/nox -s gpu-faults``.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,16 @@ def test_the_table_is_wide_enough() -> None:
     assert {"divergent-barrier", "deadlock", "invalid"} <= kinds
     assert {each.family for each in MUTATIONS} <= set(families())
     assert sum("emulation" in each.expected for each in MUTATIONS) >= 16
+
+
+def test_a_build_has_what_its_families_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The module puts the kernels of this checkout first.
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    from tools.gpu_faults.builds import Emulated
+
+    build = Emulated(tmp_path, ["deformable_convolution", "sort"])
+    names = {path.name for path in build.units(tmp_path / "units")}
+    assert {"family_scatter.cpp", "family_copy.cpp", "part_gemm.cpp"} <= names
 
 
 def test_a_text_that_is_gone_names_the_mutation(tmp_path: Path) -> None:

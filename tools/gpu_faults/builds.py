@@ -20,12 +20,10 @@ KERNEL_TESTS = PACKAGES / "kernels" / "tests"
 # The sources that are judged are those of this checkout, whatever wheels are installed.
 sys.path[:0] = [str(PACKAGES / "kernels" / "src"), str(KERNEL_TESTS)]
 
-from dl_kernels import write_units  # noqa: E402
+from dl_kernels import with_used, write_units  # noqa: E402
 from dl_kernels.nvcc import architectures, find_nvcc, nvcc  # noqa: E402
 
 CONTRACT = PACKAGES / "diopi-proto" / "include"
-# Families that all others use.
-ALWAYS = ("copy", "complex")
 
 
 class BuildError(RuntimeError):
@@ -40,7 +38,7 @@ class Build(ABC):
 
     def __init__(self, folder: Path, families: Iterable[str]) -> None:
         self.folder = folder / self.name
-        self.families = sorted({*families, *ALWAYS})
+        self.families = with_used(families)
 
     @abstractmethod
     def command(self, source: Path) -> list[str]:
@@ -63,13 +61,16 @@ class Build(ABC):
         to.parent.mkdir(parents=True, exist_ok=True)
         run([*command, "-c", str(source), "-o", str(to)], f"{source.name} does not compile")
 
+    def units(self, folder: Path) -> list[Path]:
+        """The kernels, in the form for GPUs whatever compiles them: families, and their parts."""
+        return write_units(folder, suffix=self.suffix, only=self.families, gpu=True)
+
     def plain(self) -> Path:
         """The library of the kernels as they are, built where there is none of these sources."""
         self.base = self.folder / self.digest()
         library = self.base / "libplain.so"
         if not library.exists():
-            units = write_units(self.base / "units", suffix=self.suffix, only=self.families)
-            sources = [*self.sources(), *units]
+            sources = [*self.sources(), *self.units(self.base / "units")]
             with ThreadPoolExecutor(jobs()) as pool:
                 for done in [pool.submit(self.compile, x, self.object_of(x)) for x in sources]:
                     done.result()

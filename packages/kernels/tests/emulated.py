@@ -63,7 +63,7 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path, only: Iterable[str] | None = None) -> Path:
     """Build the vendor library in a folder and return its path.
 
-    :param only: families of operators, ``copy`` and ``complex`` among them; None: all.
+    :param only: families of operators, beside which those that they use are built; None: all.
     """
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
     watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()

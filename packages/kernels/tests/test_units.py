@@ -13,7 +13,7 @@ import pytest
 
 import dl_kernels.sources
 from diopi_proto import include_dir as contract_dir
-from dl_kernels import KernelSourceError, families, include_dir, write_units
+from dl_kernels import KernelSourceError, families, include_dir, with_used, write_units
 from dl_kernels.sources import operators_in
 from emulated import COMPILER, missing_compiler
 
@@ -101,9 +101,25 @@ def test_some_families_only(tmp_path: Path) -> None:
         write_units(tmp_path, only=["sofmax"])
 
 
+def test_families_bring_those_that_they_use(tmp_path: Path) -> None:
+    def used(*chosen: str) -> set[str]:
+        return set(with_used(chosen)) - set(chosen)
+
+    # By a function of a header, by that of an inline function there, and by an operator.
+    assert used("avg_pooling") == {"copy", "max_pooling"}
+    assert used("sort") == {"copy", "scatter"}
+    assert used("foreach") == {"arithmetic", "complex", "copy", "norm"}
+    # Declared beside what it uses, and not called.
+    assert used("max_pooling") == {"copy"}
+    assert used("copy") == set()
+    assert with_used(families()) == sorted(families())
+    units = write_units(tmp_path, only=["sort"], suffix=".cu")
+    assert [unit.stem for unit in units[1:]] == ["family_copy", "family_scatter", "family_sort"]
+
+
 def test_parts_are_compiled_where_a_family_needs_them(tmp_path: Path) -> None:
     def names(*families: str, **options: Any) -> list[str]:
-        units = write_units(tmp_path, only=["copy", *families], **options)
+        units = write_units(tmp_path, only=families, **options)
         return [unit.name for unit in units if unit.name.startswith("part_")]
 
     assert names("attention", suffix=".cu") == [

@@ -55,6 +55,27 @@ def test_what_needs_that_the_stream_runs_is_refused_and_the_capture_goes_on(simu
     on_vendor(code, DL_CUDA_DRIVER=simulator)
 
 
+def test_operator_that_waits_is_named_and_the_capture_goes_on(simulator: str) -> None:
+    code = """
+    import torch
+    x = torch.ones(4, device="dl")
+    graph, stream = torch.accelerator.Graph(), torch.Stream("dl")
+    with stream:
+        with graph:
+            try:
+                torch.nonzero(x)
+            except RuntimeError as error:
+                print(error)
+            y = x + 1
+        graph.replay()
+        print(y.tolist())
+    """
+    said = run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda")
+    assert said.startswith("[diopiNonzero] ")
+    assert "cannot be captured in a graph: call it before or after the capture" in said
+    assert said.endswith("[2.0, 2.0, 2.0, 2.0]\n")
+
+
 def test_a_stream_may_be_destroyed_while_it_captures(simulator: str) -> None:
     code = """
     stream, x = vendor.stream(), vendor.tensor(np.ones(2, "float32"))

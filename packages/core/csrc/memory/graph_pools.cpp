@@ -42,9 +42,11 @@ bool is_capturing(int device) {
 }
 
 void check_not_capturing(int device, const char* what) {
-  TORCH_CHECK(!is_capturing(device), "[dl] ", what, " cannot be captured: the current stream of ",
-              "dl:", device, " is recorded in a graph and runs nothing; do that before or after ",
-              "the capture");
+  if (C10_LIKELY(!is_capturing(device))) return;
+  throw CaptureError(
+      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+      c10::str("[dl] ", what, " cannot be captured: the current stream of dl:", device,
+               " is recorded in a graph and runs nothing; do that before or after the capture"));
 }
 
 c10::MempoolId_t new_pool_name() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
 
 #include <atomic>
 #include <cstdint>
@@ -21,9 +22,15 @@ inline int64_t pool_of(int device, int64_t stream) {
   return captured_pool_of(device, stream);
 }
 
+// What cannot be part of a graph was called while one was captured.
+class CaptureError : public c10::Error {
+ public:
+  using c10::Error::Error;
+};
+
 // Whether the thread's current stream captures.
 bool is_capturing(int device);
-// Throws if it does: `what` cannot be part of a graph. "random numbers"
+// Throws CaptureError if it does: `what` cannot be part of a graph. "random numbers"
 void check_not_capturing(int device, const char* what);
 
 // A name that no pool has.

@@ -11,8 +11,7 @@
 namespace dl::core {
 namespace {
 
-constexpr char kWaits[] =
-    "what the host has to wait for (operators that run on the CPU, copies to it, item())";
+constexpr char kWaits[] = "what the host has to wait for";
 
 // Copies from and to pinned memory may be part of a graph.
 void check_capturable(int device, const void* host) {

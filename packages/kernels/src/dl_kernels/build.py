@@ -23,7 +23,7 @@ __all__ = ["KernelLibrary", "build_kernel_library"]
 class KernelLibrary(VendorLibrary):
     """A vendor library with the kernels of some families, or of all.
 
-    :param families: names of families; None: all.
+    :param families: names of families, with which those that they use come along; None: all.
     :param diopi_convention: export operators by their names; implies the rules for such libraries.
     :param options: as those of :class:`diopi_proto.build.VendorLibrary`. With a
         ``device_compiler`` the families are units of its suffix, the list of operators is C++.

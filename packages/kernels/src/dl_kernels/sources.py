@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from ._paths import include_dir
@@ -57,22 +58,45 @@ def parts(chosen: Iterable[str]) -> list[str]:
     A part is a file ``dl_kernels/gpu/parts/<name>.inc``: kernels of several families that are
     compiled once. What includes ``dl_kernels/gpu/<name>.h`` needs it.
     """
-    root = include_dir()
     found: set[str] = set()
-    seen: set[str] = set()
-    waiting = [f"dl_kernels/ops/{family}.inc" for family in chosen]
+    waiting = [family_path(family) for family in chosen]
     while waiting:
-        name = waiting.pop()
-        if name in seen or not (root / name).is_file():
-            continue
-        seen.add(name)
-        waiting += _INCLUDED.findall((root / name).read_text(encoding="utf-8"))
-        part = name.removeprefix("dl_kernels/gpu/").removesuffix(".h")
-        if (root / f"dl_kernels/gpu/parts/{part}.inc").is_file():
-            found.add(part)
-            # A part may need others.
-            waiting.append(f"dl_kernels/gpu/parts/{part}.inc")
+        for name in included(waiting.pop()):
+            part = name.removeprefix("dl_kernels/gpu/").removesuffix(".h")
+            if part not in found and text_of(part_path(part)) is not None:
+                found.add(part)
+                # A part may need others.
+                waiting.append(part_path(part))
     return sorted(found)
+
+
+def family_path(family: str) -> str:
+    """A family's file, as an ``#include`` names it."""
+    return f"dl_kernels/ops/{family}.inc"
+
+
+def part_path(part: str) -> str:
+    """A part's file, as an ``#include`` names it."""
+    return f"dl_kernels/gpu/parts/{part}.inc"
+
+
+def included(name: str) -> list[str]:
+    """A file below the folder of headers, and all of ours that it includes."""
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        if each not in found and (text := text_of(each)) is not None:
+            found[each] = None
+            waiting += _INCLUDED.findall(text)
+    return list(found)
+
+
+@cache
+def text_of(name: str) -> str | None:
+    """The text of a file below the folder of headers; None where there is none."""
+    path = include_dir() / name
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def operators_in(text: str, name: str = "<text>") -> dict[str, int]:
@@ -97,7 +121,7 @@ def operators_in(text: str, name: str = "<text>") -> dict[str, int]:
         found[operator] = line
 
     for match in _FUNCTION.finditer(text):
-        if _is_definition(text, match.end()):
+        if is_definition(text, match.end()):
             add(match[1], match.start(1))
     for match in _MACRO.finditer(text):
         for operator in match[1].split(","):
@@ -111,7 +135,7 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _is_definition(text: str, after_open: int) -> bool:
+def is_definition(text: str, after_open: int) -> bool:
     """Whether a body follows the parameters, whose opening parenthesis is before ``after_open``."""
     depth = 1
     for match in re.compile(r"[()]").finditer(text, after_open):

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .promotion import promotion
-from .sources import families, parts
+from .sources import families, family_path, part_path, parts
+from .uses import with_used
 
 __all__ = ["write_units"]
 
@@ -33,8 +34,7 @@ def write_units(
 
     :param folder: of the build, made where it is missing; holds nothing else.
     :param suffix: of the families' units: ``.cpp``, ``.cu``, ``.hip``. The list is always C++.
-    :param only: families to take; None: all. Families use copies, and functions of complex numbers:
-        ``copy`` and ``complex`` have to be among them.
+    :param only: families to take, and with them all families that they use; None: all.
     :param diopi_convention: export the operators by their names, as a library in DIOPI's own
         convention, instead of listing them for ``dl::kernels::operators()``.
     :param gpu: the families are compiled for a GPU; None: they are if their suffix is not ``.cpp``.
@@ -45,19 +45,13 @@ def write_units(
     folder = Path(folder)
     chosen = families()
     if only is not None:
-        names = list(only)
-        if unknown := sorted(set(names) - set(chosen)):
-            raise ValueError(
-                f"{unknown[0]!r} is not a family of kernels; the families are {', '.join(chosen)}"
-            )
-        chosen = {name: chosen[name] for name in sorted(set(names))}
+        chosen = {name: chosen[name] for name in with_used(only)}
     texts = {f"{_LISTED}.cpp": _listed(chosen, diopi_convention=diopi_convention)}
     for family in chosen:
-        texts[f"family_{family}{suffix}"] = f'{_NOTICE}#include "dl_kernels/ops/{family}.inc"\n'
+        texts[f"family_{family}{suffix}"] = f'{_NOTICE}#include "{family_path(family)}"\n'
     if suffix != ".cpp" if gpu is None else gpu:
         for part in parts(chosen):
-            text = f'{_NOTICE}#include "dl_kernels/gpu/parts/{part}.inc"\n'
-            texts[f"part_{part}{suffix}"] = text
+            texts[f"part_{part}{suffix}"] = f'{_NOTICE}#include "{part_path(part)}"\n'
     folder.mkdir(parents=True, exist_ok=True)
     for old in [*folder.glob("family_*"), *folder.glob("part_*")]:
         if old.name not in texts and old.read_text(encoding="utf-8").startswith(_NOTICE):

@@ -141,6 +141,10 @@ MAIN {
   CHECK(cudaMemcpyAsync(back, device, 16, 2, nullptr) == cuda::kSuccess && back[15] == 7);
   CHECK(cudaMemcpyAsync(device, back, 16, 1, nullptr) == cuda::kInvalidValue);
   CHECK(last_says("cudaMemcpyAsync"));
+  // A failure that was put in words without being taken is told too.
+  const int code = cudaMemcpyAsync(device, back, 16, 1, nullptr);
+  CHECK(std::strstr(cudaGetErrorString(code), "cudaMemcpyAsync") != nullptr);
+  CHECK(cudaGetLastError() == cuda::kSuccess);
   CHECK(cudaStreamSynchronize(nullptr) == cuda::kSuccess);
   CHECK(kit::cuda_loader_driver().memory_free(memory) == cuda::kSuccess);
 

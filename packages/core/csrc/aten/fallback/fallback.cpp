@@ -16,6 +16,7 @@
 #include "aten/fallback/overlap.h"
 #include "aten/fallback/refusal.h"
 #include "calls/call.h"
+#include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -114,6 +115,12 @@ void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack&
   }
 }
 
+void check_not_captured(const OperatorInfo& info, int device) {
+  if (C10_LIKELY(!is_capturing(device))) return;
+  const std::string what = "aten::" + info.name + ", which runs on the CPU,";
+  check_not_capturing(device, what.c_str());
+}
+
 std::vector<FallbackCount> fallback_counts() {
   std::vector<FallbackCount> result;
   for (const OperatorInfo* info : known_operators()) {
@@ -135,12 +142,26 @@ void refuse_unsupported(const std::string& overload, int index, const std::strin
   const std::string said = error.what_without_backtrace();
   // What came from an operator inside this one says it all.
   if (said.rfind("[dl]", 0) == 0) throw error;
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] aten::", overload, " cannot run on dl:", index,
-                              " (vendor ", device(index).vendor->name(), ") for ", arguments,
-                              ": neither the vendor nor torch's CPU, ",
-                              "which computes what the vendor lacks, has a kernel for it; convert "
-                              "to a dtype that has one, ",
-                              "such as x.float(). Torch's CPU says: ", said);
+  const c10::NotImplementedError refused(
+      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+      c10::str("[dl] aten::", overload, " cannot run on dl:", index, " (vendor ",
+               device(index).vendor->name(), ") for ", arguments,
+               ": neither the vendor nor torch's CPU, which computes what the vendor lacks, has a "
+               "kernel for it; convert to a dtype that has one, such as x.float(). Torch's CPU "
+               "says: ",
+               said));
+  Refusal::note(refused);
+  throw refused;
+}
+
+void refuse_unsupported(const c10::OperatorHandle& op, const torch::jit::Stack& arguments,
+                        const c10::NotImplementedError& error) {
+  int index = current_device();
+  visit_tensors(arguments, 0, arguments.size(), [&](const at::Tensor& tensor, size_t) {
+    if (holds_dl(tensor)) index = tensor.get_device();
+  });
+  refuse_unsupported(operator_info(op).name, index,
+                     describe_arguments(arguments, 0, arguments.size()), error);
 }
 
 FallbackOperator find_operator(const char* overload) {
@@ -163,7 +184,8 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
   const int index = common_device(info, op, *stack, begin, count);
   apply_fallback_mode(info, index, *stack, begin, count);
-  const typed::Count counted(info);
+  check_not_captured(info, index);
+  typed::Count counted(info);
 
   // CPU kernels call other operators; those must neither record gradients nor be autocast.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -189,6 +211,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       throw;
     }
   }
+  counted.ran();
   host.finish();
   replace_outputs(host, *stack, op.schema().returns().size());
 }

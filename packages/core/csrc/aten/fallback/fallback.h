@@ -36,10 +36,17 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 void apply_fallback_mode(OperatorInfo& info, int device, const torch::jit::Stack& stack,
                          size_t begin, size_t count);
 
+// Throws CaptureError while the current stream of `device` captures: the host has to wait.
+void check_not_captured(const OperatorInfo& info, int device);
+
 // Says, in place of a CPU kernel that lacks a dtype, what runs where and what to do. `error` is
 // what the kernel said.
 [[noreturn]] void refuse_unsupported(const std::string& overload, int device,
                                      const std::string& arguments,
+                                     const c10::NotImplementedError& error);
+// The same of a call with these arguments.
+[[noreturn]] void refuse_unsupported(const c10::OperatorHandle& op,
+                                     const torch::jit::Stack& arguments,
                                      const c10::NotImplementedError& error);
 
 }  // namespace dl::core

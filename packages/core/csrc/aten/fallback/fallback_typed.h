@@ -19,6 +19,7 @@
 #include "aten/fallback/refusal.h"
 #include "aten/fallback/text.h"
 #include "calls/call.h"
+#include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
 
@@ -87,7 +88,7 @@ class CommonDevice {
 };
 
 inline bool possible(const OperatorInfo& info, int index) {
-  return index >= 0 && fallback_mode() == FallbackMode::allow &&
+  return index >= 0 && fallback_mode() == FallbackMode::allow && !is_capturing(index) &&
          device_unchecked(index).host_accessible && info.generator_index < 0 && !info.random &&
          !info.whole_storage;
 }
@@ -134,15 +135,19 @@ void match(const at::Tensor& result, Held<T>& held, std::remove_reference_t<T>& 
   }
 }
 
+// Counts a call once it has run: what is refused has run nowhere, as with a vendor's operators.
 class Count {
  public:
   explicit Count(OperatorInfo& info) : info_(info) {
-    info.calls.fetch_add(1, std::memory_order_relaxed);
     if (C10_UNLIKELY(is_timed())) start_ = now_ns();
   }
   ~Count() {
-    if (C10_UNLIKELY(start_ != 0))
+    if (C10_UNLIKELY(start_ != 0 && ran_))
       info_.nanoseconds.fetch_add(now_ns() - start_, std::memory_order_relaxed);
+  }
+  void ran() {
+    ran_ = true;
+    info_.calls.fetch_add(1, std::memory_order_relaxed);
   }
   Count(const Count&) = delete;
   Count& operator=(const Count&) = delete;
@@ -150,6 +155,7 @@ class Count {
  private:
   OperatorInfo& info_;
   uint64_t start_ = 0;
+  bool ran_ = false;
 };
 
 }  // namespace typed
@@ -190,7 +196,7 @@ struct TypedFallback<Return(Args...)> {
                         std::remove_reference_t<Args>&... args) {
     OperatorInfo& info = op.info;
     check_not_forked();
-    const typed::Count count(info);
+    typed::Count count(info);
     // CPU kernels call other operators; those must neither record gradients nor be autocast.
     const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
@@ -212,6 +218,7 @@ struct TypedFallback<Return(Args...)> {
     };
     if constexpr (std::is_reference_v<Return>) {
       const at::Tensor& result = std::apply(run, held);
+      count.ran();
       host.finish();
       at::Tensor* found = nullptr;
       std::apply([&](auto&... each) { (typed::match<Args>(result, each, args, found), ...); },
@@ -220,6 +227,7 @@ struct TypedFallback<Return(Args...)> {
       return *found;
     } else {
       const Return result = std::apply(run, held);
+      count.ran();
       host.finish();
       return typed::release(host, result);
     }

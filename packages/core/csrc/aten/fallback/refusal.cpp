@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "aten/fallback/fallback.h"
 #include "aten/fallback/rehearsal.h"
 #include "calls/vendor_error.h"
 #include "runtime/device_error.h"
@@ -49,9 +50,10 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   const size_t count = op.schema().arguments().size();
   if (trusts_indices(op) || may_trap(op, *(stack->end() - count))) throw;
   const c10::Error& refused = *current;
+  const torch::jit::Stack arguments(stack->end() - count, stack->end());
   std::exception_ptr said;
   try {
-    said = rehearse(op, torch::jit::Stack(stack->end() - count, stack->end()), Twins::copy);
+    said = rehearse(op, arguments, Twins::copy);
   } catch (const c10::Error& error) {
     // What an earlier call has left came first.
     if (dynamic_cast<const LateError*>(&error) != nullptr) throw;
@@ -60,7 +62,10 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   if (said == nullptr) throw;
   try {
     std::rethrow_exception(said);
-  } catch (const c10::NotImplementedError&) {
+  } catch (const c10::NotImplementedError& error) {
+    // An operator inside has no kernel, nor has this one, which the caller knows.
+    if (dynamic_cast<const c10::NotImplementedError*>(&refused) != nullptr)
+      refuse_unsupported(op, arguments, error);
   } catch (c10::Error& error) {
     const std::string before = refused.what_without_backtrace();
     if (before != error.what_without_backtrace()) error.add_context(before);

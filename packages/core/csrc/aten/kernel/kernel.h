@@ -20,6 +20,7 @@
 #include "aten/fallback/refusal.h"
 #include "aten/kernel/deterministic.h"
 #include "calls/vendor_error.h"
+#include "memory/graph_pools.h"
 
 namespace dl::core {
 
@@ -28,6 +29,11 @@ enum class Made {
   by_vendor,     // it calls an operator of the vendor, which may fail
   of_operators,  // other kernels do the work
 };
+
+// What cannot be captured is inside of a kernel, and this is the name that the caller knows.
+[[gnu::noinline, gnu::cold]] inline void add_name(CaptureError& error, const char* kernel) {
+  error.add_context(std::string("in aten::") + kernel);
+}
 
 // `coinciding`: bits of the arguments that may be the very tensor that the kernel writes to.
 template <Text name, auto function, Made made, uint64_t coinciding = 0,
@@ -64,6 +70,9 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     using Refused = std::conditional_t<made == Made::by_vendor, VendorError, c10::Error>;
     try {
       return function(args...);
+    } catch (CaptureError& error) {
+      add_name(error, name.value);
+      throw;
     } catch (const Refused& error) {
       if (!Refusal::is_of_kernel(error)) throw;
       const Refusal refusal(error);

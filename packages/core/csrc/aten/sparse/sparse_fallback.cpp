@@ -126,7 +126,8 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const size_t begin = stack->size() - count;
   const int index = device_in_common(info, *stack, begin, count);
   apply_fallback_mode(info, index, *stack, begin, count);
-  const typed::Count counted(info);
+  check_not_captured(info, index);
+  typed::Count counted(info);
 
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
@@ -141,6 +142,7 @@ void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     Refusal::note(error);
     throw;
   }
+  counted.ran();
   copies.carry_back();
   const c10::Device device(kDeviceType, static_cast<c10::DeviceIndex>(index));
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i)

@@ -14,6 +14,7 @@
 #include "aten/fallback/overlap.h"
 #include "aten/kernel/composed.h"
 #include "calls/call.h"
+#include "memory/graph_pools.h"
 #include "memory/new_tensor.h"
 #include "memory/pinned.h"
 #include "memory/transfer.h"
@@ -49,9 +50,22 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
   return call.run("diopiCopyInp", function, TensorHandle(source).get(), out.get());
 }
 
+// A graph copies from and to pinned memory, in one block.
+void check_capturable(int device, const at::Tensor& source, const at::Tensor& target) {
+  if (C10_LIKELY(!is_capturing(device))) return;
+  const at::Tensor& host = lies_on_dl(target) ? source : target;
+  if (same_layout(source, target) && is_pinned(host.const_data_ptr())) return;
+  check_not_capturing(device, lies_on_dl(target)
+                                  ? "a copy from the host (to(), torch.tensor()) of other than "
+                                    "pinned memory of the same layout and dtype"
+                                  : "a copy to the host (cpu(), tolist(), print()) into other than "
+                                    "pinned memory of the same layout and dtype");
+}
+
 // Lets torch's CPU kernel do it, on aliases or staged copies of the dl side.
 void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
   const int index = lies_on_dl(target) ? target.get_device() : source.get_device();
+  check_not_capturing(index, "aten::copy_, which runs on the CPU for these tensors,");
   const bool staged = !device_unchecked(index).host_accessible;
   HostArguments host(index, staged ? Twins::copy : Twins::alias, false);
   if (staged) {
@@ -88,6 +102,7 @@ void copy_same_device(const at::Tensor& self, const at::Tensor& target) {
 
 void copy_host_to_device(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   const int index = target.get_device();
+  check_capturable(index, source, target);
   if (same_layout(source, target)) {
     copy_to_device(index, target.mutable_data_ptr(), source.const_data_ptr(), target.nbytes());
     if (device_unchecked(index).synchronous || !is_pinned(source.const_data_ptr())) return;
@@ -117,6 +132,7 @@ void copy_host_to_device(const at::Tensor& source, const at::Tensor& target, boo
 
 void copy_device_to_host(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
   const int index = source.get_device();
+  check_capturable(index, source, target);
   if (!same_layout(source, target)) {
     copy_on_host(source, target);
     return;
@@ -191,6 +207,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target
 }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
+  check_not_capturing(self.get_device(),
+                      "aten::item (also bool(), int(), float()), which the host waits for,");
   at::Tensor host = at::empty(self.sizes(), self.options().device(at::kCPU));
   copy_from(self, host, false);
   // Any byte but 0 is true; a bool must not hold others than 0 and 1.

@@ -113,6 +113,9 @@ inline const char* way_out(Code code) {
   if (code == kUnsupportedPtxVersion)
     return "; the driver is older than the compiler of this library: install a later driver, or a "
            "build with machine code for the device";
+  if (code == kCaptureUnsupported)
+    return "; what waits for the device cannot be captured in a graph: call it before or after the "
+           "capture";
   return "";
 }
 

@@ -114,6 +114,13 @@ inline Code read_versions(EmbeddedKernel* known, FunctionAttributes& to) {
   });
 }
 
+// Whether a stream records a graph: the driver would end that for good where somebody waits for it.
+inline bool captures(CudaDriver& driver, Stream stream) {
+  int status = 0;
+  return stream != nullptr && driver.capture_status.available() &&
+         driver.capture_status(stream, &status) == kSuccess && status != 0;
+}
+
 }  // namespace cuda
 
 DL_KIT_END
@@ -199,6 +206,8 @@ DL_KIT_LOADED int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int 
   using namespace ::dl::kit::cuda;
   constexpr int kToHost = 2, kOnDevice = 3;
   return with_driver("cudaMemcpyAsync", nullptr, [&](::dl::kit::CudaDriver& driver) -> Code {
+    // The host's memory is pageable, and what is copied there is waited for.
+    if (kind == kToHost && captures(driver, stream)) return kCaptureUnsupported;
     if (kind == kToHost) return driver.copy_to_host(to, address_of(from), bytes, stream);
     if (kind == kOnDevice)
       return driver.copy_on_device(address_of(to), address_of(from), bytes, stream);
@@ -214,8 +223,8 @@ DL_KIT_LOADED int cudaMemsetAsync(void* to, int value, size_t bytes,
 }
 DL_KIT_LOADED int cudaStreamSynchronize(::dl::kit::cuda::Stream stream) {
   using namespace ::dl::kit::cuda;
-  return with_driver("cudaStreamSynchronize", nullptr, [&](::dl::kit::CudaDriver& driver) {
-    return driver.stream_synchronize(stream);
+  return with_driver("cudaStreamSynchronize", nullptr, [&](::dl::kit::CudaDriver& driver) -> Code {
+    return captures(driver, stream) ? kCaptureUnsupported : driver.stream_synchronize(stream);
   });
 }
 

@@ -97,7 +97,9 @@ class LaunchErrors {
   }
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): ..., in cuLaunchKernel of <kernel>", kept for the thread.
+  // A failure that was put in words is told, and the next launch is not blamed for it.
   const char* describe(int code) {
+    if (code == code_) code_ = 0;
     words_ = Machine::driver().describe(code);
     if (operation_ != nullptr) words_ += std::string(", in ") + operation_;
     if (kernel_ != nullptr) words_ += " of " + shown_kernel(kernel_);
