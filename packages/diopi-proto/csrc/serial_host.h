@@ -28,6 +28,7 @@ inline dl_host_t serial_host(const char* name, HostLog log) {
         return DL_OK;
       },
       [](const dl_host_t*) -> int32_t { return 1; },
+      [](const dl_host_t*) -> int32_t { return DL_MATMUL_FLOAT32; },
   };
 }
 

@@ -106,6 +106,100 @@ def test_torch_multiplies_by_it(settings: Settings) -> None:
     assert any(product.startswith("16bf") for product in settings.products)
 
 
+# Factors as tensor cores take them, and what a sum of their products in float32 may be off.
+ROUNDED = """
+    from diopi_proto.host.hosttable import default_host
+    host = default_host()
+    def rounded(x):
+        bits = (x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+        return bits.view(np.float32).astype(np.float64)
+    def judge(a, b, tf32):
+        host.tf32_products = tf32
+        got = mm(a, b)
+        host.tf32_products = False
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        bound = 1e-6 * (abs(x) @ abs(y)) + 1e-6
+        is_exact = (abs(got - x @ y) <= bound).all()
+        is_rounded = (abs(got - rounded(a) @ rounded(b)) <= bound).all()
+        assert (is_exact, is_rounded) == (not tf32, tf32), (is_exact, is_rounded)
+        assert (abs(got - x @ y) <= 2.0**-10 * (abs(x) @ abs(y)) + 1e-6).all()
+    def draw(*shape):
+        return rng.standard_normal(shape, dtype=np.float32)
+"""
+
+
+def test_tf32_is_used_while_users_put_up_with_it(settings: Settings) -> None:
+    code = """
+    a, b = draw(5, 64), draw(64, 3)
+    for tf32 in (False, True, False):
+        judge(a, b, tf32)
+    host.tf32_products = True
+    mm(a.astype("float64"), b.astype("float64"), "float64")
+    mm(a.astype("float16"), b.astype("float16"), "float16")
+    """
+    on_vendor(PRELUDE + ROUNDED + code, **settings)
+    exact, wide, half = "32f 3x5x64 batch 1 NN", "64f 3x5x64 batch 1 NN", "16f 3x5x64 batch 1 NN"
+    assert settings.products == [exact, exact + " tf32", exact, wide, half]
+
+
+def test_our_own_kernels_round_to_tf32_too(settings: Settings) -> None:
+    code = """
+    for tf32 in (False, True, False):
+        judge(draw(5, 64), draw(64, 3), tf32)
+    # Whole chunks and others, pieces of a long sum, and operands in both directions of memory.
+    for m, k, n in ((68, 40, 72), (3, 7, 70), (9, 600, 12)):
+        for left in (draw(m, k), np.asfortranarray(draw(m, k))):
+            for right in (draw(k, n), np.asfortranarray(draw(k, n))):
+                judge(left, right, True)
+    judge(draw(2, 20, 24), draw(2, 24, 8), True)
+    a, b = draw(5, 8), np.ones((8, 4), np.float32)
+    a[0, 1], a[1, 2], a[2, 3] = np.nan, np.inf, -np.inf
+    host.tf32_products = True
+    got = mm(a, b)
+    assert np.isnan(got[0]).all() and (got[1] == np.inf).all() and (got[2] == -np.inf).all()
+    assert np.isfinite(got[3:]).all()
+    """
+    on_vendor(PRELUDE + ROUNDED + code, **{**settings, "DL_CUDA_LIBRARIES": "off"})
+    assert settings.products == []
+
+
+def test_products_of_halves_that_are_summed_up_stay_float32(settings: Settings) -> None:
+    code = """
+    left, right, grad = (numbers(*s, dtype="float16") for s in ((1, 4, 5), (3, 5, 6), (3, 4, 6)))
+    to_left, to_right = vendor.empty((1, 4, 5), "float16"), vendor.empty((3, 5, 6), "float16")
+    vendor.op.MatmulBackward(to_left, to_right, *map(vendor.tensor, (grad, left, right)))
+    wanted = (grad.astype("float32") @ right.astype("float32").transpose(0, 2, 1)).sum(0)
+    np.testing.assert_array_equal(to_left.numpy()[0], wanted.astype("float16"))
+    wanted = left.astype("float32").transpose(0, 2, 1) @ grad.astype("float32")
+    np.testing.assert_array_equal(to_right.numpy(), wanted.astype("float16"))
+    """
+    on_vendor(PRELUDE + code, **settings)
+    assert settings.products == ["16f 5x4x6 batch 3 TN to 32f", "16f 6x5x4 batch 3 NT"]
+
+
+def test_torch_says_how_exact_products_are(settings: Settings) -> None:
+    code = """
+    import torch
+    a, b = torch.ones(5, 8, device="dl"), torch.ones(8, 3, device="dl")
+    matmul = torch.backends.cuda.matmul
+    a @ b
+    torch.set_float32_matmul_precision("high")
+    a @ b
+    matmul.allow_tf32 = False
+    a @ b
+    matmul.fp32_precision = "tf32"
+    layer = torch.nn.functional.linear(a.requires_grad_(), b.t())
+    layer.sum().backward()
+    matmul.fp32_precision = "ieee"
+    print((a @ b).cpu().sum().item(), flush=True)
+    import os
+    os._exit(0)
+    """
+    said = run(code, **{**settings, "DL_VENDORS": "cuda"})
+    assert said.endswith("120.0\n"), said
+    assert [" tf32" in product for product in settings.products] == [0, 1, 0, 1, 1, 0]
+
+
 def test_algorithms_are_asked_for_once(settings: Settings) -> None:
     code = """
     a, b = numbers(4, 5), numbers(5, 6)

@@ -1,5 +1,6 @@
 #include "runtime/host.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <pthread.h>
@@ -61,9 +62,22 @@ int32_t num_threads(const dl_host_t*) {
   return at::in_parallel_region() ? 1 : at::get_num_threads();
 }
 
+// torch keeps one setting for products of matrices on accelerators, under CUDA's name:
+// torch.set_float32_matmul_precision, torch.backends.cuda.matmul.allow_tf32 and .fp32_precision,
+// and torch.backends.fp32_precision all lead to it.
+int32_t float32_matmul_precision(const dl_host_t*) {
+  try {
+    const at::Float32Precision wanted =
+        at::globalContext().float32Precision(at::Float32Backend::CUDA, at::Float32Op::MATMUL);
+    return wanted == at::Float32Precision::TF32 ? DL_MATMUL_TF32 : DL_MATMUL_FLOAT32;
+  } catch (...) {
+    return DL_MATMUL_FLOAT32;
+  }
+}
+
 const dl_host_t kHost = {
     sizeof(dl_host_t), nullptr, "torch",      TORCH_VERSION, allocate,
-    deallocate,        log,     parallel_for, num_threads,
+    deallocate,        log,     parallel_for, num_threads,   float32_matmul_precision,
 };
 
 }  // namespace

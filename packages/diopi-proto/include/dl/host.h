@@ -13,6 +13,12 @@ typedef enum {
   DL_LOG_ERROR = 3,
 } dl_log_level_t;
 
+/* How exact products of float32 matrices have to be. */
+typedef enum {
+  DL_MATMUL_FLOAT32 = 0, /* factors keep their 24 digits */
+  DL_MATMUL_TF32 = 1,    /* factors may be rounded to 11 digits; sums are kept in float32 */
+} dl_matmul_precision_t;
+
 /* Runs `body(arg, begin, end)` over a part of the range. May be called from several threads at
  * once. */
 typedef void (*dl_range_fn)(void* arg, int64_t begin, int64_t end);
@@ -39,6 +45,12 @@ typedef struct dl_host {
                           dl_range_fn body, void* arg);
   /* How many threads parallel_for would use now, at least 1. */
   int32_t (*num_threads)(const struct dl_host* host);
+
+  /* What users put up with at this moment, a dl_matmul_precision_t: operators that are products of
+   * matrices read it when they are called. A vendor may be more exact; without this slot, and for
+   * numbers that it does not know, it is DL_MATMUL_FLOAT32. */
+  int32_t (*float32_matmul_precision)(const struct dl_host* host);
+  /* append new slots here, never reorder */
 } dl_host_t;
 
 DL_EXTERN_C_END

@@ -54,7 +54,8 @@ AT(dl_host_t, deallocate, 40);
 AT(dl_host_t, log, 48);
 AT(dl_host_t, parallel_for, 56);
 AT(dl_host_t, num_threads, 64);
-SIZE(dl_host_t, 72);
+AT(dl_host_t, float32_matmul_precision, 72);
+SIZE(dl_host_t, 80);
 
 AT(dl_handle_ops_t, struct_size, 0);
 AT(dl_handle_ops_t, require_tensor, 8);
@@ -359,6 +360,7 @@ SLOT(dl_host_t, log, void (*)(const struct dl_host*, int32_t, const char*));
 SLOT(dl_host_t, parallel_for, int32_t (*)(const struct dl_host*, int64_t, int64_t, int64_t,
      dl_range_fn, void*));
 SLOT(dl_host_t, num_threads, int32_t (*)(const struct dl_host*));
+SLOT(dl_host_t, float32_matmul_precision, int32_t (*)(const struct dl_host*));
 
 SLOT(dl_handle_ops_t, require_tensor, diopiError_t (*)(diopiContextHandle_t, diopiTensorHandle_t*,
      const diopiSize_t*, const diopiSize_t*, diopiDtype_t, diopiDevice_t));
@@ -569,6 +571,9 @@ VALUE(DL_LOG_DEBUG, 0);
 VALUE(DL_LOG_INFO, 1);
 VALUE(DL_LOG_WARNING, 2);
 VALUE(DL_LOG_ERROR, 3);
+
+VALUE(DL_MATMUL_FLOAT32, 0);
+VALUE(DL_MATMUL_TF32, 1);
 
 VALUE(DL_COPY_HOST_TO_DEVICE, 0);
 VALUE(DL_COPY_DEVICE_TO_HOST, 1);

@@ -7,6 +7,7 @@
 
 #include "diopi/types.gen.h"
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/base/matmul_precision.h"
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/conv/conv_shape.h"
 #include "dl_kernels/parallel/launch.h"
@@ -23,14 +24,15 @@ struct MatrixBatch {
 };
 
 // c = alpha · a · b + beta · c for `batch` pairs of m×k and k×n matrices; c is not read if beta is
-// 0. No size is 0.
+// 0. No size is 0. `out_dtype` is that of c and the bias: `dtype`, or for halves float32.
 struct GemmCall {
-  diopiDtype_t dtype;
+  diopiDtype_t dtype, out_dtype;
   int64_t batch, m, n, k;
   double alpha, beta;
   MatrixBatch<const void> a, b;
   MatrixBatch<void> c;
   const void* bias;  // n elements for every row of c, or null
+  MatmulPrecision precision = MatmulPrecision::kFloat32;
 };
 
 struct Library {

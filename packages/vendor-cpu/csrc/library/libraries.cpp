@@ -10,7 +10,7 @@ bool is_vector_product(const kernels::GemmCall& call) {
 }
 
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
-  if (is_vector_product(call)) return false;
+  if (is_vector_product(call) || call.out_dtype != call.dtype) return false;
   return onednn::gemm(launch, call) || openblas::gemm(launch, call);
 }
 

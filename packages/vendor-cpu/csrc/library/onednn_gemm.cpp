@@ -70,8 +70,9 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call) {
   if (runtime() == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1 || call.bias != nullptr) return false;
-    return gemm(launch, {call.dtype, call.batch, call.n, call.m, call.k, call.alpha, call.beta,
-                         call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr});
+    return gemm(launch, {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
+                         call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(),
+                         nullptr});
   }
   if (!has_dense_lines(call.a, call.m, call.k) || !has_dense_lines(call.b, call.k, call.n) ||
       !has_dense_lines(call.c, call.m, call.n) || (call.batch > 1 && call.c.step == 0))

@@ -106,8 +106,9 @@ bool gemm(const Launch& launch, const GemmCall& call) {
   if (blas == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1) return false;
-    return gemm(launch, {call.dtype, call.batch, call.n, call.m, call.k, call.alpha, call.beta,
-                         call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr});
+    return gemm(launch, {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
+                         call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(),
+                         nullptr});
   }
   return wide ? multiply(*blas, blas->dgemm, launch, call)
               : multiply(*blas, blas->sgemm, launch, call);

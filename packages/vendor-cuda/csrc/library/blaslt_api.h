@@ -29,7 +29,7 @@ struct Heuristic {
 // Of cublasStatus_t, cudaDataType and cublasComputeType_t.
 enum : int { kSuccess = 0 };
 enum : int { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 14 };
-enum : int { kComputeFloat32 = 68, kComputeFloat64 = 70 };
+enum : int { kComputeFloat32 = 68, kComputeFloat64 = 70, kComputeTf32 = 77 };
 // Of cublasOperation_t and cublasLtEpilogue_t.
 enum : int { kAsItIs = 0, kTransposed = 1 };
 enum : int { kEpilogueBias = 4 };

@@ -22,15 +22,15 @@ constexpr uint64_t kWorkspace = uint64_t{32} << 20;
 constexpr size_t kMostPlans = 4096;
 
 // What cuBLASLt is told of numbers of one dtype: half types are added up in float32, and float32 is
-// multiplied as such. Compute of -1: it does not take the dtype.
+// multiplied as such, unless less will do. Compute of -1: it does not take the dtype.
 struct Types {
   int data, compute, scale;
   int64_t bytes;
 };
-Types types_of(int dtype) {
+Types types_of(int dtype, bool tf32) {
   switch (dtype) {
     case diopi_dtype_float32:
-      return {kFloat32, kComputeFloat32, kFloat32, 4};
+      return {kFloat32, tf32 ? kComputeTf32 : kComputeFloat32, kFloat32, 4};
     case diopi_dtype_float64:
       return {kFloat64, kComputeFloat64, kFloat64, 8};
     case diopi_dtype_float16:
@@ -40,6 +40,12 @@ Types types_of(int dtype) {
     default:
       return {0, -1, 0, 0};
   }
+}
+
+// Results are of the factors' dtype, or those of halves in the float32 that they are added up in.
+bool is_a_result(const Types& factors, const Types& out) {
+  return out.compute >= 0 &&
+         (out.data == factors.data || (factors.bytes == 2 && out.data == kFloat32));
 }
 
 // A matrix as cuBLASLt sees it: columns one after the other, `lead` apart.
@@ -68,8 +74,8 @@ bool place(const Matrices& matrix, int64_t rows, int64_t columns, int64_t bytes,
 }
 
 // What decides which algorithm is the best.
-using Key = std::tuple<const void*, int, int64_t, int64_t, int64_t, int64_t, int, int, int64_t,
-                       int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t, bool, bool>;
+using Key = std::tuple<const void*, int, int, int, int64_t, int64_t, int64_t, int64_t, int, int,
+                       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t, bool, bool>;
 struct KeyHash {
   size_t operator()(const Key& key) const {
     size_t hash = 0;
@@ -155,7 +161,7 @@ class Status {
 // rows are, is that of the transposed ones, cᵀ = bᵀ · aᵀ.
 struct Product {
   const Gemm& call;
-  Types types;
+  Types types, out_types;
   int64_t m, n;  // of cᵀ
   const void *first_data, *second_data;
   Place first, second, out;
@@ -171,33 +177,20 @@ struct Product {
     all << set(kTransposeA, first.operation) << set(kTransposeB, second.operation);
     if (call.bias != nullptr)
       all << set(kEpilogue, kEpilogueBias) << set(kBiasPointer, call.bias)
-          << set(kBiasType, types.data);
+          << set(kBiasType, out_types.data);
     const bool straight = first.operation == kAsItIs, other = second.operation == kAsItIs;
-    lay_out(all, first_layout, straight ? m : call.k, straight ? call.k : m, first);
-    lay_out(all, second_layout, other ? call.k : n, other ? n : call.k, second);
-    lay_out(all, out_layout, m, n, out);
+    lay_out(all, first_layout, types, straight ? m : call.k, straight ? call.k : m, first);
+    lay_out(all, second_layout, types, other ? call.k : n, other ? n : call.k, second);
+    lay_out(all, out_layout, out_types, m, n, out);
     return all.good();
   }
 
   Key key(driver::Context context) const {
     const uint32_t alignments = first.alignment | second.alignment << 9 | out.alignment << 18;
-    return {context,
-            call.dtype,
-            m,
-            n,
-            call.k,
-            call.batch,
-            first.operation,
-            second.operation,
-            first.lead,
-            second.lead,
-            out.lead,
-            first.step,
-            second.step,
-            out.step,
-            alignments,
-            call.beta == 0,
-            call.bias != nullptr};
+    return {context,    call.dtype,  call.out_dtype, types.compute,       m,
+            n,          call.k,      call.batch,     first.operation,     second.operation,
+            first.lead, second.lead, out.lead,       first.step,          second.step,
+            out.step,   alignments,  call.beta == 0, call.bias != nullptr};
   }
 
  private:
@@ -205,11 +198,12 @@ struct Product {
   int set(int attribute, const T& value) {
     return library().description_set(description.get(), attribute, &value, sizeof value);
   }
-  void lay_out(Status& all, Owned<Layout>& to, int64_t rows, int64_t columns, const Place& where) {
+  void lay_out(Status& all, Owned<Layout>& to, const Types& of, int64_t rows, int64_t columns,
+               const Place& where) {
     if (!all.good()) return;
     Library& lt = library();
     const auto batch = static_cast<int32_t>(call.batch);
-    all << lt.lay_out(to.out(), types.data, static_cast<uint64_t>(rows),
+    all << lt.lay_out(to.out(), of.data, static_cast<uint64_t>(rows),
                       static_cast<uint64_t>(columns), where.lead);
     if (!all.good() || call.batch == 1) return;
     all << lt.layout_set(to.get(), kBatchCount, &batch, sizeof batch)
@@ -248,15 +242,15 @@ Plan plan_of(Handle handle, const Product& product) {
 }
 
 bool run(const Gemm& call) {
-  const Types types = types_of(call.dtype);
-  if (types.compute < 0 || call.batch > INT32_MAX) return false;
-  Product product{call, types, call.n, call.m, call.b.data, call.a.data, {}, {}, {}};
+  const Types types = types_of(call.dtype, call.tf32), out = types_of(call.out_dtype, call.tf32);
+  if (types.compute < 0 || !is_a_result(types, out) || call.batch > INT32_MAX) return false;
+  Product product{call, types, out, call.n, call.m, call.b.data, call.a.data, {}, {}, {}};
   const Matrices b{call.b.data, call.b.step, call.b.column, call.b.row};
   const Matrices a{call.a.data, call.a.step, call.a.column, call.a.row};
   const Matrices c{call.c.data, call.c.step, call.c.column, call.c.row};
   if (!place(b, call.n, call.k, types.bytes, &product.first) ||
       !place(a, call.k, call.m, types.bytes, &product.second) ||
-      !place(c, call.n, call.m, types.bytes, &product.out) || product.out.operation != kAsItIs)
+      !place(c, call.n, call.m, out.bytes, &product.out) || product.out.operation != kAsItIs)
     return false;
   driver::Context context = nullptr;
   if (the_driver().context_current(&context) != driver::kSuccess) return false;
@@ -274,10 +268,10 @@ bool run(const Gemm& call) {
   const bool is_wide = types.scale == kFloat64;
   const void* alpha = is_wide ? static_cast<const void*>(&wide[0]) : &narrow[0];
   const void* beta = is_wide ? static_cast<const void*>(&wide[1]) : &narrow[1];
-  void* const out = const_cast<void*>(call.c.data);
+  void* const to = const_cast<void*>(call.c.data);
   return library().multiply(handle, product.description.get(), alpha, product.first_data,
                             product.first_layout.get(), product.second_data,
-                            product.second_layout.get(), beta, out, product.out_layout.get(), out,
+                            product.second_layout.get(), beta, to, product.out_layout.get(), to,
                             product.out_layout.get(), &plan->algorithm, workspace, plan->workspace,
                             call.stream) == kSuccess;
 }

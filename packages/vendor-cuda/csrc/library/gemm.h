@@ -15,11 +15,12 @@ struct Matrices {
 
 // c = alpha · a · b + beta · c, as kernels::GemmCall has it.
 struct Gemm {
-  int dtype;  // diopiDtype_t
+  int dtype, out_dtype;  // diopiDtype_t
   int64_t batch, m, n, k;
   double alpha, beta;
   Matrices a, b, c;
   const void* bias;  // n elements for every row of c, or null
+  bool tf32;         // factors of float32 may be rounded to TF32
   void* stream;
   std::function<void*(int64_t bytes)> workspace;  // on the device, for the length of the call
 };

@@ -11,9 +11,10 @@ Matrices matrices(const kernels::MatrixBatch<Data>& batch) {
 }
 
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
-  return gemm_by_library({static_cast<int>(call.dtype), call.batch, call.m, call.n, call.k,
-                          call.alpha, call.beta, matrices(call.a), matrices(call.b),
-                          matrices(call.c), call.bias, launch.stream(),
+  return gemm_by_library({static_cast<int>(call.dtype), static_cast<int>(call.out_dtype),
+                          call.batch, call.m, call.n, call.k, call.alpha, call.beta,
+                          matrices(call.a), matrices(call.b), matrices(call.c), call.bias,
+                          call.precision == kernels::MatmulPrecision::kTf32, launch.stream(),
                           [&](int64_t bytes) { return launch.scratch()->take(bytes); }});
 }
 

@@ -3,7 +3,8 @@
 //
 //   FAKE_CUBLASLT_FAIL=cublasLtMatmul:13   functions that fail, and how
 //   FAKE_CUBLASLT_CALLS=path               a file that gets a line for every call; of a product:
-//                                          "cublasLtMatmul 32f 5x3x4 batch 2 NT bias"
+//                                          "cublasLtMatmul 32f 5x3x4 batch 2 NT bias"; further
+//                                          words say "tf32" and "to 32f"
 //
 // What must not be said to cuBLASLt ends the process with a message.
 #include <cstdio>
@@ -126,6 +127,21 @@ void put(int type, char* at, double value) {
   }
 }
 
+const char* name(int type) {
+  return type == kFloat32 ? "32f" : type == kFloat64 ? "64f" : type == kFloat16 ? "16f" : "16bf";
+}
+
+// What tensor cores leave of a finite float: 11 digits.
+double rounded_to_tf32(double value) {
+  const auto narrow = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  bits = (bits + 0x1000) & ~uint32_t{0x1fff};
+  float rounded;
+  std::memcpy(&rounded, &bits, sizeof rounded);
+  return static_cast<double>(rounded);
+}
+
 void check_driver(int code, const char* what) {
   require(code == 0, (std::string(what) + ": " + driver().describe(code)).c_str());
 }
@@ -178,14 +194,19 @@ void check_problem(const DescriptionObject& d, const LayoutObject& a, const Layo
     require(l->rows > 0 && l->columns > 0, "an empty matrix");
     require(l->lead >= static_cast<int64_t>(l->rows), "a leading dimension below the rows");
     require(l->batch == a.batch, "batches of different lengths");
-    require(l->type == a.type, "dtypes that differ");
   }
+  const bool half = a.type == kFloat16 || a.type == kBfloat16;
+  require(b.type == a.type && c.type == out.type, "dtypes that differ");
+  require(out.type == a.type || (half && out.type == kFloat32), "another dtype of the result");
   require(out.batch == 1 || out.step != 0, "results of a batch in one place");
   const bool wide = a.type == kFloat64;
-  require(d.compute == (wide ? kComputeFloat64 : kComputeFloat32), "another compute type");
+  require(d.compute == (wide ? kComputeFloat64 : kComputeFloat32) ||
+              (d.compute == kComputeTf32 && a.type == kFloat32),
+          "another compute type");
   require(d.scale == (wide ? kFloat64 : kFloat32), "another type of alpha and beta");
   require(d.epilogue == 1 || d.epilogue == kEpilogueBias, "an epilogue that it does not know");
-  require(d.epilogue == 1 || (d.bias != nullptr && d.bias_type == a.type), "no bias of that type");
+  require(d.epilogue == 1 || (d.bias != nullptr && d.bias_type == out.type),
+          "no bias of that type");
 }
 
 }  // namespace
@@ -315,8 +336,8 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
   check_driver(driver().set_bytes(cuda::address_of(workspace), 0x5a, workspace_bytes, stream),
                "the workspace is shorter than was said");
 
-  const int type = a->type;
-  const size_t bytes = bytes_of(type);
+  const int type = a->type, out_type = out->type;
+  const size_t out_bytes = bytes_of(out_type);
   const uint64_t m = out->rows, n = out->columns;
   const uint64_t k = d->transpose[0] != 0 ? a->rows : a->columns;
   const double scale = number(d->scale, static_cast<const char*>(alpha));
@@ -325,13 +346,14 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
   const std::vector<char> right = read(b_data, extent(*b), stream);
   std::vector<char> result = read(out_data, extent(*out), stream);
   std::vector<char> bias;
-  if (d->epilogue == kEpilogueBias) bias = read(d->bias, m * bytes, stream);
+  if (d->epilogue == kEpilogueBias) bias = read(d->bias, m * out_bytes, stream);
   const auto element = [&](const std::vector<char>& of, const LayoutObject& l, int transposed,
                            int64_t batch, uint64_t row, uint64_t column) {
     if (transposed != 0) std::swap(row, column);
     const auto at =
         batch * l.step + static_cast<int64_t>(column) * l.lead + static_cast<int64_t>(row);
-    return number(type, of.data() + static_cast<size_t>(at) * bytes);
+    const double value = number(l.type, of.data() + static_cast<size_t>(at) * bytes_of(l.type));
+    return d->compute == kComputeTf32 && &l != out ? rounded_to_tf32(value) : value;
   };
   for (int64_t batch = 0; batch < out->batch; ++batch) {
     for (uint64_t column = 0; column < n; ++column) {
@@ -342,10 +364,10 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
                    element(right, *b, d->transpose[1], batch, i, column);
         total *= scale;
         if (kept != 0) total += kept * element(result, *out, 0, batch, row, column);
-        if (!bias.empty()) total += number(type, bias.data() + row * bytes);
+        if (!bias.empty()) total += number(out_type, bias.data() + row * out_bytes);
         const auto at = batch * out->step + static_cast<int64_t>(column) * out->lead +
                         static_cast<int64_t>(row);
-        put(type, result.data() + static_cast<size_t>(at) * bytes, total);
+        put(out_type, result.data() + static_cast<size_t>(at) * out_bytes, total);
       }
     }
   }
@@ -353,15 +375,12 @@ FAKE int cublasLtMatmul(Handle handle, Description d, const void* alpha, const v
       driver().copy_to_device(cuda::address_of(out_data), result.data(), result.size(), stream),
       "the result reaches beyond its memory");
   check_driver(driver().stream_synchronize(stream), "the stream");
-  const char* const name = type == kFloat32   ? "32f"
-                           : type == kFloat64 ? "64f"
-                           : type == kFloat16 ? "16f"
-                                              : "16bf";
   char line[160];
-  std::snprintf(line, sizeof line, "cublasLtMatmul %s %lux%lux%lu batch %d %c%c%s", name,
+  std::snprintf(line, sizeof line, "cublasLtMatmul %s %lux%lux%lu batch %d %c%c%s%s%s", name(type),
                 static_cast<unsigned long>(m), static_cast<unsigned long>(n),
                 static_cast<unsigned long>(k), out->batch, d->transpose[0] != 0 ? 'T' : 'N',
-                d->transpose[1] != 0 ? 'T' : 'N', bias.empty() ? "" : " bias");
+                d->transpose[1] != 0 ? 'T' : 'N', bias.empty() ? "" : " bias",
+                d->compute == kComputeTf32 ? " tf32" : "", out_type == type ? "" : " to 32f");
   note(line);
   return kSuccess;
 }

@@ -27,10 +27,15 @@ def report_callback_failure(kind: Any, error: BaseException, trace: Any) -> None
 
 
 class HostTable:
-    """One host table and its Python functions. Keep it as long as an instance made with it."""
+    """One host table and its Python functions. Keep it as long as an instance made with it.
+
+    :ivar tf32_products: whether vendors may round the factors of products of float32 matrices to
+        TF32, 11 binary digits. It may change at any time.
+    """
 
     def __init__(self) -> None:
         self.memory = HostMemory()
+        self.tf32_products = False
         self._keep: list[CData] = []
         self.pointer: CData = ffi.new("dl_host_t*")
         self.pointer.struct_size = ffi.sizeof("dl_host_t")
@@ -41,6 +46,8 @@ class HostTable:
         self._set("log", self._write_log)
         self._set("parallel_for", self._parallel_for, constants.DL_ERROR)
         self._set("num_threads", self._num_threads, 1)
+        exact = constants.DL_MATMUL_FLOAT32
+        self._set("float32_matmul_precision", self._float32_matmul_precision, exact)
 
     def _kept(self, value: CData) -> CData:
         self._keep.append(value)
@@ -74,6 +81,10 @@ class HostTable:
 
     def _num_threads(self, host: CData) -> int:
         return 1
+
+    def _float32_matmul_precision(self, host: CData) -> int:
+        chosen = constants.DL_MATMUL_TF32 if self.tf32_products else constants.DL_MATMUL_FLOAT32
+        return int(chosen)
 
 
 @cache

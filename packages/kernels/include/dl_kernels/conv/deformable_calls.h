@@ -20,6 +20,7 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Ma
               Matrix<const C> b, C beta, Matrix<C> c) {
   if (m == 0 || n == 0) return;
   if (by_library(launch, {dtype_of<C>(),
+                          dtype_of<C>(),
                           1,
                           m,
                           n,

@@ -14,6 +14,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
+#include "dl_kernels/base/matmul_precision.h"
 
 DL_KERNELS_BEGIN
 
@@ -75,6 +76,8 @@ class Launch {
     const int32_t count = host_->num_threads(host_);
     return count > 1 ? count : 1;
   }
+
+  MatmulPrecision matmul_precision() const { return kernels::matmul_precision(host_); }
 
  private:
   bool has_pool() const {

@@ -171,12 +171,12 @@ class AttentionRows<float, kWidth> {
   DL_DEVICE static void multiply_pair(float (&first)[4], float (&second)[4],
                                       const SplitFloats<4>& left, const uint32_t (&bits)[4]) {
     const SplitFloats<4> right(bits);
-    multiply_add_split(first, left.rest, right.big[0], right.big[1]);
-    multiply_add_split(second, left.rest, right.big[2], right.big[3]);
-    multiply_add_split(first, left.big, right.rest[0], right.rest[1]);
-    multiply_add_split(second, left.big, right.rest[2], right.rest[3]);
-    multiply_add_split(first, left.big, right.big[0], right.big[1]);
-    multiply_add_split(second, left.big, right.big[2], right.big[3]);
+    multiply_add_tf32(first, left.rest, right.big[0], right.big[1]);
+    multiply_add_tf32(second, left.rest, right.big[2], right.big[3]);
+    multiply_add_tf32(first, left.big, right.rest[0], right.rest[1]);
+    multiply_add_tf32(second, left.big, right.rest[2], right.rest[3]);
+    multiply_add_tf32(first, left.big, right.big[0], right.big[1]);
+    multiply_add_tf32(second, left.big, right.big[2], right.big[3]);
   }
 
   uint32_t across_, turned_;

@@ -157,9 +157,11 @@ struct ElementwiseItem {
       // With several vectors at a time, their loads are on the way together.
       const uint32_t turns = walk.turns;
       Inputs all[kAtOnce];
+      O* places[kAtOnce];
       DL_UNROLL
       for (int k = 0; k < kAtOnce; ++k) {
         all[k] = in;
+        places[k] = row_begin(to, static_cast<int32_t>(turns) * k * kWidth);
         all[k].advance(static_cast<int32_t>(turns) * k);
       }
       DL_NO_UNROLL
@@ -172,7 +174,13 @@ struct ElementwiseItem {
           all[k].apply(f, results);
           Pack<O, kWidth> out;
           out.set(results);
-          out.store(to, at + static_cast<uint32_t>(k) * turns);
+          // One instruction less, and two registers more, of which elements of eight bytes leave
+          // enough.
+          if constexpr (sizeof(O) == 8) {
+            out.store(places[k], at);
+          } else {
+            out.store(to, at + static_cast<uint32_t>(k) * turns);
+          }
         }
       }
     }

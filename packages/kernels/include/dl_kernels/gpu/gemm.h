@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
+#include "dl_kernels/base/matmul_precision.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/matrix/matrix.h"
@@ -25,11 +26,11 @@ struct SteppedMatrix {
 // C = alpha · A · B + beta · C + bias for every matrix of a batch, in one launch. C must not
 // overlap A or B. k may be 0. T is the element type of A and B, O that of C: T, or for halves what
 // they are computed in. Beta 0 does not read C. The bias has n dense elements for every row of C,
-// or is null.
+// or is null. The precision is of products of float32.
 template <class T, class O = T, class C = compute_t<T>>
 void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, C alpha,
                 SteppedMatrix<const T> a, SteppedMatrix<const T> b, C beta, SteppedMatrix<O> c,
-                const O* bias = nullptr);
+                const O* bias = nullptr, MatmulPrecision precision = MatmulPrecision::kFloat32);
 
 template <class T, class O = T, class C = compute_t<T>>
 void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,

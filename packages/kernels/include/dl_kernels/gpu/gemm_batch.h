@@ -32,12 +32,35 @@ struct GemmSink {
   }
 };
 
+// The product with factors rounded to TF32; false where that is not wanted, or not there.
+template <class T, class Sink>
+bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] MatmulPrecision precision,
+                  [[maybe_unused]] int64_t batch, [[maybe_unused]] int64_t m,
+                  [[maybe_unused]] int64_t n, [[maybe_unused]] int64_t k,
+                  [[maybe_unused]] const MatrixSource<T>& a,
+                  [[maybe_unused]] const MatrixSource<T>& b, [[maybe_unused]] const Sink& sink) {
+#if defined(DL_KERNELS_TENSOR_CORES)
+  if constexpr (std::is_same_v<T, float>) {
+    using Tuning = ProductTuning;
+    // Tensor cores know TF32 from compute capability 8.0 on.
+    if (precision == MatmulPrecision::kTf32 &&
+        written_for(
+            tensor_product_kernel<T, Tuning::kSmallRows, Tuning::kSmallColumns, MatrixSource<T>,
+                                  MatrixSource<T>, ProductOutput<float, Sink>>) >= 80) {
+      run_product<T, true>(launch, batch, m, n, k, a, b, sink);
+      return true;
+    }
+  }
+#endif
+  return false;
+}
+
 }  // namespace gpu
 
 template <class T, class O, class C>
 void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, C alpha,
                 SteppedMatrix<const T> a, SteppedMatrix<const T> b, C beta, SteppedMatrix<O> c,
-                const O* bias) {
+                const O* bias, [[maybe_unused]] MatmulPrecision precision) {
   if (batch == 0 || m == 0 || n == 0) return;
   // Stores run along the rows of the result: the transposed one may be what has them dense.
   if (c.matrix.row == 1 && c.matrix.column != 1 && bias == nullptr) {
@@ -59,8 +82,10 @@ void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64
   constexpr int64_t kMost = int64_t(1) << 20;
   for (int64_t first = 0; first < batch; first += kMost) {
     const int64_t count = std::min(batch - first, kMost);
-    gpu::run_product<T>(launch, count, m, n, k, gpu::MatrixSource<T>(a.matrix, a.step, m, k),
-                        gpu::MatrixSource<T>(b.matrix.transposed(), b.step, n, k), sink);
+    const gpu::MatrixSource<T> left(a.matrix, a.step, m, k);
+    const gpu::MatrixSource<T> right(b.matrix.transposed(), b.step, n, k);
+    if (!gpu::tf32_product(launch, precision, count, m, n, k, left, right, sink))
+      gpu::run_product<T>(launch, count, m, n, k, left, right, sink);
     a.matrix.data += kMost * a.step;
     b.matrix.data += kMost * b.step;
     if (sink.narrow.data != nullptr) sink.narrow.data += kMost * c.step;

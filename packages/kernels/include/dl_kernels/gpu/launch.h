@@ -9,6 +9,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
+#include "dl_kernels/base/matmul_precision.h"
 #include "dl_kernels/gpu/scratch.h"
 #include "dl_kernels/gpu/threads.h"
 
@@ -27,6 +28,7 @@ class Launch {
 
   int64_t threads() const { return 1; }
   gpu::Stream stream() const { return stream_; }
+  MatmulPrecision matmul_precision() const { return kernels::matmul_precision(host_of(ctx_)); }
   // Where the stream's checks leave what they find, on the device; null: the host has no such
   // place.
   dl_device_error_t* device_error() const { return device_error_of(ctx_); }

@@ -19,7 +19,10 @@ struct Pack {
   static constexpr int kBytes = kCount * static_cast<int>(sizeof(T));
   static constexpr int kAlignment = kBytes < kWidestAccess ? kBytes : kWidestAccess;
   static_assert(kBytes % kAlignment == 0, "a pack is a number of accesses");
-  using Word = std::conditional_t<kAlignment % 4 == 0, uint32_t, bits_t<T>>;
+  // Elements of eight bytes stay whole: put together of two words, each would be copied into a pair
+  // of registers to be computed with.
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                  std::conditional_t<kAlignment % 4 == 0, uint32_t, bits_t<T>>>;
   static constexpr int kWords = kAlignment / static_cast<int>(sizeof(Word));
 
   struct alignas(kAlignment) Access {

@@ -19,13 +19,14 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-template <class T>
+// kTf32: of floats that are rounded to TF32.
+template <class T, bool kTf32 = false>
 struct ProductKernels {
   using S = product_sum_t<T>;
   // Registers hold few sums of eight bytes, and products of integers are seldom large.
   static constexpr bool kHasLarge = kIsFloat<T> && sizeof(T) < 8;
 #if defined(DL_KERNELS_TENSOR_CORES)
-  static constexpr bool kOnTensorCores = kIsHalf<T>;
+  static constexpr bool kOnTensorCores = kIsHalf<T> || kTf32;
 #else
   static constexpr bool kOnTensorCores = false;
 #endif
@@ -74,10 +75,10 @@ struct ProductKernels {
 };
 
 // The products of `batch` pairs of operands, no size of which but k is 0.
-template <class T, class A, class B, class Sink>
+template <class T, bool kTf32 = false, class A, class B, class Sink>
 void run_product(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, const A& a,
                  const B& b, const Sink& sink) {
-  using Kernels = ProductKernels<T>;
+  using Kernels = ProductKernels<T, kTf32>;
   using S = typename Kernels::S;
   const auto tiles = [](int64_t extent, int of) { return (extent + of - 1) / of; };
   ProductShape shape{batch, m, n, k, 0, 0, 1, k};

@@ -1,7 +1,8 @@
-// Products of matrices of halves on tensor cores. Slices of the operands stand in shared memory as
-// chunks of eight elements, in the direction in which memory has them, and turn as they are loaded
-// into registers. The chunks of a line are permuted, so that eight lanes that load a small matrix,
-// or store neighbouring chunks, meet different banks.
+// Products of matrices on tensor cores: of halves, or of floats that are rounded to TF32. Slices of
+// the operands stand in shared memory as chunks of 16 bytes, in the direction in which memory has
+// them, and turn as they are loaded into registers. The chunks of a line are permuted, so that
+// eight lanes that load a small matrix, 32 that load single floats, or those that store
+// neighbouring chunks, meet different banks.
 #ifndef DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 #define DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 
@@ -15,19 +16,23 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// A slice of an operand: `kSides` × ProductTuning::kDepth elements.
+// A slice of an operand: `kSides` × kDepth elements.
 template <class T, int kSides>
 struct TensorSlice {
-  static constexpr int kDepth = ProductTuning::kDepth, kLine = kDepth / 8;
-  static_assert(kLine == 4 && kSides % 64 == 0, "the permutations are made for these");
+  static constexpr int kLine = 4, kOfChunk = kChunk<T>, kDepth = kLine * kOfChunk;
+  static_assert(sizeof(Chunk<T>) == 16 && kSides % 64 == 0, "the permutations are made for these");
+  static_assert(ProductTuning::kDepth % kDepth == 0, "a piece has whole slices");
   Chunk<T> chunks[kSides * kLine];
 
   // The number of the chunk that has an element.
   DL_DEVICE static int number(bool along_depth, int s, int d) {
-    return along_depth ? s * kLine + (d / 8 ^ (s / 2 & 3)) : d * (kSides / 8) + (s / 8 ^ (d & 7));
+    const int turn = kIsHalf<T> ? d & 7 : 2 * (d & 3);
+    return along_depth ? s * kLine + (d / kOfChunk ^ (s / 2 & 3))
+                       : d * (kSides / kOfChunk) + (s / kOfChunk ^ turn);
   }
-  // The same for the element 16 · sides and 16 · depths on, where `from` is that of an element of
-  // the first 16 depths, and sides that are counted from a multiple of 16 · (the most sides on).
+  // The same for the element 16 · sides and two chunks · depths on, where `from` is that of an
+  // element of the first two chunks, and sides that are counted from a multiple of 16 · (the most
+  // sides on). Of floats only along the depth.
   DL_DEVICE static int further(bool along_depth, int from, int sides, int depths) {
     return (from ^ 2 * (along_depth ? depths : sides)) +
            (along_depth ? 16 * kLine * sides : 2 * kSides * depths);
@@ -43,6 +48,7 @@ template <class T, int kSides, class Source>
 class TensorLoader {
   using Slice = TensorSlice<T, kSides>;
   static constexpr int kChunks = kSides * Slice::kLine / kThreads;
+  static constexpr int kAcross = kSides / Slice::kOfChunk;
 
  public:
   DL_DEVICE TensorLoader(const Source& source, int64_t matrix, int64_t first)
@@ -82,11 +88,11 @@ class TensorLoader {
  private:
   DL_DEVICE int side(int i) const {
     const int c = thread_index() + i * kThreads;
-    return source_.along_depth ? c / Slice::kLine : c % (kSides / 8) * 8;
+    return source_.along_depth ? c / Slice::kLine : c % kAcross * Slice::kOfChunk;
   }
   DL_DEVICE int depth(int i) const {
     const int c = thread_index() + i * kThreads;
-    return source_.along_depth ? c % Slice::kLine * 8 : c / (kSides / 8);
+    return source_.along_depth ? c % Slice::kLine * Slice::kOfChunk : c / kAcross;
   }
   // What permutes the chunks of a line repeats before the next chunk of a thread.
   DL_DEVICE int number(int i) const { return number_ + i * kThreads; }
@@ -95,6 +101,65 @@ class TensorLoader {
   int number_;
   typename Source::Place places_[kChunks];
   Chunk<T> held_[kChunks];
+};
+
+// What a lane takes of slices of an operand: of 16 sides, from a multiple of 16 on, and the depths
+// of two chunks the four small matrices that `multiply_add` names. Of the right operand the second
+// one is that of further depths, of the left one that of further sides.
+template <class T, int kSides, bool kRight>
+class TensorReader {
+  using Slice = TensorSlice<T, kSides>;
+
+ public:
+  DL_DEVICE TensorReader(bool along_depth, int first) : along_depth_(along_depth) {
+    const int lane = thread_index() % 32, line = lane % 8;
+    if (along_depth || kIsHalf<T>) {
+      // Which line of which matrix the lane points at.
+      const int second = lane / 8 % 2, third = lane / 16;
+      const int sides = (kRight ? third : second) * 8;
+      const int depths = (kRight ? second : third) * kHalfStep;
+      at_ = Slice::number(along_depth, first + sides + (along_depth ? line : 0),
+                          depths + (along_depth ? 0 : line));
+    } else {
+      at_ = 4 * Slice::number(false, first + lane / 4, lane % 4) + lane / 4 % 4;
+    }
+  }
+
+  DL_DEVICE void load(uint32_t (&to)[4], const Slice& slice, int sides, int step) const {
+    const uint32_t address = shared_address(slice.chunks);
+    if constexpr (kIsHalf<T>) {
+      const int number = Slice::further(along_depth_, at_, sides, step);
+      load_matrices(to, address + static_cast<uint32_t>(number) * 16, !along_depth_);
+    } else {
+      if (along_depth_) {
+        const int number = Slice::further(true, at_, sides, step);
+        load_matrices<false>(to, address + static_cast<uint32_t>(number) * 16);
+      } else {
+        // Matrices of such elements do not turn while they are loaded.
+        DL_UNROLL
+        for (int i = 0; i < 4; ++i)
+          to[i] = load_shared(address + static_cast<uint32_t>(word(i, sides, step)) * 4);
+      }
+      DL_UNROLL
+      for (uint32_t& bits : to) bits = rounded_to_tf32(bits);
+    }
+  }
+
+ private:
+  static constexpr int kHalfStep = kIsHalf<T> ? 8 : 4;
+
+  // The place of a float in a slice with the sides side by side.
+  DL_DEVICE int word(int matrix, int sides, int step) const {
+    const int further_sides = kRight ? matrix / 2 : matrix % 2;
+    const int further_depths = kRight ? matrix % 2 : matrix / 2;
+    // What the permutation turns too, and what it leaves.
+    const int near = 2 * further_sides + 4 * (sides % 2), far = 8 * (sides / 2);
+    const int depth = 2 * kHalfStep * step + kHalfStep * further_depths;
+    return (at_ ^ 4 * near) + 4 * (far + depth * (kSides / Slice::kOfChunk));
+  }
+
+  bool along_depth_;
+  int at_;
 };
 
 // kRows and kColumns: tiles of 16 and of 8 that a warp makes.
@@ -122,19 +187,15 @@ template <class T, int kRows, int kColumns, class A, class B, class Output>
 DL_KERNEL_FOR_BLOCKS((kTensorBlocks<4 * kRows * kColumns>))
 void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
   using Tile = TensorTile<T, kRows, kColumns>;
-  constexpr int kDepth = ProductTuning::kDepth, kStages = ProductTuning::kStages;
+  constexpr int kDepth = Tile::Left::kDepth, kStages = ProductTuning::kStages;
   DL_SHARED typename Tile::Stage stages[kStages];
   const int lane = thread_index() % 32, warp = thread_index() / 32;
   const int down = warp % Tile::kDown * kRows * 16, across = warp / Tile::kDown * kColumns * 8;
   const ProductTask task = product_task(shape, block_index(), Tile::kHeight, Tile::kWidth);
   TensorLoader<T, Tile::kHeight, A> of_a(a, task.matrix, task.row);
   TensorLoader<T, Tile::kWidth, B> of_b(b, task.matrix, task.column);
-  // Which line of which of four small matrices a lane points at.
-  const int low = lane / 8 % 2 * 8, high = lane / 16 * 8, line = lane % 8;
-  const int at_a = Tile::Left::number(a.along_depth, down + low + (a.along_depth ? line : 0),
-                                      high + (a.along_depth ? 0 : line));
-  const int at_b = Tile::Right::number(b.along_depth, across + high + (b.along_depth ? line : 0),
-                                       low + (b.along_depth ? 0 : line));
+  const TensorReader<T, Tile::kHeight, false> left(a.along_depth, down);
+  const TensorReader<T, Tile::kWidth, true> right(b.along_depth, across);
   float sums[kRows][kColumns][4] = {};
   const int slices = static_cast<int>((task.end - task.begin + kDepth - 1) / kDepth);
   int free = 0;
@@ -155,21 +216,13 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     commit_copies();
     if (s >= 0) {
-      const uint32_t left = shared_address(stages[now].left.chunks);
-      const uint32_t right = shared_address(stages[now].right.chunks);
       DL_UNROLL
-      for (int step = 0; step < kDepth / 16; ++step) {
+      for (int step = 0; step < Tile::Left::kLine / 2; ++step) {
         uint32_t x[kRows][4], y[kColumns / 2][4];
         DL_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          const int number = Tile::Left::further(a.along_depth, at_a, r, step);
-          load_matrices(x[r], left + static_cast<uint32_t>(number) * 16, !a.along_depth);
-        }
+        for (int r = 0; r < kRows; ++r) left.load(x[r], stages[now].left, r, step);
         DL_UNROLL
-        for (int c = 0; c < kColumns / 2; ++c) {
-          const int number = Tile::Right::further(b.along_depth, at_b, c, step);
-          load_matrices(y[c], right + static_cast<uint32_t>(number) * 16, !b.along_depth);
-        }
+        for (int c = 0; c < kColumns / 2; ++c) right.load(y[c], stages[now].right, c, step);
         DL_UNROLL
         for (int r = 0; r < kRows; ++r) {
           DL_UNROLL

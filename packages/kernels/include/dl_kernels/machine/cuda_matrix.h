@@ -91,6 +91,13 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
   }
 }
 
+// 4 bytes of shared memory.
+DL_DEVICE uint32_t load_shared(uint32_t address) {
+  uint32_t value;
+  asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // 16 bytes of shared memory.
 DL_DEVICE void load_shared(uint32_t (&to)[4], uint32_t address) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];\n"
@@ -141,11 +148,37 @@ __device__ __noinline__ float4 multiply_by_hand(float4 sum, uint4 a, uint2 b) {
   return sum;
 }
 
-// sum += a · b, with a 16 × 16 and b 16 × 8. Lane l has of the sum the elements 2 · (l % 4) and the
+// A float as tensor cores take it, which do not look at the last 13 bits, rounded to nearest.
+DL_DEVICE uint32_t rounded_to_tf32(uint32_t bits) {
+  const float value = bit_cast<float>(bits);
+  return value == value ? bits + 0x1000 : bits;
+}
+
+// sum += a · b, with a 16 × 8 and b 8 × 8 of floats rounded to TF32. Lane l has of a the columns
+// l % 4 and 4 more of rows l / 4 and 8 more, rows first, and of b the same of the 8 rows of its
+// transpose. From compute capability 8.0 on.
+DL_DEVICE void multiply_add_tf32(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
+                                 uint32_t b1) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};\n"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+  (void)sum, (void)a, (void)b0, (void)b1;
+#endif
+}
+
+// sum += a · b, with a 16 × 16 and b 16 × 8, of halves; of floats they are half as long along the
+// sum, and as multiply_add_tf32 has them. Lane l has of the sum the elements 2 · (l % 4) and the
 // next of rows l / 4 and l / 4 + 8; of a, as `load_matrices` gives its quarters, upper ones first;
 // of b, the halves of its transpose.
 template <class T>
 DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  if constexpr (std::is_same_v<T, float>) {
+    multiply_add_tf32(sum, a, b0, b1);
+    return;
+  }
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (std::is_same_v<T, Half>) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -193,21 +226,6 @@ struct SplitFloats {
     }
   }
 };
-
-// sum += a · b, with a 16 × 8 and b 8 × 8 of such floats. Lane l has of a the columns l % 4 and
-// 4 more of rows l / 4 and 8 more, rows first, and of b the same of the 8 rows of its transpose.
-// From compute capability 8.0 on.
-DL_DEVICE void multiply_add_split(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
-                                  uint32_t b1) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};\n"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#else
-  (void)sum, (void)a, (void)b0, (void)b1;
-#endif
-}
 
 // Copies 16 bytes to shared memory in the background, zeros from `bytes` on.
 DL_DEVICE void copy_async(uint32_t to, const void* from, int bytes) {

@@ -15,13 +15,15 @@ Matrix<T> matrix_of(const TensorRef& tensor, int64_t offset = 0) {
   return {tensor.as<T>() + offset, tensor.strides[d], tensor.strides[d + 1]};
 }
 
-// out = alpha · a · b + beta · out for each of `batch` pairs of matrices.
+// out = alpha · a · b + beta · out for each of `batch` pairs of matrices, as exact as users want
+// products of matrices.
 template <class T>
 void batched_gemm(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                   compute_t<T> alpha, Matrix<const T> a, int64_t a_step, Matrix<const T> b,
                   int64_t b_step, compute_t<T> beta, Matrix<T> c, int64_t c_step) {
 #if defined(DL_KERNELS_GEMM_BATCH)
-  gemm_batch<T>(launch, batch, m, n, k, alpha, {a, a_step}, {b, b_step}, beta, {c, c_step});
+  gemm_batch<T, T>(launch, batch, m, n, k, alpha, {a, a_step}, {b, b_step}, beta, {c, c_step},
+                   nullptr, launch.matmul_precision());
   return;
 #endif
   if (batch == 1) {
@@ -45,6 +47,13 @@ MatrixBatch<Data> batch_of(const TensorRef& tensor) {
 
 inline bool by_library(const Launch& launch, const GemmCall& call) {
   return library.gemm != nullptr && call.k > 0 && call.alpha != 0 && library.gemm(launch, call);
+}
+
+// The same as exact as users want products of matrices.
+inline bool matmul_by_library(const Launch& launch, GemmCall call) {
+  if (library.gemm == nullptr) return false;
+  call.precision = launch.matmul_precision();
+  return by_library(launch, call);
 }
 
 DL_KERNELS_END

@@ -141,16 +141,18 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, real_t<comp
   }
 }
 
-// The same of every matrix of a batch; those of C are `c_step` elements apart.
+// The same of every matrix of a batch; those of C are `c_step` elements apart. Products of complex
+// numbers are exact whatever the precision is.
 template <class T, class O = T>
 void multiply_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                     real_t<compute_t<T>> alpha, const Operand<T>& a, const Operand<T>& b,
-                    real_t<compute_t<T>> beta, Matrix<O> c, int64_t c_step) {
+                    real_t<compute_t<T>> beta, Matrix<O> c, int64_t c_step,
+                    [[maybe_unused]] MatmulPrecision precision = MatmulPrecision::kFloat32) {
   if (m == 0 || n == 0) return;
 #if defined(DL_KERNELS_GEMM_BATCH)
   if constexpr (!kIsComplex<T>) {
     gemm_batch<T, O>(launch, batch, m, n, k, alpha, {a.matrix, a.step}, {b.matrix, b.step}, beta,
-                     {c, c_step});
+                     {c, c_step}, nullptr, precision);
     return;
   }
 #endif

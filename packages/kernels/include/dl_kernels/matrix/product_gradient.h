@@ -176,27 +176,29 @@ diopiError_t sum_broadcast(diopiContextHandle_t ctx, const char* op, const Batch
 namespace detail {
 
 // By the vendor's library, where it has these products and their matrices lie at even distances.
-template <class T>
+// O is the element type of the products.
+template <class T, class O>
 bool products_by_library(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
-                         const BatchedFactor<T>& left, const BatchedFactor<T>& right, T* to) {
+                         const BatchedFactor<T>& left, const BatchedFactor<T>& right, O* to) {
   if constexpr (kIsFloat<T>) {
-    if (batch > 1 && (left.batch.ndim > 1 || right.batch.ndim > 1)) return false;
+    if (batch == 0 || (batch > 1 && (left.batch.ndim > 1 || right.batch.ndim > 1))) return false;
     const auto matrices = [](const BatchedFactor<T>& factor) {
       const Matrix<const T>& first = factor.first.matrix;
       return MatrixBatch<const void>{first.data, factor.batch.strides[0][0], first.row,
                                      first.column};
     };
-    return by_library(launch, {dtype_of<T>(),
-                               batch,
-                               m,
-                               n,
-                               k,
-                               1,
-                               0,
-                               matrices(left),
-                               matrices(right),
-                               {to, m * n, n, 1},
-                               nullptr});
+    return matmul_by_library(launch, {dtype_of<T>(),
+                                      dtype_of<O>(),
+                                      batch,
+                                      m,
+                                      n,
+                                      k,
+                                      1,
+                                      0,
+                                      matrices(left),
+                                      matrices(right),
+                                      {to, m * n, n, 1},
+                                      nullptr});
   } else {
     return false;
   }
@@ -216,6 +218,7 @@ diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const Ba
   const Launch launch(ctx);
   const auto products = [&](auto* target) {
     using O = std::remove_pointer_t<decltype(target)>;
+    if (detail::products_by_library(launch, shape.numel, m, n, k, left, right, target)) return;
 #if defined(DL_KERNELS_GEMM_BATCH)
     if (!kIsComplex<T> && left.batch.ndim <= 1 && right.batch.ndim <= 1) {
       const auto stepped = [](const BatchedFactor<T>& factor) {
@@ -224,19 +227,19 @@ diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const Ba
         return operand;
       };
       multiply_batch<T, O>(launch, shape.numel, m, n, k, R(1), stepped(left), stepped(right), R(0),
-                           Matrix<O>{target, n, 1}, m * n);
+                           Matrix<O>{target, n, 1}, m * n, launch.matmul_precision());
       return;
     }
 #endif
     launch.parallel_for(shape.numel, grain_for(m * n * k), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        multiply<T, O>(launch, m, n, k, R(1), left.at(i), right.at(i), R(0),
-                       Matrix<O>{target + i * m * n, n, 1});
+        multiply_batch<T, O>(launch, 1, m, n, k, R(1), left.at(i), right.at(i), R(0),
+                             Matrix<O>{target + i * m * n, n, 1}, 0, launch.matmul_precision());
     });
   };
   if (to_numel == 0) return diopiSuccess;
   if (to_numel == shape.numel * m * n) {
-    if (!detail::products_by_library(launch, shape.numel, m, n, k, left, right, to)) products(to);
+    products(to);
     return diopiSuccess;
   }
   // Where the matrices of both factors lie below each other, the sum is one product.
@@ -245,7 +248,8 @@ diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const Ba
       y.matrix.column == 1 && x.matrix.column == m && y.matrix.row == n) {
     const int64_t all = k * shape.numel;
     if (!detail::products_by_library(launch, 1, m, n, all, left, right, to))
-      multiply<T>(launch, m, n, all, R(1), x, y, R(0), Matrix<T>{to, n, 1});
+      multiply_batch<T>(launch, 1, m, n, all, R(1), x, y, R(0), Matrix<T>{to, n, 1}, 0,
+                        launch.matmul_precision());
     return diopiSuccess;
   }
   const Workspace<C> all(launch, shape.numel * m * n);

@@ -25,16 +25,19 @@ void rows_product(const Launch& launch, int64_t m, int64_t n, int64_t k, Matrix<
   const MatrixBatch<const void> left{a.data, 0, a.row, a.column}, right{b.data, 0, b.row, b.column};
   const MatrixBatch<void> to{c.data, 0, c.row, c.column};
   const bool plain = bias == nullptr || bias_step == 1;
-  if (plain && by_library(launch, {dtype_of<T>(), 1, m, n, k, 1, 0, left, right, to, bias})) return;
+  constexpr diopiDtype_t kDtype = dtype_of<T>();
+  if (plain && matmul_by_library(launch, {kDtype, kDtype, 1, m, n, k, 1, 0, left, right, to, bias}))
+    return;
   using C = compute_t<T>;
 #if defined(DL_KERNELS_GEMM_BATCH)
   if (plain) {
-    gemm_batch<T>(launch, 1, m, n, k, C(1), {a, 0}, {b, 0}, C(0), {c, 0}, bias);
+    gemm_batch<T>(launch, 1, m, n, k, C(1), {a, 0}, {b, 0}, C(0), {c, 0}, bias,
+                  launch.matmul_precision());
     return;
   }
 #endif
   if (bias != nullptr) each(launch, m * n, 1, RepeatRowItem<T>{c.data, bias, n, bias_step});
-  gemm<T>(launch, m, n, k, C(1), a, b, C(bias == nullptr ? 0 : 1), c);
+  batched_gemm<T>(launch, 1, m, n, k, C(1), a, 0, b, 0, C(bias == nullptr ? 0 : 1), c, 0);
 }
 
 DL_KERNELS_END

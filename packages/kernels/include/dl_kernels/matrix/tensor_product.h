@@ -26,9 +26,9 @@ inline diopiError_t product(diopiContextHandle_t ctx, const TensorRef& out, cons
   // As in BLAS: what an alpha of 0 scales is not read, infinite or not.
   const int64_t k = scalar_to<double>(alpha) == 0 ? 0 : a.sizes[d + 1];
   const Launch launch(ctx);
-  if (by_library(launch,
-                 {out.dtype, batch, m, n, k, scalar_to<double>(alpha), scalar_to<double>(beta),
-                  batch_of<const void>(a), batch_of<const void>(b), batch_of<void>(out), nullptr}))
+  if (matmul_by_library(launch, {out.dtype, out.dtype, batch, m, n, k, scalar_to<double>(alpha),
+                                 scalar_to<double>(beta), batch_of<const void>(a),
+                                 batch_of<const void>(b), batch_of<void>(out), nullptr}))
     return diopiSuccess;
   const auto step = [d](const TensorRef& tensor) {
     return d == 0 ? int64_t(0) : tensor.strides[0];
@@ -79,9 +79,10 @@ inline diopiError_t add_product(diopiContextHandle_t ctx, const char* op, diopiT
                       base.sizes[base.ndim - 1] == o.sizes[1] && base.strides[base.ndim - 1] == 1 &&
                       scalar_to<double>(beta) == 1.0 && scalar_to<double>(alpha) == 1.0 &&
                       base.data != o.data;
-  if (is_row && by_library(Launch(ctx), {o.dtype, 1, o.sizes[0], o.sizes[1], x.sizes[1], 1, 0,
-                                         batch_of<const void>(x), batch_of<const void>(y),
-                                         batch_of<void>(o), base.data}))
+  if (is_row &&
+      matmul_by_library(Launch(ctx), {o.dtype, o.dtype, 1, o.sizes[0], o.sizes[1], x.sizes[1], 1, 0,
+                                      batch_of<const void>(x), batch_of<const void>(y),
+                                      batch_of<void>(o), base.data}))
     return diopiSuccess;
   const bool in_place = base.data == o.data && same_shape(base, o);
   if (!in_place && scalar_to<double>(beta) != 0.0) {
