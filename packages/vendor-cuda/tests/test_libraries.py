@@ -36,7 +36,7 @@ def test_what_is_missing_says_what_to_install(
     monkeypatch.setattr("dl_vendor_cuda.libraries._CACHE", tmp_path / "cache")
     monkeypatch.setattr("dl_vendor_cuda.libraries.__file__", str(tmp_path / "a" / "b.py"))
     found = libraries({})
-    assert [f"pip install {one.wheel}" in found[one.name] for one in COMPANIONS] == [True] * 4
+    assert all(f"pip install {one.wheel}" in found[one.name] for one in COMPANIONS)
 
 
 def test_the_library_looks_in_the_same_places() -> None:
