@@ -137,9 +137,8 @@ Library* library() {
 
 }  // namespace cudnn
 
-bool convolve_by_library(const Convolution& given) {
+bool convolve_by_library(Convolution call) {
   if (library() == nullptr) return false;
-  Convolution call = given;
   for (const Images* images : {&call.input, &call.weight, &call.output}) {
     if (type_of(images->dtype) < 0) return false;
   }

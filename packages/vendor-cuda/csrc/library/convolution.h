@@ -38,7 +38,7 @@ struct Convolution {
 // False: the library is not there, is switched off, or does not take it, which is found out once
 // for convolutions that are alike. Throws kit::Error where it takes a convolution and fails to run
 // it.
-bool convolve_by_library(const Convolution& call);
+bool convolve_by_library(Convolution call);
 
 // Whether positions lie densely one after the other, and channels around them, or, where
 // `channels_last`, the other way round.

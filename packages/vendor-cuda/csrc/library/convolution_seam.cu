@@ -1,6 +1,9 @@
 // The seam of dl-kernels for libraries that convolve, filled: in a unit of nvcc's, as the kernels
 // are.
 #include "dl_kernels/library.h"
+
+#include <utility>
+
 #include "library/convolution.h"
 
 namespace dl::cuda {
@@ -84,7 +87,7 @@ bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out
       }
     };
   }
-  return convolve_by_library(call);
+  return convolve_by_library(std::move(call));
 }
 
 bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
@@ -92,7 +95,7 @@ bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRe
   Convolution call;
   return describe(launch, shape, Direction::kInputGradient, grad_input, weight, grad_output,
                   &call) &&
-         convolve_by_library(call);
+         convolve_by_library(std::move(call));
 }
 
 bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
@@ -101,7 +104,7 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
   return grad_bias == nullptr &&
          describe(launch, shape, Direction::kWeightGradient, input, grad_weight, grad_output,
                   &call) &&
-         convolve_by_library(call);
+         convolve_by_library(std::move(call));
 }
 
 // While this library is loaded; cuDNN is opened by the first convolution.
