@@ -335,7 +335,8 @@ TRAINING = """
         return torch.nn.Sequential(
             torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.ReLU(),
             torch.nn.Conv2d(4, 4, 3, stride=2, groups=2, bias=False), torch.nn.ReLU(),
-            torch.nn.ConvTranspose2d(4, 3, 2, stride=2), torch.nn.Flatten(), torch.nn.Linear(192, 3),
+            torch.nn.ConvTranspose2d(4, 3, 2, stride=2), torch.nn.Flatten(),
+            torch.nn.Linear(192, 3),
         )
     here = network()
     there = network()

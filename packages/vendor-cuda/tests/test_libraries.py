@@ -25,7 +25,7 @@ def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     found = libraries({"LD_LIBRARY_PATH": f":{tmp_path}"})
     assert found["cuBLASLt"] == f"{tmp_path}/libcublasLt.so.13"
     off = libraries({"LD_LIBRARY_PATH": str(tmp_path), "DL_CUDA_LIBRARIES": "off"})
-    assert off["cuBLASLt"] == "off (DL_CUDA_LIBRARIES)"
+    assert off["cuBLASLt"] == off["cuDNN"] == "off (DL_CUDA_LIBRARIES)"
     assert libraries({"DL_CUDA_NCCL": "libnccl.so"})["NCCL"] == "no libnccl.so"
 
 
