@@ -136,7 +136,7 @@ Parts configs_of(const Part& graph, int mode) {
   const auto read = [&](int64_t most, int64_t* count, Descriptor* to) {
     return library()->get(heuristics.get(), kHeuristicResults, kDescriptorType, most, count, to);
   };
-  int64_t count = 0;
+  int64_t count = 0;  // at most so many, says the first answer
   if (read(0, &count, nullptr) != kSuccess) return {};
   Parts configs;
   std::vector<Descriptor> objects;
@@ -147,7 +147,7 @@ Parts configs_of(const Part& graph, int mode) {
   if (objects.empty() ||
       read(static_cast<int64_t>(objects.size()), &count, objects.data()) != kSuccess)
     return {};
-  configs.resize(static_cast<size_t>(std::min<int64_t>(count, kMostConfigs)));
+  configs.resize(std::min(static_cast<size_t>(count), configs.size()));
   return configs;
 }
 

@@ -260,7 +260,8 @@ FAKE int cudnnBackendGetAttribute(Descriptor descriptor, int name, int type, int
   if (self.kind == kHeuristics && name == kHeuristicResults && type == kDescriptorType) {
     const bool is_last = self.one<int>(kHeuristicMode) == kFallbackMode;
     const int first = is_last ? kLastEngine : 0;
-    *count = is_last ? 1 : kLastEngine;
+    // Asked for no more than their number, it says how many there may be.
+    *count = asked == 0 ? kLastEngine + 3 : is_last ? 1 : kLastEngine;
     for (int64_t i = 0; i < std::min(asked, *count); ++i) {
       Object& config = object(static_cast<Descriptor*>(to)[i]);
       require(config.kind == kEngineConfig && !config.finished, "no room for a configuration");
