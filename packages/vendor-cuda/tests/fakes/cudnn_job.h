@@ -116,9 +116,8 @@ struct Job {
       const double read = number(of.type, of.host + static_cast<size_t>(at) * bytes_of(of.type));
       return rounds ? as_tf32(read) : read;
     };
-    std::map<int64_t, double> sums;  // by the offset in the result
     Operand& target = result();
-    each_element(target, [&](int64_t at) { sums[at] = 0; });
+    std::vector<double> sums(target.bytes / bytes_of(target.type));  // by the offset
     each_product([&](int64_t x, int64_t w, int64_t y) {
       if (kind == kForward) {
         sums[y] += value(input, x) * value(weight, w);
@@ -128,11 +127,11 @@ struct Job {
         sums[w] += value(output, y) * value(input, x);
       }
     });
-    for (const auto& [at, sum] : sums) {
+    each_element(target, [&](int64_t at) {
       char* const to = target.host + static_cast<size_t>(at) * bytes_of(target.type);
       const double kept = beta == 0 ? 0 : beta * number(target.type, to);
-      put(target.type, to, alpha * sum + kept);
-    }
+      put(target.type, to, alpha * sums[at] + kept);
+    });
   }
 
  private:
