@@ -89,8 +89,8 @@ const Part& add_tensor(Parts* parts, Id id, const Images& images, int dimensions
       .set(kTensorId, int64_t{id})
       .set(kTensorType, kDataTypeType, type_of(images.dtype))
       .set(kTensorAlignment, alignment_of(images.data))
-      .set(kTensorSizes, kInt64Type, images.sizes, dimensions)
-      .set(kTensorStrides, kInt64Type, images.strides, dimensions)
+      .set(kTensorSizes, kInt64Type, dimensions, images.sizes)
+      .set(kTensorStrides, kInt64Type, dimensions, images.strides)
       .finish();
 }
 
@@ -105,10 +105,10 @@ const Part& add_graph(Parts* parts, Handle handle, const Convolution& call) {
                                 .set(kSpatialDimensions, int64_t{call.axes})
                                 .set(kComputeType, kDataTypeType, is_wide ? kFloat64 : kFloat32)
                                 .set(kConvolutionMode, kConvolutionModeType, kCrossCorrelation)
-                                .set(kStrides, kInt64Type, call.stride, call.axes)
-                                .set(kDilations, kInt64Type, call.dilation, call.axes)
-                                .set(kPaddingBefore, kInt64Type, call.before, call.axes)
-                                .set(kPaddingAfter, kInt64Type, call.after, call.axes)
+                                .set(kStrides, kInt64Type, call.axes, call.stride)
+                                .set(kDilations, kInt64Type, call.axes, call.dilation)
+                                .set(kPaddingBefore, kInt64Type, call.axes, call.before)
+                                .set(kPaddingAfter, kInt64Type, call.axes, call.after)
                                 .finish();
   const Names names = names_of(call.direction);
   const double wide[] = {1, call.prepare ? 1.0 : 0.0};
@@ -221,7 +221,7 @@ bool Plan::run(Handle handle, const Convolution& call) const {
   const int64_t ids[] = {kInputId, kWeightId, kOutputId};
   const void* const data[] = {call.input.data, call.weight.data, call.output.data};
   Part pack(kVariantPack);
-  pack.set(kPackIds, kInt64Type, ids, 3)
+  pack.set(kPackIds, kInt64Type, 3, ids)
       .set(kPackPointers, kPointerType, 3, data)
       .set(kPackWorkspace, kPointerType, 1, &workspace)
       .finish();

@@ -24,9 +24,6 @@ class Part {
   int status() const { return status_; }
 
   Part& set(int name, int type, int64_t count, const void* values);
-  Part& set(int name, int type, const int64_t* values, int64_t count) {
-    return set(name, type, count, values);
-  }
   // Of cuDNN's enumerations.
   Part& set(int name, int type, int value) { return set(name, type, 1, &value); }
   Part& set(int name, int64_t value) { return set(name, kInt64Type, 1, &value); }

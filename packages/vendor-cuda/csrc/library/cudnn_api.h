@@ -16,13 +16,12 @@ using Descriptor = void*;
 
 constexpr size_t kOldest = 90000;
 constexpr size_t kOldestRuntime = 13000;  // of CUDA
-constexpr int kMostDimensions = 8;
 
 // Of cudnnStatus_t. Those from kUnsupported on, a thousand of them, decline.
 enum : int { kSuccess = 0, kUnsupported = 3000, kInternalError = 4000 };
 // Of cudnnDataType_t, cudnnConvolutionMode_t and cudnnBackendHeurMode_t.
 enum : int { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 9 };
-enum : int { kConvolution = 0, kCrossCorrelation = 1 };
+enum : int { kCrossCorrelation = 1 };
 enum : int { kFallbackMode = 2, kModeA = 3 };
 // Of cudnnBackendNumericalNote_t.
 enum : int {

@@ -23,7 +23,8 @@ namespace fake {
 
 using namespace dl::cuda::cudnn;
 
-constexpr int kBadParameter = 2000, kOtherTypes = 3003;
+constexpr int kMostDimensions = 8;  // CUDNN_DIM_MAX
+constexpr int kOtherTypes = 3003;
 
 [[noreturn]] inline void refuse(const std::string& what) {
   std::fprintf(stderr, "fake cuDNN: %s\n", what.c_str());

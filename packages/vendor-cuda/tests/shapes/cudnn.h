@@ -9,7 +9,6 @@ DL_CUDA_CUDNN_FUNCTIONS(CHECK)
 }
 namespace ours = dl::cuda::cudnn;
 #define SAME(a, b) static_assert(int(ours::a) == int(CUDNN_##b), #b)
-static_assert(ours::kMostDimensions == CUDNN_DIM_MAX);
 static_assert(ours::kOldest / 10000 == CUDNN_MAJOR);
 SAME(kSuccess, STATUS_SUCCESS);
 SAME(kUnsupported, STATUS_NOT_SUPPORTED);
@@ -18,7 +17,6 @@ SAME(kFloat32, DATA_FLOAT);
 SAME(kFloat64, DATA_DOUBLE);
 SAME(kFloat16, DATA_HALF);
 SAME(kBfloat16, DATA_BFLOAT16);
-SAME(kConvolution, CONVOLUTION);
 SAME(kCrossCorrelation, CROSS_CORRELATION);
 SAME(kFallbackMode, HEUR_MODE_FALLBACK);
 SAME(kModeA, HEUR_MODE_A);
