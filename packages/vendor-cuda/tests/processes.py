@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ import sys
 import textwrap
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dl_vendor_cuda.plugin import dl_vendor
 
@@ -42,6 +45,18 @@ def compile_library(name: str, folder: Path) -> Path:
     source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
+
+
+def nvidia_library(name: str) -> str:
+    """The path of a library in one of NVIDIA's wheels, installed, or unpacked in DL_TEST_NVIDIA."""
+    folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
+    spec = importlib.util.find_spec("nvidia")
+    if spec is not None:
+        folders += spec.submodule_search_locations or []
+    for folder in filter(None, folders):
+        for path in Path(folder).glob(f"*/lib/{name}"):
+            return str(path)
+    pytest.skip(f"no wheel here has {name}")
 
 
 def run(code: str, **variables: str) -> str:

@@ -189,6 +189,8 @@ SAME(kAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 """
 )
 
+CUDNN = "#include <cudnn_graph.h>\n" + ALIKE + '#include "cudnn.h"\n'
+
 LAUNCH = """
 __global__ void kernel(int* to) { *to = 1; }
 void launch(int* to) { kernel<<<1, 1>>>(to); }
@@ -269,7 +271,7 @@ def toolkit() -> tuple[list[str], Path]:
 def compiled(text: str, folder: Path, *headers: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "shapes.cpp"
     source.write_text(text, encoding="utf-8")
-    ours = (contract_dir(), KIT / "include", SOURCES / "csrc")
+    ours = (contract_dir(), KIT / "include", SOURCES / "csrc", SOURCES / "tests" / "shapes")
     folders = [f"-I{path}" for path in (*ours, *headers)]
     command = ["g++", "-std=c++17", "-fsyntax-only", *folders, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -303,7 +305,13 @@ def wheel_headers(name: str) -> Path:
 
 @pytest.mark.parametrize(
     ("header", "text"),
-    [("nvrtc.h", NVRTC), ("nccl.h", NCCL), ("cublasLt.h", CUBLASLT), ("cupti_activity.h", CUPTI)],
+    [
+        ("nvrtc.h", NVRTC),
+        ("nccl.h", NCCL),
+        ("cublasLt.h", CUBLASLT),
+        ("cudnn_graph.h", CUDNN),
+        ("cupti_activity.h", CUPTI),
+    ],
 )
 def test_libraries_have_the_shapes_of_their_headers(
     toolkit: tuple[list[str], Path], tmp_path: Path, header: str, text: str

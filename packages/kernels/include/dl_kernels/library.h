@@ -38,7 +38,8 @@ struct GemmCall {
 struct Library {
   bool (*gemm)(const Launch& launch, const GemmCall& call) = nullptr;
 
-  // Tensors are of one dtype and have no dimension of size 0. `bias` and `grad_bias` may be null.
+  // Tensors are of one dtype and have no dimension of size 0. `bias` and `grad_bias` may be null; a
+  // call with the latter that is declined comes again without it.
   bool (*convolve)(const Launch& launch, const ConvShape& shape, const TensorRef& out,
                    const TensorRef& input, const TensorRef& weight, const void* bias) = nullptr;
   // `grad_input` may be float32 where the others are of a half type.

@@ -45,4 +45,13 @@ const kit::Companion& blaslt_companion() {
   return where;
 }
 
+const kit::Companion& cudnn_companion() {
+  static const kit::Companion where =
+      of_the_driver({"DL_CUDA_CUDNN",
+                     {"nvidia/cudnn/lib/libcudnn.so.9"},
+                     {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"},
+                     "`pip install nvidia-cudnn-cu13`"});
+  return where;
+}
+
 }  // namespace dl::cuda

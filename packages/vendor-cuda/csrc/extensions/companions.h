@@ -11,6 +11,7 @@ namespace dl::cuda {
 const kit::Companion& nccl_companion();
 const kit::Companion& cupti_companion();
 const kit::Companion& blaslt_companion();
+const kit::Companion& cudnn_companion();
 
 }  // namespace dl::cuda
 

@@ -49,6 +49,13 @@ COMPANIONS = (
         "multiplies matrices",
     ),
     Companion(
+        "cuDNN",
+        "DL_CUDA_CUDNN",
+        ("nvidia/cudnn/lib/libcudnn.so.9",),
+        "nvidia-cudnn-cu13",
+        "convolves",
+    ),
+    Companion(
         "NCCL",
         "DL_CUDA_NCCL",
         ("nvidia/nccl/lib/libnccl.so.2",),
@@ -69,7 +76,7 @@ def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """By name, where each library is, or how to have it."""
     found = {}
     for one in COMPANIONS:
-        off = one.name == "cuBLASLt" and environ.get("DL_CUDA_LIBRARIES") == "off"
+        off = one.name in ("cuBLASLt", "cuDNN") and environ.get("DL_CUDA_LIBRARIES") == "off"
         found[one.name] = "off (DL_CUDA_LIBRARIES)" if off else _state(one, environ)
     return found
 

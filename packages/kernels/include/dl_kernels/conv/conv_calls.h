@@ -147,10 +147,17 @@ inline diopiError_t conv_weight_gradient(diopiContextHandle_t ctx, const char* o
                                          const TensorRef& grad_output, const TensorRef& input) {
   const Launch launch(ctx);
   const TensorRef gw = ref(grad_weight), gb = grad_bias == nullptr ? TensorRef{} : ref(grad_bias);
-  if (library.weight_gradient != nullptr && detail::of_dtype(gw.dtype, gw, grad_output, input) &&
-      (grad_bias == nullptr || (gb.dtype == gw.dtype && gb.contiguous)) &&
-      library.weight_gradient(launch, shape, gw, gb.data, grad_output, input))
-    return diopiSuccess;
+  if (library.weight_gradient != nullptr && detail::of_dtype(gw.dtype, gw, grad_output, input)) {
+    const auto by_library = [&](void* of_bias) {
+      return library.weight_gradient(launch, shape, gw, of_bias, grad_output, input);
+    };
+    if ((grad_bias == nullptr || (gb.dtype == gw.dtype && gb.contiguous)) && by_library(gb.data))
+      return diopiSuccess;
+    // Perhaps it is the bias that the library declines.
+    if (grad_bias != nullptr && by_library(nullptr))
+      return conv_bias_gradient(ctx, op, grad_bias, grad_output, shape.samples, shape.filters,
+                                shape.output_plane());
+  }
   DL_TRY(dispatch<kFloats>(grad_output.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
 #if DL_KERNELS_GPU

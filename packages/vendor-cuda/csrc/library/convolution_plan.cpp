@@ -1,0 +1,255 @@
+#include "library/convolution_plan.h"
+
+#include <algorithm>
+#include <string>
+
+#include "diopi/types.gen.h"
+#include "dl/kit/status.h"
+
+namespace dl::cuda::cudnn {
+namespace {
+
+constexpr int64_t kMostWorkspace = int64_t{256} << 20;
+constexpr int64_t kMostConfigs = 64, kMostNotes = 32;
+
+// By which tensors of a graph are told from each other.
+enum Id : int64_t { kInputId = 1, kWeightId, kOutputId };
+
+// The attributes of an operation that are its own.
+struct Names {
+  int kind, alpha, beta, convolution, weight, input, output;
+};
+Names names_of(Direction direction) {
+  switch (direction) {
+    case Direction::kForward:
+      return {kForward,       kForwardAlpha, kForwardBeta,  kForwardConvolution,
+              kForwardWeight, kForwardInput, kForwardOutput};
+    case Direction::kInputGradient:
+      return {
+          kInputGradient,       kInputGradientAlpha, kInputGradientBeta,  kInputGradientConvolution,
+          kInputGradientWeight, kInputGradientInput, kInputGradientOutput};
+    default:
+      return {kWeightGradient,       kWeightGradientAlpha,
+              kWeightGradientBeta,   kWeightGradientConvolution,
+              kWeightGradientWeight, kWeightGradientInput,
+              kWeightGradientOutput};
+  }
+}
+
+// Whether results are those of sums of products in the type that our own kernels add up in, the
+// same in each run. Transforms (FFT, Winograd) have errors of another kind: small beside the
+// largest element, not beside each one.
+bool is_precise(const std::vector<int>& notes, int type) {
+  for (const int note : notes) {
+    switch (note) {
+      case kTensorCore:  // multiplies float32 as TF32
+        if (type == kFloat32) return false;
+        break;
+      case kDownConverted:
+      case kReducedSums:
+      case kFft:
+      case kNondeterministic:
+      case kWinograd:
+      case kWinograd4x4:
+      case kWinograd6x6:
+      case kWinograd13x13:
+        return false;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+// False: they cannot be known.
+bool read_notes(const Part& config, std::vector<int>* notes) {
+  const Part engine(kEngine);
+  Descriptor object = engine.get();
+  int64_t count = 0;
+  notes->resize(kMostNotes);
+  if (!engine.good() ||
+      library()->get(config.get(), kConfigEngine, kDescriptorType, 1, &count, &object) !=
+          kSuccess ||
+      library()->get(object, kEngineNotes, kNoteType, kMostNotes, &count, notes->data()) !=
+          kSuccess)
+    return false;
+  notes->resize(static_cast<size_t>(std::min(count, kMostNotes)));
+  return true;
+}
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+Part& add(Parts* parts, int kind) {
+  parts->push_back(std::make_unique<Part>(kind));
+  return *parts->back();
+}
+
+const Part& add_tensor(Parts* parts, Id id, const Images& images, int dimensions) {
+  return add(parts, kTensor)
+      .set(kTensorId, int64_t{id})
+      .set(kTensorType, kDataTypeType, type_of(images.dtype))
+      .set(kTensorAlignment, alignment_of(images.data))
+      .set(kTensorSizes, kInt64Type, dimensions, images.sizes)
+      .set(kTensorStrides, kInt64Type, dimensions, images.strides)
+      .finish();
+}
+
+// The operation, alone in a graph.
+const Part& add_graph(Parts* parts, Handle handle, const Convolution& call) {
+  const int type = type_of(call.weight.dtype);
+  const bool is_wide = type == kFloat64;
+  const Part& input = add_tensor(parts, kInputId, call.input, call.dimensions());
+  const Part& weight = add_tensor(parts, kWeightId, call.weight, call.dimensions());
+  const Part& output = add_tensor(parts, kOutputId, call.output, call.dimensions());
+  const Part& convolution = add(parts, kConvolutionDescriptor)
+                                .set(kSpatialDimensions, int64_t{call.axes})
+                                .set(kComputeType, kDataTypeType, is_wide ? kFloat64 : kFloat32)
+                                .set(kConvolutionMode, kConvolutionModeType, kCrossCorrelation)
+                                .set(kStrides, kInt64Type, call.axes, call.stride)
+                                .set(kDilations, kInt64Type, call.axes, call.dilation)
+                                .set(kPaddingBefore, kInt64Type, call.axes, call.before)
+                                .set(kPaddingAfter, kInt64Type, call.axes, call.after)
+                                .finish();
+  const Names names = names_of(call.direction);
+  const double wide[] = {1, call.prepare ? 1.0 : 0.0};
+  const float narrow[] = {1, call.prepare ? 1.0F : 0.0F};
+  const auto scale = [&](int i) {
+    return is_wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
+  };
+  const int scale_type = is_wide ? kDoubleType : kFloatType;
+  const Part& operation = add(parts, names.kind)
+                              .set(names.convolution, convolution)
+                              .set(names.input, input)
+                              .set(names.weight, weight)
+                              .set(names.output, output)
+                              .set(names.alpha, scale_type, 1, scale(0))
+                              .set(names.beta, scale_type, 1, scale(1))
+                              .finish();
+  return add(parts, kGraph).set(kGraphHandle, handle).set(kGraphOperations, operation).finish();
+}
+
+// The configurations of one mode, the best one first; none where it has none.
+Parts configs_of(const Part& graph, int mode) {
+  Part heuristics(kHeuristics);
+  heuristics.set(kHeuristicGraph, graph).set(kHeuristicMode, kHeuristicModeType, mode).finish();
+  if (!heuristics.good()) return {};
+  const auto read = [&](int64_t most, int64_t* count, Descriptor* to) {
+    return library()->get(heuristics.get(), kHeuristicResults, kDescriptorType, most, count, to);
+  };
+  int64_t count = 0;  // at most so many, says the first answer
+  if (read(0, &count, nullptr) != kSuccess) return {};
+  Parts configs;
+  std::vector<Descriptor> objects;
+  while (static_cast<int64_t>(configs.size()) < std::min(count, kMostConfigs)) {
+    if (!add(&configs, kEngineConfig).good()) return {};
+    objects.push_back(configs.back()->get());
+  }
+  if (objects.empty() ||
+      read(static_cast<int64_t>(objects.size()), &count, objects.data()) != kSuccess)
+    return {};
+  configs.resize(std::min(static_cast<size_t>(count), configs.size()));
+  return configs;
+}
+
+std::string text_of(int status) {
+  const char* const text = library()->error_string(status);
+  return (text == nullptr ? "an unknown status" : text) + (" (" + std::to_string(status) + ")");
+}
+
+}  // namespace
+
+Part::Part(int kind) : status_(library()->descriptor(kind, &object_)) {
+  if (status_ != kSuccess) object_ = nullptr;
+}
+
+Part::~Part() {
+  if (object_ != nullptr) (void)library()->drop(object_);
+}
+
+Part& Part::set(int name, int type, int64_t count, const void* values) {
+  if (good()) status_ = library()->set(object_, name, type, count, values);
+  return *this;
+}
+
+Part& Part::set(int name, const Part& part) {
+  if (good()) status_ = part.status_;
+  const Descriptor object = part.object_;
+  return set(name, kDescriptorType, 1, &object);
+}
+
+Part& Part::finish() {
+  if (good()) status_ = library()->finalize(object_);
+  return *this;
+}
+
+Plan Plan::make(Handle handle, const Convolution& call) {
+  Plan made;
+  const Part& graph = add_graph(&made.parts_, handle, call);
+  if (!graph.good()) return {};
+  for (const int mode : {kModeA, kFallbackMode}) {
+    for (auto& config : configs_of(graph, mode)) {
+      std::vector<int> notes;
+      if (!read_notes(*config, &notes) || !is_precise(notes, type_of(call.weight.dtype))) continue;
+      auto plan = std::make_unique<Part>(kPlan);
+      plan->set(kPlanHandle, handle).set(kPlanConfig, *config).finish();
+      int64_t count = 0, bytes = 0;
+      if (!plan->good() ||
+          library()->get(plan->get(), kPlanWorkspace, kInt64Type, 1, &count, &bytes) != kSuccess ||
+          bytes > kMostWorkspace)
+        continue;
+      made.workspace_ = bytes;
+      made.plan_ = plan.get();
+      made.parts_.push_back(std::move(config));
+      made.parts_.push_back(std::move(plan));
+      return made;
+    }
+  }
+  return {};
+}
+
+bool Plan::run(Handle handle, const Convolution& call) const {
+  const auto check = [](int status, const char* function) {
+    if (status != kSuccess)
+      throw kit::Error(DL_ERROR,
+                       "cuDNN took this convolution and failed to run it: " + text_of(status) +
+                           "; with DL_CUDA_LIBRARIES=off our own kernels do it",
+                       function);
+  };
+  check(library()->set_stream(handle, call.stream), "cudnnSetStream");
+  void* const workspace = workspace_ == 0 ? nullptr : call.workspace(workspace_);
+  if (call.prepare) call.prepare();
+  const int64_t ids[] = {kInputId, kWeightId, kOutputId};
+  const void* const data[] = {call.input.data, call.weight.data, call.output.data};
+  Part pack(kVariantPack);
+  pack.set(kPackIds, kInt64Type, 3, ids)
+      .set(kPackPointers, kPointerType, 3, data)
+      .set(kPackWorkspace, kPointerType, 1, &workspace)
+      .finish();
+  check(pack.status(), "cudnnBackendFinalize");
+  const int status = library()->execute(handle, plan_->get(), pack.get());
+  declined_ = status >= kUnsupported && status < kInternalError;
+  if (!declined_) check(status, "cudnnBackendExecute");
+  return !declined_;
+}
+
+int type_of(int dtype) {
+  switch (dtype) {
+    case diopi_dtype_float32:
+      return kFloat32;
+    case diopi_dtype_float64:
+      return kFloat64;
+    case diopi_dtype_float16:
+      return kFloat16;
+    case diopi_dtype_bfloat16:
+      return kBfloat16;
+    default:
+      return -1;
+  }
+}
+
+int64_t alignment_of(const void* data) {
+  const uint64_t bits = reinterpret_cast<uint64_t>(data) | 16;
+  return static_cast<int64_t>(bits & (~bits + 1));
+}
+
+}  // namespace dl::cuda::cudnn
