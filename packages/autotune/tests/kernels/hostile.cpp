@@ -16,6 +16,8 @@ constexpr int FROM = 0;  // tunable
 namespace {
 
 volatile int launches = 0;
+// Not a constant: the compiler would take what writes there for unreachable.
+int* volatile nowhere = nullptr;
 
 [[gnu::noinline]] int descend(volatile int* depth) {
   volatile int more[1024] = {*depth + 1};
@@ -44,7 +46,7 @@ void do_it(float* a, volatile float* b, int64_t count) {
   static char page[1 << 20];
   switch (DEED) {
     case 1:
-      *static_cast<volatile int*>(nullptr) = 1;
+      *nowhere = 1;
       break;
     case 2:
       abort();
