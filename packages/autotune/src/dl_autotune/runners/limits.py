@@ -8,7 +8,7 @@ import resource
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .processes import Process, processes
+from .processes import Process, processes, proportional
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -60,9 +60,12 @@ class Limits:
         """What a worker and all below it have too much of; None while nothing."""
         if len(found) > self.processes + 1:
             return f"it started {len(found) - 1} processes, and {self.processes} are allowed"
-        resident = sum(each.resident for each in found)
-        if resident > self.memory:
-            return f"it uses {mebibytes(resident)} of memory, and {self.allowed} are allowed"
+        used = sum(each.resident for each in found)
+        if used > self.memory:
+            # Each counts what it shares in full; only then is it worth to ask for its part.
+            used = sum(proportional(each) for each in found)
+        if used > self.memory:
+            return f"it uses {mebibytes(used)} of memory, and {self.allowed} are allowed"
         return None
 
     @property

@@ -86,14 +86,20 @@ def _marker(where: str, number: int, line: str, found: re.Match[str]) -> Marker:
 
 
 def substitute(
-    source: str, config: Config, name: str = "kernel", *, keep_markers: bool = False
+    source: str,
+    config: Config,
+    name: str = "kernel",
+    *,
+    keep_markers: bool = False,
+    every: bool = True,
 ) -> str:
     """The source with the values of a configuration at its markers.
 
     :param keep_markers: so that the result can be tuned again.
+    :param every: whether each marker needs a value; else those without one stay as they are.
     :raises MarkerError: a key has no marker, a marker has no key, or a marker is wrong.
     """
-    markers = find_markers(source, name)
+    markers = [m for m in find_markers(source, name) if every or m.key in config]
     check_keys(markers, list(config), name)
     lines = source.split("\n")
     for marker in markers:
