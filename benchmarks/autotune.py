@@ -1,10 +1,14 @@
 """Search strategies on recorded spaces: the best found, as a share of the best there is.
 
 python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
+python benchmarks/autotune.py --claims N [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
 github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
 kernel_tuner is installed, its strategies run in the same replay with --kernel-tuner.
+
+--claims tunes N kernels on the CPU, and N that are all alike: does one more process measure what
+was claimed, and how often is something claimed of nothing?
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from _synthetic_spaces import tiles
+from _tuning_claims import Tested, run_claim, summary
 
 from dl_autotune.runners.replay import fractions, replay
 from dl_autotune.spaces.recorded import Recording, read_recording
@@ -72,6 +77,28 @@ def report(rows: Rows) -> None:
                 print(f"{'':24} {'  without ' + space:28} {shown(rest)}")
 
 
+def test_claims(count: int, file: Path) -> None:
+    """Tune, and measure again what was claimed; what is known is kept after each run."""
+    known: dict[bool, list[Tested]] = {False: [], True: []}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        # In turn, so that both are known of the same hours.
+        for same in (False, True):
+            tested = run_claim(number, same=same)
+            known[same].append(tested)
+            interval = f"{tested.ratio:.3f} x [{tested.low:.3f}, {tested.high:.3f}]"
+            rerun = "" if tested.rerun is None else f", again {tested.rerun:.3f}"
+            held = {None: "", True: ", held", False: ", NOT HELD"}[tested.held]
+            name = "A/A " if same else ""
+            print(f"{name}{number}: {tested.verdict} {interval}{rerun}{held}", flush=True)
+            file.write_text(json.dumps(summary(known[False], known[True]), indent=1))
+    found = summary(known[False], known[True])
+    print(f"reruns within the claimed interval: {found['held']} of {found['claims']}")
+    print(f"claimed to be faster: {found['faster']} of {found['runs']}")
+    print(f"A/A runs with a winner: {found['false_wins']} of {found['same_runs']}")
+    print(f"\n{file}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spaces", type=Path, help="a folder of recorded spaces")
@@ -80,7 +107,11 @@ def main() -> None:
     parser.add_argument("--kernel-tuner", default="", help="names of its strategies, with commas")
     parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
+    parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
     arguments = parser.parse_args()
+    if arguments.claims:
+        test_claims(arguments.claims, arguments.json.with_stem(arguments.json.stem + "-claims"))
+        return
     names = arguments.strategies.split(",")
     if unknown := set(names) - set(STRATEGIES):
         parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(STRATEGIES)}")

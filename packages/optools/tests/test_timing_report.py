@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dl_core.pages import svg
+from dl_core.pages.page import page, sortable
 from dl_optools.budget import Spending
-from dl_optools.pages import svg
-from dl_optools.pages.page import page, sortable
 from dl_optools.timing.report import report, write_report
 from dl_optools.timing.results import TimeResults, rate_text, shapes_text
 from dl_optools.timing.roofline import Roofline

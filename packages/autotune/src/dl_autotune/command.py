@@ -1,4 +1,4 @@
-"""``dl tune kernel``, ``show``, ``export`` and ``forget``."""
+"""``dl tune kernel``, ``show``, ``report``, ``apply``, ``export`` and ``forget``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from .apply import apply
 from .errors import TuningError
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
+from .runners.limits import Limits
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
@@ -55,15 +57,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument(
         "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
     )
+    kernel.add_argument(
+        "--memory", type=int, metavar="MIB", help="that a candidate may use (half of the machine)"
+    )
     kernel.add_argument("--again", action="store_true", help="search on though there is a verdict")
+    kernel.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a page for the browser at the end"
+    )
     show = commands.add_parser("show", help="what was tuned; or the trials of one study")
     show.add_argument("study", nargs="?", help="the beginning of its key")
+    report = commands.add_parser("report", help="write a study as a page for the browser")
+    report.add_argument("study", help="the beginning of its key")
+    report.add_argument("file", type=Path, metavar="FILE", help="the page: one HTML file")
+    applied = commands.add_parser(
+        "apply",
+        help="write what was found into a kernel's source",
+        description="Put the values of the winner where the markers are; the markers stay.",
+    )
+    applied.add_argument("study", help="the beginning of its key")
+    applied.add_argument("source", type=Path, metavar="SOURCE", help="the source that was tuned")
+    applied.add_argument("--output", type=Path, metavar="FILE", help="write there instead")
     forget = commands.add_parser("forget", help="drop a study with its trials")
     forget.add_argument("study", help="the beginning of its key")
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="the beginning of its key")
     export.add_argument("file", type=Path, metavar="FILE")
-    for each in (kernel, show, forget, export):
+    for each in (kernel, show, report, applied, forget, export):
         each.add_argument(
             "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
         )
@@ -81,6 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
         trials = database.trials(study)
         if arguments.what == "export":
             return export_trials(arguments.file, study, trials)
+        if arguments.what == "report":
+            return write_report(arguments.file, study, database)
+        if arguments.what == "apply":
+            return apply_winner(arguments, study, database)
         database.forget(study)
     except TuningError as error:
         sys.stderr.write(f"dl tune: {error}\n")
@@ -94,15 +117,17 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
     evaluations: int | None = arguments.evaluations
     if evaluations is None and arguments.seconds is None:
         evaluations = 60
-    for name in ("workers", "processes"):
-        if getattr(arguments, name) < 1:
-            raise TuningError(f"[tune] --{name} {getattr(arguments, name)}: give 1 or more")
+    for name in ("workers", "processes", "memory"):
+        given = getattr(arguments, name)
+        if given is not None and given < 1:
+            raise TuningError(f"[tune] --{name} {given}: give 1 or more")
     target = Target(
         arguments.file.absolute(),
         arguments.vendor,
         arguments.device,
         caches=arguments.caches,
         seed=arguments.seed,
+        limits=Limits(memory=arguments.memory << 20) if arguments.memory else Limits(),
     )
     plan = Plan(
         Budget(evaluations, arguments.seconds),
@@ -122,7 +147,7 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
             )
             return STATUS_STOPPED
     sys.stdout.write(_result(tuned, tuner.kernel.default, database))
-    return 0
+    return write_report(arguments.report, tuned.study, database) if arguments.report else 0
 
 
 def _result(tuned: Tuned, default: Config, database: Database) -> str:
@@ -138,12 +163,36 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     )
 
 
-def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
-    """``dl tune export``."""
+def write_report(file: Path, study: Study, database: Database) -> int:
+    """``dl tune report``, and the end of ``dl tune kernel --report``."""
+    # Its analysis needs scikit-learn, which costs a second.
+    from .report import study_page
+
+    _write(file, study_page(study, database.trials(study), database.claimed(study)))
+    sys.stdout.write(f"report  {file}\n")
+    return 0
+
+
+def apply_winner(arguments: argparse.Namespace, study: Study, database: Database) -> int:
+    """``dl tune apply``."""
+    output = arguments.output or arguments.source
+    claim = database.claimed(study)
+    apply(study, claim, arguments.source, output)
+    assert claim is not None
+    sys.stdout.write(f"{output}: {shown(claim.config)}\n")
+    return 0
+
+
+def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(json.dumps(as_t4(study, trials), indent=1) + "\n", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise TuningError(f"[tune] {file} cannot be written: {error.strerror}") from error
+
+
+def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
+    """``dl tune export``."""
+    _write(file, json.dumps(as_t4(study, trials), indent=1) + "\n")
     sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0
 

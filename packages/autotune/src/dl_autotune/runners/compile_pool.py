@@ -23,7 +23,10 @@ class CompilePool:
     def __init__(self, target: Target, workers: int) -> None:
         self._seconds = target.compile_seconds + _GRACE_SECONDS
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="compile")
-        self._all = [Worker(partial(KernelWorker, target)) for _ in range(workers)]
+        self._all = [
+            Worker(partial(KernelWorker, target), target.limits, may_leave_children=True)
+            for _ in range(workers)
+        ]
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for worker in self._all:
             self._idle.put(worker)
@@ -45,6 +48,12 @@ class CompilePool:
 
     def close(self) -> None:
         """End all processes; what is not compiled yet is dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._stop_all()
+        # A thread that was about to call has started its worker anew, and has ended now.
+        self._threads.shutdown(wait=True)
+        self._stop_all()
+
+    def _stop_all(self) -> None:
         for worker in self._all:
             worker.stop()
-        self._threads.shutdown(wait=True, cancel_futures=True)

@@ -75,6 +75,21 @@ def check_results(
             _check(kernel, toolchain, launcher, kernel.launch(config, shape), given, shape)
 
 
+def check_again(
+    kernel: TunableKernel, toolchain: Toolchain, launcher: Launcher, config: Config, seed: int
+) -> None:
+    """Judge a candidate once more, after it was timed: it may have been right only until then.
+
+    :raises WrongResultError: as :func:`check_results`.
+    """
+    arguments = seeded_arguments(kernel, kernel.shape, seed)
+    launch = kernel.launch(config, kernel.shape)
+    try:
+        _check(kernel, toolchain, launcher, launch, arguments, kernel.shape)
+    except WrongResultError as error:
+        raise WrongResultError(f"right at first, and after it was timed: {error}") from error
+
+
 def _check(
     kernel: TunableKernel,
     toolchain: Toolchain,
@@ -133,4 +148,4 @@ def _judge(name: str, buffer: Buffer, expected: Expected, where: str) -> None:
         else None,
     )
     if not outcome.ok:
-        raise WrongResultError(f"{name} is wrong ({where}): {outcome}")
+        raise WrongResultError(outcome.report(f"{name} is wrong ({where})"))

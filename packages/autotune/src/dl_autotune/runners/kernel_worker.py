@@ -13,7 +13,8 @@ from ..observers import Calibration, Race, RaceSettings, calibrate, race
 from ..spaces import Config
 from ..spaces.markers import substitute
 from ..toolchains import CompileError, Toolchain
-from .correctness import WrongResultError, check_results
+from .correctness import Launcher, WrongResultError, check_again, check_results
+from .limits import Limits
 from .timing import timed_launches
 
 
@@ -31,6 +32,7 @@ class Target:
     caches: str = "warm"
     compile_seconds: float = 120.0
     seed: int = 0
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True)
@@ -121,27 +123,36 @@ class KernelWorker:
 
     def _calibrate(self, request: Calibrate) -> Calibration | Rejected:
         try:
-            run = self._prepare(request.config, request.code, keep=True)
+            run = self._prepare(request.config, request.code)
         except WrongResultError as error:
             return Rejected("correctness", str(error))
         return calibrate(run, request.settings, seed=self._target.seed)
 
     def _evaluate(self, request: Evaluate) -> Race | Rejected:
         try:
-            candidate = self._prepare(request.config, request.code, keep=False)
+            launcher = self._judged(request.config, request.code)
+            baseline = self._prepare(request.baseline, request.baseline_code)
+            candidate = self._timed_by(launcher, request.config)
+            found = race(baseline, candidate, request.settings, seed=request.seed)
+            kernel, toolchain, seed = self._kernel, self._toolchain, self._target.seed
+            check_again(kernel, toolchain, launcher, request.config, seed)
         except WrongResultError as error:
             return Rejected("correctness", str(error))
-        baseline = self._prepare(request.baseline, request.baseline_code, keep=True)
-        return race(baseline, candidate, request.settings, seed=request.seed)
+        return found
 
-    def _prepare(self, config: Config, code: bytes, *, keep: bool) -> Callable[[], float]:
+    def _prepare(self, config: Config, code: bytes) -> Callable[[], float]:
         """Load code, judge it the first time, and make it ready to be timed."""
         launcher = self._loaded.get(code)
         if launcher is None:
-            launcher = self._toolchain.load(code, self._kernel.function)
-            check_results(self._kernel, self._toolchain, launcher, config, self._target.seed)
-            if keep:
-                self._loaded[code] = launcher
+            launcher = self._loaded[code] = self._judged(config, code)
+        return self._timed_by(launcher, config)
+
+    def _judged(self, config: Config, code: bytes) -> Launcher:
+        launcher = self._toolchain.load(code, self._kernel.function)
+        check_results(self._kernel, self._toolchain, launcher, config, self._target.seed)
+        return launcher
+
+    def _timed_by(self, launcher: Launcher, config: Config) -> Callable[[], float]:
         if self._timed is None:
             self._timed = timed_launches(
                 self._kernel, self._toolchain, self._target.caches, self._target.seed

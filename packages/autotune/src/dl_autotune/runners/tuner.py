@@ -83,7 +83,7 @@ class Tuner:
         self.plan = plan or Plan()
         self.kernel: TunableKernel = load_kernel(target.path)
         self._progress = progress
-        self._worker = Worker(partial(KernelWorker, target))
+        self._worker = Worker(partial(KernelWorker, target), target.limits)
 
     def run(self, *, again: bool = False) -> Tuned:
         """Tune, or go on where an earlier run was ended, or return what it claimed.
@@ -248,7 +248,7 @@ class Tuner:
             return []
         found = []
         for number in range(processes):
-            with Worker(partial(KernelWorker, self.target)) as worker:
+            with Worker(partial(KernelWorker, self.target), self.target.limits) as worker:
                 settings = self.plan.final_races
                 answer = self._raced(worker, config, code, default, settings, 1000 + number)
             if isinstance(answer, Race):

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
+import json
 import os
-import resource
+import secrets
 import signal
-import threading
-import traceback
-from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from ..errors import TuningError
+from .channel import TOKEN_BYTES, Channel, GarbageError
+from .guard import Ending
+from .limits import Limits, mebibytes
+from .processes import Process, below, processes
+from .serve import UNANSWERED, Handler
 
-Handler = Callable[[Any], Any]
-"""Answers a request; both are sent between processes by pickle."""
-_CONTEXT = multiprocessing.get_context("spawn")
 _START_SECONDS = 120.0
+_ENDING_SECONDS = 10.0
+_REPORT_SECONDS = 2.0
+"""For which the guard is asked how it ended; a worker that only closed its pipes has not."""
+_NEARLY = 0.8
+"""Of the memory that is allowed: whoever had so much and crashed, crashed for that."""
 
 
 class WorkerError(TuningError):
     """The process did not answer.
 
-    :ivar reason: "timeout", "crash" or "error".
+    :ivar reason: "timeout", "crash", "limit", "children" or "error".
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -35,120 +43,160 @@ class WorkerError(TuningError):
 class Worker:
     """Calls a handler in a process of its own; a new one after each failure.
 
-    The process has its own group, which is killed as a whole, a null device for what it prints,
-    and ends by itself when this one does.
+    The process is below a guard (:mod:`.guard`), which ends it with all that it started when it
+    ends, when this process does, or when it takes more than it may.
 
     :param build: makes the handler, in the process; importable there.
+    :param may_leave_children: whether what it started may run on after an answer, as the server of
+        a compiler's cache does; else such an answer does not count.
     """
 
-    def __init__(self, build: Callable[[], Handler]) -> None:
-        self._build = build
-        self._process: multiprocessing.process.BaseProcess | None = None
-        self._connection: Connection | None = None
+    def __init__(
+        self,
+        build: Callable[[], Handler],
+        limits: Limits | None = None,
+        *,
+        may_leave_children: bool = False,
+    ) -> None:
+        self._build, self._limits = build, limits or Limits()
+        self._may_leave_children = may_leave_children
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        self._control: socket.socket | None = None
+        self._worker = self._number = 0
 
     def call(self, request: Any, seconds: float) -> Any:
         """The handler's answer.
 
-        :raises WorkerError: the process ended, raised, or was killed after `seconds`.
+        :raises WorkerError: the process ended, raised, was killed after `seconds`, took more than
+            its limits, or left processes behind.
         """
-        connection = self._connection or self._start()
-        try:
-            connection.send(request)
-            if not connection.poll(seconds):
-                raise WorkerError("timeout", f"no answer within {seconds:g} s")
-            succeeded, answer = connection.recv()
-        except WorkerError:
-            self.stop()
-            raise
-        except (EOFError, OSError) as error:
-            raise WorkerError("crash", self._how_it_ended()) from error
-        if not succeeded:
-            self.stop()
-            raise WorkerError("error", answer)
+        channel = self._channel or self._start()
+        self._number += 1
+        with self._failing(seconds):
+            channel.send((self._number, request), seconds)
+            number, succeeded, answer = channel.receive(seconds, self._watch)
+            if number != self._number:
+                raise GarbageError
+            if not succeeded:
+                raise WorkerError("error", answer)
+            left = len(self._below()) - 1
+            if left > 0 and not self._may_leave_children:
+                what = "a process" if left == 1 else f"{left} processes"
+                raise WorkerError("children", f"left {what} behind")
         return answer
 
-    def _start(self) -> Connection:
-        ours, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(theirs, self._build), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._connection = ours
+    @contextlib.contextmanager
+    def _failing(self, seconds: float) -> Iterator[None]:
+        """End the process for whatever goes wrong, and say what it was."""
         try:
-            if not ours.poll(_START_SECONDS):
-                raise WorkerError("timeout", f"a worker did not start in {_START_SECONDS:g} s")
-            succeeded, answer = ours.recv()
-        except (EOFError, OSError) as error:
-            raise WorkerError("crash", self._how_it_ended()) from error
-        if not succeeded:
+            yield
+        except BaseException as error:
+            ending = None
+            if isinstance(error, EOFError | OSError) and not isinstance(error, TimeoutError):
+                ending = self._ending()
             self.stop()
-            raise WorkerError("error", answer)
-        return ours
+            if isinstance(error, TimeoutError):
+                raise WorkerError("timeout", f"no answer within {seconds:g} s") from error
+            if isinstance(error, GarbageError | ValueError):
+                message = "something else than an answer was written to the worker's pipe"
+                raise WorkerError("crash", message) from error
+            if isinstance(error, EOFError | OSError):
+                reason = "limit" if ending and ending.too_much else "crash"
+                raise WorkerError(reason, self._told(ending)) from error
+            raise
 
-    def _how_it_ended(self) -> str:
-        process = self._process
-        assert process is not None
-        process.join(5)
-        code = process.exitcode
-        self.stop()
-        if code is not None and code < 0:
-            return f"the process was ended by {signal.Signals(-code).name}"
-        return f"the process ended with status {code}"
+    def _start(self) -> Channel:
+        ours, theirs = socket.socketpair()
+        self._control, far = socket.socketpair()
+        token = secrets.token_bytes(TOKEN_BYTES)
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}\nfrom {__package__}.guard import main; main()"
+        )
+        files = (theirs.fileno(), far.fileno())
+        with theirs, far:
+            self._guard = subprocess.Popen(
+                [
+                    *(sys.executable, "-c", code, *map(str, files), token.hex()),
+                    json.dumps(asdict(self._limits)),
+                ],
+                pass_fds=files,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._channel = Channel(ours, token)
+        with self._failing(_START_SECONDS):
+            self._channel.send(self._build, _START_SECONDS)
+            succeeded, answer = self._channel.receive(_START_SECONDS)
+            if not succeeded:
+                raise WorkerError("error", answer)
+            self._worker = answer
+        return self._channel
+
+    def _below(self) -> list[Process]:
+        guard = self._guard
+        return below(guard.pid) if guard is not None else []
+
+    def _watch(self) -> None:
+        if too_much := self._limits.exceeded(self._below()):
+            raise WorkerError("limit", too_much)
+
+    def _ending(self) -> Ending | None:
+        """What the guard says of the end; None if the process has not ended."""
+        control, said = self._control, b""
+        if control is None:
+            return None
+        control.settimeout(_REPORT_SECONDS)
+        try:
+            while data := control.recv(1 << 16):
+                said += data
+        except OSError:
+            return None
+        if not said:
+            return Ending(0, 0, too_much="something ended the process that guards the worker")
+        return Ending(**json.loads(said))
+
+    def _told(self, ending: Ending | None) -> str:
+        if ending is None:
+            return "the process closed its pipes and ran on"
+        if ending.too_much:
+            return ending.too_much
+        code = os.waitstatus_to_exitcode(ending.status)
+        if code == UNANSWERED:
+            return "the process could not answer: its pipes were closed"
+        told = f"the process ended with status {code}"
+        if code < 0:
+            told = f"the process was ended by {signal.Signals(-code).name}"
+        if ending.peak > _NEARLY * self._limits.memory:
+            told += f", with {mebibytes(ending.peak)} of memory of {self._limits.allowed} allowed"
+        if ending.said:
+            told += f": {ending.said.splitlines()[-1]}"
+        return told
 
     def stop(self) -> None:
         """End the process and all that it started."""
-        process, self._process = self._process, None
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid or 0, signal.SIGKILL)
-            with contextlib.suppress(AttributeError):
-                process.kill()
-            process.join()
+        guard, self._guard = self._guard, None
+        for each in (self._channel, self._control):
+            if each is not None:
+                each.close()
+        self._channel = self._control = None
+        if guard is None:
+            return
+        try:
+            guard.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            guard.kill()
+            guard.wait()
+        if self._worker and guard.returncode != 0:
+            # The guard itself was lost; what is left of the worker's session is known still.
+            for process in processes():
+                if process.session == self._worker:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(process.pid, signal.SIGKILL)
+        self._worker = 0
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _serve(connection: Connection, build: Callable[[], Handler]) -> None:
-    """What the process runs."""
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with open(os.devnull, "r+b") as nothing:  # noqa: PTH123 - its descriptor is what matters
-        for stream in (0, 1, 2):
-            os.dup2(nothing.fileno(), stream)
-    try:
-        handler = build()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told to the other side
-        connection.send((False, _said(error)))
-        return
-    connection.send((True, None))
-    while True:
-        try:
-            request = connection.recv()
-        except EOFError:
-            return
-        try:
-            answer = (True, handler(request))
-        except Exception as error:  # noqa: BLE001 - as above
-            answer = (False, _said(error))
-        connection.send(answer)
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, TuningError):
-        return str(error)
-    return "".join(traceback.format_exception_only(error)).strip()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.killpg(os.getpgrp(), signal.SIGKILL)

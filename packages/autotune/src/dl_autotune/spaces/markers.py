@@ -85,12 +85,21 @@ def _marker(where: str, number: int, line: str, found: re.Match[str]) -> Marker:
     return Marker(word[1], number, whole=False)
 
 
-def substitute(source: str, config: Config, name: str = "kernel") -> str:
+def substitute(
+    source: str,
+    config: Config,
+    name: str = "kernel",
+    *,
+    keep_markers: bool = False,
+    every: bool = True,
+) -> str:
     """The source with the values of a configuration at its markers.
 
+    :param keep_markers: so that the result can be tuned again.
+    :param every: whether each marker needs a value; else those without one stay as they are.
     :raises MarkerError: a key has no marker, a marker has no key, or a marker is wrong.
     """
-    markers = find_markers(source, name)
+    markers = [m for m in find_markers(source, name) if every or m.key in config]
     check_keys(markers, list(config), name)
     lines = source.split("\n")
     for marker in markers:
@@ -101,10 +110,12 @@ def substitute(source: str, config: Config, name: str = "kernel") -> str:
             raise MarkerError(
                 f"[markers] {name}:{marker.line}: the value of key {marker.key} has a line break"
             )
+        new = f"{old.partition('=')[0]}= {value};"
         if marker.whole:
-            lines[marker.line - 1] = indent + value
-        else:
-            lines[marker.line - 1] = f"{old.partition('=')[0]}= {value};"
+            new = indent + value
+        if keep_markers:
+            new += f"  // tunable: {marker.key}" if marker.whole else "  // tunable"
+        lines[marker.line - 1] = new
     return "\n".join(lines)
 
 

@@ -16,8 +16,8 @@ from ..errors import TuningError
 from ..kernel import Launch
 from .toolchain import Array, CompileError, Launcher
 
-_GUARD = 64
-"""Elements before and after an array; enough for the widest vector store to be seen."""
+_GUARD = 4096
+"""Elements before and after an array: a row too many is seen, not only a vector too many."""
 
 
 class DeviceBuffer:

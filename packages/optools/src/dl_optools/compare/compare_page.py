@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dl_optools.pages import page
-from dl_optools.pages.page import Cell
+from dl_core.pages import page
+from dl_core.pages.page import Cell
 
 Found = Mapping[str, Any]
 Labelled = Sequence[tuple[str, Found]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from dl_core.pages import page
+from dl_core.pages.page import Cell
 from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty
 from dl_optools.launching.launch import describe_status, exact
-from dl_optools.pages import page
-from dl_optools.pages.page import Cell
 
 SHOWN = 12
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dl_optools.pages import page, svg
+from dl_core.pages import page, svg
 
 if TYPE_CHECKING:
     from dl_optools.monitor.process_monitor import Sample

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dl_core.pages import page
+from dl_core.pages.page import Cell
 from dl_optools.overflow.results import OverflowResults
-from dl_optools.pages import page
-from dl_optools.pages.page import Cell
 
 
 def overflow_page(results: OverflowResults) -> str:

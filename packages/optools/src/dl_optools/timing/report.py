@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dl_optools.pages import page, svg
-from dl_optools.pages.page import Cell
+from dl_core.pages import page, svg
+from dl_core.pages.page import Cell
 from dl_optools.timing.results import TimeResults, percent_text, rate_text, shapes_text
 from dl_optools.timing.spans import Row
 

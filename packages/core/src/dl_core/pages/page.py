@@ -18,6 +18,7 @@ _STYLE = """
 body { margin: 0 auto; max-width: 1230px; padding: 28px 24px 60px; background: var(--page);
   color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 25px; margin: 0 0 2px; } h2 { font-size: 18px; margin: 38px 0 6px; }
+h1, ul.notes { overflow-wrap: anywhere; }
 p { margin: 4px 0 12px; color: var(--quiet); max-width: 80ch; }
 ul.notes { margin: 4px 0 0; padding-left: 18px; color: var(--quiet); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 12px;

@@ -1,0 +1,23 @@
+"""The structures of act.hpp, for arguments."""
+
+from __future__ import annotations
+
+import ctypes
+
+
+class GemmCoord(ctypes.Structure):
+    """The sizes of a matrix product."""
+
+    _fields_ = [("m", ctypes.c_uint32), ("n", ctypes.c_uint32), ("k", ctypes.c_uint32)]
+
+
+class RowMajor(ctypes.Structure):
+    """Rows one after the other."""
+
+    _fields_ = [("rows", ctypes.c_uint32), ("columns", ctypes.c_uint32)]
+
+
+class ColumnMajor(ctypes.Structure):
+    """Columns one after the other."""
+
+    _fields_ = [("rows", ctypes.c_uint32), ("columns", ctypes.c_uint32)]

@@ -1,0 +1,45 @@
+"""Write what was found into the source of a kernel, which stays one to tune."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .errors import TuningError
+from .observers import Verdict
+from .runners.database import StoredClaim, Study
+from .spaces.markers import substitute
+
+
+def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -> None:
+    """Put the values of the winner where the markers are.
+
+    :param source: the file that was tuned, as it was then.
+    :param output: where the result goes; it may be `source`.
+    :raises TuningError: nothing is claimed to be faster, `source` is not what was tuned, or a file
+        cannot be read or written.
+    """
+    if claim is None or claim.verdict != Verdict.FASTER.value:
+        said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"
+        raise TuningError(f"[tune] study {study.key} has nothing to apply: {said}")
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TuningError(f"[tune] {source} cannot be read: {error}") from error
+    if hashlib.sha256(text.encode()).hexdigest() != study.identity.get("source"):
+        raise TuningError(
+            f"[tune] {source} is not what study {study.key} tuned ({study.identity.get('kernel')}),"
+            " or was changed since: tune it as it is now"
+        )
+    tuned = substitute(text, claim.config, source.name, keep_markers=True)
+    part = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        # As a whole or not at all: it may be the only copy.
+        part.write_text(tuned, encoding="utf-8")
+        if output.exists():
+            part.chmod(output.stat().st_mode)
+        part.replace(output)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise TuningError(f"[tune] {output} cannot be written: {error.strerror}") from error

@@ -1,0 +1,7 @@
+"""What a study found, as a page for the browser."""
+
+from __future__ import annotations
+
+from .page import study_page
+
+__all__ = ["study_page"]

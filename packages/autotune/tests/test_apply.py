@@ -1,0 +1,83 @@
+"""``dl tune apply`` and ``report``: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from dl_autotune.command import configure, run
+from dl_autotune.runners.database import Database, StoredClaim, StoredTrial
+
+SOURCE = "// k\nconstexpr int TILE = 8;  // tunable\n  using L = int;  // tunable: LAYOUT\n"
+TUNED = "// k\nconstexpr int TILE = 16;  // tunable\n  using L = long;  // tunable: LAYOUT\n"
+CONFIG = {"TILE": 16, "LAYOUT": "using L = long;"}
+
+
+def tune(*words: str | Path) -> int:
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    return run(parser.parse_args(list(map(str, words))))
+
+
+def study(path: Path, verdict: str | None) -> str:
+    database = Database(path)
+    digest = hashlib.sha256(SOURCE.encode()).hexdigest()
+    made = database.study({"kernel": "k.cpp", "source": digest})
+    database.record(made, StoredTrial(CONFIG, "correct", "", 2.0, 1.9, 2.1, (2.0,), (1.0,)))
+    if verdict is not None:
+        database.claim(made, StoredClaim(CONFIG, verdict, 2.0, 1.9, 2.1, 0.0, ((2.0, 2.0),)))
+    database.close()
+    return made.key
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_winner_is_written_and_the_source_can_be_tuned_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], elsewhere: bool
+) -> None:
+    path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
+    source.write_text(SOURCE)
+    output = tmp_path / "tuned.cpp" if elsewhere else source
+    words = ("--output", output) if elsewhere else ()
+    assert tune("apply", study(path, "faster"), source, *words, "--database", path) == 0
+    assert output.read_text() == TUNED
+    assert source.read_text() == (SOURCE if elsewhere else TUNED)
+    assert f"{output}: TILE=16" in capsys.readouterr().out
+    assert {each.name for each in tmp_path.iterdir()} >= {"k.cpp"}
+    assert not list(tmp_path.glob(".k*"))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text", "message"),
+    [
+        (None, SOURCE, "has nothing to apply: the search has not ended"),
+        ("no significant winner", SOURCE, "nothing to apply: the verdict is: no significant"),
+        ("slower", SOURCE, "nothing to apply: the verdict is: slower"),
+        ("faster", SOURCE + "\n", "was changed since: tune it as it is now"),
+        ("faster", None, "cannot be read: "),
+    ],
+)
+def test_what_cannot_be_applied_is_refused(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    verdict: str | None,
+    text: str | None,
+    message: str,
+) -> None:
+    path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
+    if text is not None:
+        source.write_text(text)
+    assert tune("apply", study(path, verdict), source, "--database", path) == 1
+    assert message in capsys.readouterr().err
+    assert text is None or source.read_text() == text
+
+
+def test_a_report_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, page = tmp_path / "trials.sqlite", tmp_path / "page.html"
+    key = study(path, "faster")
+    assert tune("report", key[:6], page, "--database", path) == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert tune("report", key, tmp_path / "no" / "page.html", "--database", path) == 1
+    assert "page.html cannot be written: No such file" in capsys.readouterr().err

@@ -1,0 +1,38 @@
+"""The interface of msKPP's tuner, over dl-autotune."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+__version__ = "0.1.0"
+
+# A module with a path has submodules; it is found after a package of this name all the same.
+__path__ = [str(Path(__file__).with_name("mskpp_modules"))]
+
+_HOMES = {
+    "KernelInvokeConfig": "launcher",
+    "Launcher": "launcher",
+    "compile": "building",
+    "compile_executable": "executable",
+    "get_kernel_from_binary": "building",
+    "autotune": "tuning",
+    "autotune_v2": "executable",
+    "MskppError": "errors",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # What tunes is imported when it is first asked for.
+    if name not in _HOMES:
+        raise AttributeError(
+            f"module 'mskpp' has no attribute {name!r}; there are {', '.join(_HOMES)}"
+        )
+    return getattr(importlib.import_module(f"mskpp.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

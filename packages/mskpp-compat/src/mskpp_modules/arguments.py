@@ -1,0 +1,80 @@
+"""Arguments of a launch, as bytes that a worker can be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import MskppError
+
+Packed = bytes | NDArray[Any]
+"""An array behind a pointer, or a value."""
+_SCALARS = {
+    "bool": np.bool_, "char": np.int8, "float": np.float32, "double": np.float64,
+    "int": np.int32, "unsigned": np.uint32, "unsigned int": np.uint32, "size_t": np.uint64,
+    "int8_t": np.int8, "int16_t": np.int16, "int32_t": np.int32, "int64_t": np.int64,
+    "uint8_t": np.uint8, "uint16_t": np.uint16, "uint32_t": np.uint32, "uint64_t": np.uint64,
+}  # fmt: skip
+
+
+def packed(arguments: Sequence[Any], types: Sequence[str] | None) -> list[Packed]:
+    """Copies: of numpy arrays, of structures of ctypes, of numbers.
+
+    :param types: of the kernel's parameters; None where they are not known.
+    :raises MskppError: there are too many or too few, or one is of no such kind.
+    """
+    if types is not None and len(arguments) != len(types):
+        raise MskppError(
+            f"[mskpp] the kernel has {len(types)} parameters, and {len(arguments)} were given"
+        )
+    found: list[Packed] = []
+    for at, value in enumerate(arguments):
+        wanted = None if types is None else types[at].removeprefix("std::")
+        if isinstance(value, np.ndarray):
+            if not value.flags.c_contiguous or not value.flags.writeable:
+                raise MskppError(
+                    f"[mskpp] argument {at} is not contiguous or not writable: give a copy of it"
+                )
+            found.append(value.copy())
+        elif isinstance(value, np.generic):
+            found.append(value.tobytes())
+        elif _has_bytes(value):
+            found.append(bytes(value))
+        elif isinstance(value, int | float) and wanted in _SCALARS:
+            found.append(_number(value, wanted, at))
+        else:
+            raise MskppError(
+                f"[mskpp] argument {at} is {value!r}: a parameter"
+                f"{'' if wanted is None else ' of type ' + wanted} takes a numpy array where it is"
+                " GM_ADDR, else a ctypes.Structure, a numpy scalar, or a number"
+            )
+    return found
+
+
+def _has_bytes(value: Any) -> bool:
+    """Whether it is memory, as a structure of ctypes is."""
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _number(value: float, wanted: str, at: int) -> bytes:
+    kind = _SCALARS[wanted]
+    try:
+        number: NDArray[Any] = np.array(value).astype(kind)
+    except OverflowError as error:
+        raise MskppError(f"[mskpp] argument {at}: {value!r} is no {wanted}") from error
+    if not np.issubdtype(kind, np.floating) and number != value:
+        raise MskppError(f"[mskpp] argument {at}: {value!r} is no {wanted}")
+    return number.tobytes()
+
+
+def write_back(written: Mapping[int, NDArray[Any]], arguments: Sequence[Any]) -> None:
+    """Put what a kernel wrote into the caller's arrays."""
+    for at, array in written.items():
+        arguments[at][...] = array

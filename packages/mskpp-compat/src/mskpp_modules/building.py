@@ -1,0 +1,152 @@
+"""Build scripts, and the kernels that come of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dl_autotune.runners.worker import Worker, WorkerError
+
+from .arguments import packed, write_back
+from .errors import MskppError
+from .launcher import GENERATED, Generated
+from .recording import RECORDINGS, Launched
+from .running import Launch, serve
+
+BUILD_SECONDS = 600.0
+_SAID_LINES = 12
+
+
+class CompiledKernel:
+    """A kernel that was built; ``kernel[blocks](*arguments)`` launches it.
+
+    :ivar path: the library.
+    :ivar generated: what it was made from; None where a binary was all there was.
+    :ivar build_script: what made it.
+    """
+
+    def __init__(self, path: Path, generated: Generated | None, build_script: str | None) -> None:
+        self.path, self.generated, self.build_script = path, generated, build_script
+        self._worker = Worker(serve)
+
+    def __getitem__(self, blockdim: int) -> Any:
+        if isinstance(blockdim, bool) or not isinstance(blockdim, int) or blockdim < 1:
+            raise MskppError(f"[mskpp] blockdim {blockdim!r} has to be a positive integer")
+
+        def launch(
+            *arguments: Any,
+            stream: None = None,
+            device_id: int | None = None,
+            timeout: int = 300000,
+            kernel_name: str | None = None,
+            repeat: int = 1,
+        ) -> None:
+            """Run to the end, and put what the kernel wrote into the arrays that were given.
+
+            :param timeout: milliseconds.
+            :raises MskppError: an argument does not fit, or the kernel failed.
+            """
+            del kernel_name
+            if stream is not None:
+                raise MskppError("[mskpp] stream: kernels of dl:cpu run to their end; leave it out")
+            if device_id not in (None, 0):
+                raise MskppError(f"[mskpp] device_id {device_id!r}: dl:cpu has one device, 0")
+            if repeat < 1 or timeout <= 0:
+                raise MskppError(f"[mskpp] repeat={repeat}, timeout={timeout}: give 1 or more")
+            types = self.generated.bound if self.generated else None
+            given = packed(arguments, types)
+            for each in RECORDINGS:
+                each.append(Launched(self, blockdim, given))
+            request = Launch(self.path, blockdim, given, repeat)
+            try:
+                answer = self._worker.call(request, timeout / 1000)
+            except WorkerError as error:
+                raise MskppError(
+                    f"[mskpp] the kernel in {self.path.name} failed: {error}"
+                ) from error
+            finally:
+                self._worker.stop()
+            write_back(answer, arguments)
+
+        return launch
+
+
+def compile(
+    build_script: str,
+    launch_src_file: str,
+    output_bin_path: str = "_gen_module.so",
+    use_cache: bool = False,
+) -> CompiledKernel:
+    """Build what :meth:`Launcher.code_gen` wrote.
+
+    :param build_script: is called with the source and the library that it has to make.
+    :param use_cache: take the library that is there, if it is newer than both sources.
+    :raises MskppError: the script fails, hangs, or makes nothing.
+    """
+    source, output = Path(launch_src_file).absolute(), Path(output_bin_path).absolute()
+    if source not in GENERATED:
+        raise MskppError(f"[mskpp] {launch_src_file} was not written by Launcher.code_gen")
+    generated = GENERATED[source]
+    if not (use_cache and _newer(output, [source, generated.config.path])):
+        run_script(build_script, source, output)
+    return CompiledKernel(output, generated, str(Path(build_script).absolute()))
+
+
+def get_kernel_from_binary(
+    kernel_binary_file: str, kernel_type: str | None = None, tiling_key: int | None = None
+) -> CompiledKernel:
+    """A kernel that :func:`compile` built before.
+
+    :param kernel_type: says which cores of an Ascend device run it; it means nothing here.
+    :raises MskppError: there is no such file, or a tiling key is asked for.
+    """
+    del kernel_type
+    if tiling_key:
+        raise MskppError(f"[mskpp] tiling_key={tiling_key}: a library of dl:cpu has one kernel")
+    path = Path(kernel_binary_file).absolute()
+    if not path.is_file():
+        raise MskppError(f"[mskpp] {kernel_binary_file} is no file")
+    return CompiledKernel(path, None, None)
+
+
+def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_SECONDS) -> None:
+    """Run a build script.
+
+    :raises MskppError: it fails, takes longer than `seconds`, or makes nothing.
+    """
+    path = Path(script).absolute()
+    if not path.is_file():
+        raise MskppError(f"[mskpp] build script {script} is no file")
+    output.unlink(missing_ok=True)
+    with subprocess.Popen(
+        ["bash", str(path), str(source), str(output)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            message = f"[mskpp] {script} did not end within {seconds:g} s"
+            raise MskppError(message) from None
+        finally:
+            # What it started and left, too.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+    last = "\n".join(said.splitlines()[-_SAID_LINES:])
+    if process.returncode != 0:
+        raise MskppError(f"[mskpp] {script} ended with status {process.returncode}:\n{last}")
+    if not output.is_file():
+        raise MskppError(f"[mskpp] {script} did not make {output}:\n{last}")
+
+
+def _newer(file: Path, others: Sequence[Path]) -> bool:
+    return file.is_file() and all(file.stat().st_mtime > other.stat().st_mtime for other in others)

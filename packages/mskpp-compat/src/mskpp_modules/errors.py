@@ -1,0 +1,7 @@
+"""What goes wrong by what a caller gave; the original raises ValueError and RuntimeError too."""
+
+from __future__ import annotations
+
+
+class MskppError(ValueError, RuntimeError):
+    """A kernel, a build script, a configuration or an argument cannot be used."""

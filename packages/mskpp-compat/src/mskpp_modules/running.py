@@ -1,0 +1,175 @@
+"""What a worker does of it: load a library, launch its kernel, hold two against each other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cffi import FFI
+from numpy.typing import NDArray
+
+from dl_autotune import TuningError
+from dl_autotune.observers import RaceSettings, race
+
+from .arguments import Packed
+
+_GUARD = 4096
+_ROUNDINGS = 32
+_DECLARED = """
+size_t dl_mskpp_count();
+size_t dl_mskpp_size(size_t at);
+void dl_mskpp_launch(int64_t blocks, void** arguments);
+"""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Ask for the arrays that a launch writes, by the positions of arguments."""
+
+    path: Path
+    blocks: int
+    arguments: list[Packed]
+    repeat: int = 1
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Ask for the race of a candidate against the kernel as it is.
+
+    :ivar warmup: microseconds.
+    """
+
+    path: Path
+    baseline: Path
+    blocks: int
+    arguments: list[Packed]
+    warmup: float
+    settings: RaceSettings
+    seed: int
+
+
+class Prepared:
+    """A library with arguments of its own, arrays between guard bands."""
+
+    def __init__(self, path: Path, blocks: int, arguments: list[Packed]) -> None:
+        self._ffi = FFI()
+        self._ffi.cdef(_DECLARED)
+        try:
+            self._library = self._ffi.dlopen(str(path))
+            wanted = self._library.dl_mskpp_count()
+        except (OSError, AttributeError) as error:
+            raise TuningError(f"{path.name} is no kernel of mskpp.compile: {error}") from error
+        if wanted != len(arguments):
+            raise TuningError(f"the kernel has {wanted} parameters, not {len(arguments)}")
+        self._blocks, self._given, self._kept = blocks, arguments, []
+        self._around: list[NDArray[np.uint8]] = []
+        self._table = self._ffi.new("void*[]", max(wanted, 1))
+        for at, value in enumerate(arguments):
+            there = self._value(value)
+            size = self._library.dl_mskpp_size(at)
+            if size != len(there):
+                raise TuningError(
+                    f"argument {at} has {len(there)} bytes, and the kernel's parameter has {size}"
+                )
+            self._kept.append(self._ffi.new("char[]", bytes(there)))
+            self._table[at] = self._kept[-1]
+
+    def _value(self, value: Packed) -> bytes:
+        if isinstance(value, bytes):
+            self._around.append(np.empty(0, np.uint8))
+            return value
+        around = np.full(value.nbytes + 2 * _GUARD + 64, 0xA5, np.uint8)
+        around = around[-around.ctypes.data % 64 :][: value.nbytes + 2 * _GUARD]
+        around[_GUARD:-_GUARD] = value.reshape(-1).view(np.uint8)
+        self._around.append(around)
+        address = around.ctypes.data + _GUARD
+        return address.to_bytes(8, "little")
+
+    def __call__(self) -> float:
+        """Launch, and return the seconds."""
+        start = time.perf_counter()
+        self._library.dl_mskpp_launch(self._blocks, self._table)
+        return time.perf_counter() - start
+
+    def arrays(self) -> dict[int, NDArray[Any]]:
+        """The arrays as they are now.
+
+        :raises TuningError: something was written around one.
+        """
+        found = {}
+        for at, (value, around) in enumerate(zip(self._given, self._around, strict=True)):
+            if isinstance(value, bytes):
+                continue
+            if (around[:_GUARD] != 0xA5).any() or (around[-_GUARD:] != 0xA5).any():
+                raise TuningError(f"writes outside of argument {at}")
+            inside = around[_GUARD:-_GUARD].copy()
+            found[at] = inside.view(value.dtype).reshape(value.shape)
+        return found
+
+
+def serve() -> Callable[[Any], Any]:
+    """The handler."""
+
+    def handle(request: Launch | Compare) -> Any:
+        if isinstance(request, Launch):
+            made = Prepared(request.path, request.blocks, request.arguments)
+            for _ in range(request.repeat):
+                made()
+            return made.arrays()
+        return _compare(request)
+
+    return handle
+
+
+def _compare(request: Compare) -> Any:
+    baseline, candidate = (
+        Prepared(path, request.blocks, request.arguments)
+        for path in (request.baseline, request.path)
+    )
+    baseline()
+    expected = baseline.arrays()
+    _judge(request, expected, "")
+    for each in (baseline, candidate):
+        spent = 0.0
+        while 1e6 * spent < request.warmup:
+            spent += each()
+    found = race(baseline, candidate, request.settings, seed=request.seed)
+    _judge(request, expected, "right at first, and after it was timed: ")
+    return found
+
+
+def _judge(request: Compare, expected: dict[int, NDArray[Any]], when: str) -> None:
+    """Whether a launch on the same arguments writes the same, but for rounding."""
+    made = Prepared(request.path, request.blocks, request.arguments)
+    made()
+    try:
+        actual = made.arrays()
+    except TuningError as error:
+        raise TuningError(f"{when}{error}") from error
+    for at, array in actual.items():
+        wanted, given = expected[at], request.arguments[at]
+        assert not isinstance(given, bytes)
+        if wanted.tobytes() == given.tobytes() != array.tobytes():
+            raise TuningError(f"{when}changes its input, argument {at}")
+        if wrong := _wrong(array, wanted):
+            raise TuningError(
+                f"{when}argument {at} is wrong: {wrong} of {array.size} elements are not what the"
+                " kernel as it is writes"
+            )
+
+
+def _wrong(actual: NDArray[Any], wanted: NDArray[Any]) -> int:
+    """The elements that differ by more than some roundings of the largest."""
+    if wanted.dtype.kind not in "fc":
+        return int((actual != wanted).sum())
+    finite = np.abs(wanted[np.isfinite(wanted)]).astype(np.float64)
+    largest = float(finite.max(initial=0.0))
+    allowed = _ROUNDINGS * float(np.finfo(wanted.dtype).eps) * largest
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(actual.astype(wanted.dtype) - wanted).astype(np.float64) <= allowed
+    same = (actual == wanted) | (np.isnan(actual) & np.isnan(wanted))
+    return int((~(close | same)).sum())

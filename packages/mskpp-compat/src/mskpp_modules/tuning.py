@@ -1,0 +1,229 @@
+"""``@autotune``: the configurations of a kernel against the kernel as it is."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dl_autotune.errors import MarkerError
+from dl_autotune.observers import Calibration, Claim, Race, RaceSettings, claim
+from dl_autotune.runners.worker import Worker, WorkerError
+from dl_autotune.spaces.markers import substitute
+
+from .building import run_script
+from .errors import MskppError
+from .launcher import beside
+from .recording import RECORDINGS, Launched
+from .running import Compare, serve
+
+LOG = logging.getLogger("mskpp")
+_PROCESSES = 3
+"""In which the best is measured again."""
+_SECONDS = 300.0
+_MOST_COMPILERS = 32
+Config = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What came of it.
+
+    :ivar microseconds: the medians, by number; None where a configuration failed.
+    :ivar failures: why, by number.
+    :ivar best: its number; None if all failed.
+    :ivar verdict: of the best against the kernel as it is, measured again in fresh processes.
+    """
+
+    microseconds: tuple[float | None, ...]
+    failures: dict[int, str]
+    best: int | None
+    verdict: Claim | None
+
+
+def autotune(
+    configs: Sequence[Config],
+    warmup: int = 300,
+    repeat: int = 1,
+    device_ids: Sequence[int] = (0,),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Tune the kernel that a function launches, whenever it is called.
+
+    The function itself runs once, with the kernel as it is, and what it returns is returned. What
+    was found is in its attribute ``tuned``.
+
+    :param configs: values by the key of a marker in the kernel's source.
+    :param warmup: microseconds of running before the first time that counts, 1 to 100000.
+    :param repeat: times that count, at least, 1 to 10000.
+    :param device_ids: the first of them is used; dl:cpu has device 0.
+    :raises MskppError: one of these is out of range.
+    """
+    checked = check_configs(configs)
+    for name, value, most in (("warmup", warmup, 100000), ("repeat", repeat, 10000)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise MskppError(f"[autotune] {name}={value!r}: give 1 to {most}")
+    if list(device_ids)[:1] != [0]:
+        raise MskppError(f"[autotune] device_ids={device_ids!r}: dl:cpu has device 0")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def tuned(*arguments: Any, **named: Any) -> Any:
+            launches: list[Launched] = []
+            RECORDINGS.append(launches)
+            try:
+                result = function(*arguments, **named)
+            finally:
+                RECORDINGS.remove(launches)
+            if not launches:
+                raise MskppError(f"[autotune] {function.__name__} launched no kernel")
+            tuned.tuned = tune(launches[0], checked, warmup, repeat)  # type: ignore[attr-defined]
+            return result
+
+        return tuned
+
+    return decorate
+
+
+def check_configs(configs: Sequence[Config]) -> list[Config]:
+    """Copies.
+
+    :raises MskppError: there are none, or one is no mapping of texts.
+    """
+    if not configs:
+        raise MskppError("[autotune] configs is empty: give one or more")
+    for number, config in enumerate(configs):
+        if not isinstance(config, dict) or not config:
+            raise MskppError(f"[autotune] configs[{number}] is {config!r}: give a dict of texts")
+        for key, value in config.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                raise MskppError(f"[autotune] configs[{number}]: {key!r}: {value!r} are no texts")
+    return [dict(config) for config in configs]
+
+
+def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> Tuned:
+    """Build all, race each against the kernel as it is, and measure the best again.
+
+    Prints a line for each configuration that is right, and the number of the best.
+    """
+    if launch.kernel.generated is None:
+        raise MskppError("[autotune] the kernel is a binary: there is no source to tune")
+    settings = RaceSettings(looks=(max(4, -(-repeat // 3)),), seconds=10.0)
+    keep = os.environ.get("MSKPP_LOG_LEVEL") == "0"
+    folder = Path(tempfile.mkdtemp(prefix="mskpp-"))
+    races: dict[int, Race] = {}
+    failures: dict[int, str] = {}
+    compilers = min(max((os.cpu_count() or 1) // 2, 1), _MOST_COMPILERS)
+    with ThreadPoolExecutor(compilers) as pool, Worker(serve) as worker:
+        # Built again: what the function built may be gone when it has returned.
+        baseline = pool.submit(_build, launch, {}, folder / "default")
+        building = [
+            pool.submit(_build, launch, config, folder / str(number))
+            for number, config in enumerate(configs)
+        ]
+        for number, config in enumerate(configs):
+            try:
+                races[number] = _raced(
+                    worker, launch, baseline, building[number], warmup, settings, number
+                )
+            except (MskppError, MarkerError, WorkerError) as error:
+                failures[number] = str(error)
+                LOG.error("No.%d failed: %s, %s", number, error, config)
+                continue
+            told(f"No.{number}: {_microseconds(races[number]):.3f}μs, {config}")
+        best = max(races, key=lambda each: races[each].interval.ratio, default=None)
+        verdict = None
+        if best is None:
+            LOG.error("no configuration ran and was right")
+        else:
+            told(f"Best config: No.{best}")
+            verdict = _again(launch, baseline, building[best], warmup, settings)
+            LOG.info("No.%d against the kernel as it is: %s", best, verdict)
+    if keep:
+        LOG.info("generated files are kept in %s", folder)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    times = tuple(
+        _microseconds(races[number]) if number in races else None for number in range(len(configs))
+    )
+    return Tuned(times, failures, best, verdict)
+
+
+def told(line: str) -> None:
+    """Write a line for whoever runs or reads the script."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _build(launch: Launched, config: Config, folder: Path) -> Path:
+    generated, script = launch.kernel.generated, launch.kernel.build_script
+    assert generated is not None
+    assert script is not None
+    kernel = generated.config
+    text = substitute(kernel.text(), config, kernel.path.name, every=False)
+    folder.mkdir()
+    source = folder / kernel.path.name
+    source.write_text(beside(text, kernel.path.parent), encoding="utf-8")
+    launcher, output = folder / "_gen_launch.cpp", folder / "_gen_module.so"
+    launcher.write_text(generated.source(source), encoding="utf-8")
+    run_script(script, launcher, output)
+    return output
+
+
+def _raced(
+    worker: Worker,
+    launch: Launched,
+    baseline: Future[Path],
+    building: Future[Path],
+    warmup: float,
+    settings: RaceSettings,
+    seed: int,
+) -> Race:
+    request = Compare(
+        building.result(),
+        baseline.result(),
+        launch.blocks,
+        launch.arguments,
+        warmup,
+        settings,
+        seed,
+    )
+    try:
+        found = worker.call(request, _SECONDS)
+    except WorkerError:
+        worker.stop()
+        raise
+    assert isinstance(found, Race)
+    return found
+
+
+def _again(
+    launch: Launched,
+    baseline: Future[Path],
+    building: Future[Path],
+    warmup: float,
+    settings: RaceSettings,
+) -> Claim | None:
+    races = []
+    for number in range(_PROCESSES):
+        with Worker(serve) as worker:
+            try:
+                races.append(
+                    _raced(worker, launch, baseline, building, warmup, settings, 1000 + number)
+                )
+            except WorkerError as error:
+                LOG.error("the best failed when it was measured again: %s", error)
+                return None
+    return claim(races, Calibration(0.0, 1), seed=0)
+
+
+def _microseconds(found: Race) -> float:
+    return 1e6 * statistics.median(found.candidate)
