@@ -73,10 +73,12 @@ class Program:
     :ivar hosts: its host calls.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
+    :param engine: one of :data:`~dl_dicp.cache.ENGINES`.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
-    def __init__(self, trace: Trace, written: set[int]) -> None:
+    def __init__(self, trace: Trace, written: set[int], engine: str = "tiled") -> None:
+        self._engine = engine
         self._written = written
         self.regions: list[Region] = []
         self.hosts: list[Host] = []
@@ -158,7 +160,7 @@ class Program:
         inputs = [self._input(block, region) for block in region.inputs]
         program = _C.ContractProgram(
             graph.address,
-            executor(),
+            executor(self._engine),
             self._device.index,
             GENERATOR if region.is_random else "",
             inputs,
