@@ -159,8 +159,8 @@ DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, 
 }
 
 DL_EXPORT dl_status_t* dl_contract_graph_tiling(const dl_contract_graph_t* graph, int64_t number,
-                                                const int64_t* sizes, uint64_t count,
-                                                int64_t cache, dl_contract_call_tiling_t* calls,
+                                                const int64_t* sizes, uint64_t count, int64_t cache,
+                                                dl_contract_call_tiling_t* calls,
                                                 uint64_t call_count, int64_t* bytes) {
   return answered(graph->name, [&] {
     const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
@@ -168,8 +168,8 @@ DL_EXPORT dl_status_t* dl_contract_graph_tiling(const dl_contract_graph_t* graph
       throw Failure("the entry has " + std::to_string(entry.calls.size()) + " calls");
     const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
     dl::graph::verify_sizes(entry, sized);
-    const dl::graph::Tiling tiling =
-        dl::graph::make_tiling(entry, sized, cache > 0 ? cache : dl::graph::cache_bytes());
+    const dl::graph::Tiling tiling = dl::graph::make_tiling(
+        entry, sized, cache > 0 ? cache : dl::graph::cache_bytes(), dl::graph::When::kFaster);
     for (size_t i = 0; i < entry.calls.size(); ++i) calls[i] = {-1, 0, tiling.reasons[i]};
     for (size_t i = 0; i < tiling.groups.size(); ++i)
       for (size_t call = tiling.groups[i].first; call <= tiling.groups[i].last; ++call)

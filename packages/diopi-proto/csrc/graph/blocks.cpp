@@ -51,9 +51,8 @@ void Blocks::run(const std::deque<Handle>& whole) {
   const dl_range_fn some = [](void* self, int64_t begin, int64_t end) {
     static_cast<Blocks*>(self)->run_some(begin, end);
   };
-  const bool threads = DL_HAS_FIELD(&host, dl_host_t, num_threads) &&
-                       host.num_threads != nullptr && host.parallel_for != nullptr &&
-                       host.num_threads(&host) > 1;
+  const bool threads = DL_HAS_FIELD(&host, dl_host_t, num_threads) && host.num_threads != nullptr &&
+                       host.parallel_for != nullptr && host.num_threads(&host) > 1;
   // A pool that cannot be used has run nothing.
   if (!threads || host.parallel_for(&host, 0, count, 1, some, this) != DL_OK) run_some(0, count);
   if (failure_) throw Failure(*failure_);

@@ -67,8 +67,7 @@ int64_t first_needed(const Call& call, const RowRule& rule, const Sizes& sizes, 
     if (std::string(call.called->parameter(place).name) != rule.parameter) continue;
     const Argument& argument = call.arguments[place];
     if (argument.null || argument.sizes.empty()) return -1;
-    if (rule.rows == Rows::kAlongShape)
-      return rank - static_cast<int64_t>(argument.sizes.size());
+    if (rule.rows == Rows::kAlongShape) return rank - static_cast<int64_t>(argument.sizes.size());
     int64_t first = rank;
     for (const Expression& each : argument.sizes) {
       const int64_t dim = each.value(sizes);

@@ -5,6 +5,11 @@
 #include "graph/fields.h"
 
 namespace dl::graph {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+}  // namespace
 
 Lane::Lane(const Device& device, const Entry& entry, const Concrete& sized, const Group& group,
            const Plan& plan, std::deque<dl_generator_prefix_t>& generators)
@@ -14,20 +19,23 @@ Lane::Lane(const Device& device, const Entry& entry, const Concrete& sized, cons
       group_(group),
       context_(device),
       binder_(device, sized.sizes, generators),
-      memory_(device, static_cast<uint64_t>(plan.bytes)),
+      memory_(device, static_cast<uint64_t>(plan.bytes) + kPage),
       rows_(group.rows),
       index_(group.space.size(), 0) {
   make_handles(plan);
   for (size_t number = group.first; number <= group.last; ++number) {
     auto use = group.uses[number - group.first].begin();
     calls_.push_back(within(call_text(entry, number), [&] {
-      return binder_.bind(entry.calls[number],
-                          [&](size_t) -> Handle& { return handles_[*use++]; });
+      return binder_.bind(entry.calls[number], [&](size_t) -> Handle& { return handles_[*use++]; });
     }));
   }
 }
 
 void Lane::make_handles(const Plan& plan) {
+  // At the start of a page, as large tensors are: the processor takes a read for dependent on a
+  // write that is the same distance from the start of another page.
+  char* const base =
+      memory_.data() + (kPage - reinterpret_cast<uintptr_t>(memory_.data()) % kPage) % kPage;
   for (const Piece& piece : group_.pieces) {
     const View& view = entry_.values[piece.value];
     const ConcreteView& whole = sized_.views[piece.value];
@@ -45,7 +53,7 @@ void Lane::make_handles(const Plan& plan) {
       bytes += (shape[d] - 1) * whole.strides[d] * whole.item;
     Handle& made = handles_.emplace_back(handle_ops(), view.dtype, std::move(shape), whole.strides,
                                          0, bytes, diopi_device, device_.target().device);
-    if (moving.is_local) made.move_to(memory_.data() + plan.offsets[view.storage] + whole.begin);
+    if (moving.is_local) made.move_to(base + plan.offsets[view.storage] + whole.begin);
     moving.handle = &made;
     moving_.push_back(std::move(moving));
   }

@@ -9,8 +9,8 @@ constexpr int kPoison = 0xFF;  // NaN in every floating-point dtype, and -1
 
 }  // namespace
 
-Program::Program(const Device& device, const Entry& entry, Concrete sized, Plan plan,
-                 Tiling tiling, std::deque<dl_generator_prefix_t>& generators)
+Program::Program(const Device& device, const Entry& entry, Concrete sized, Plan plan, Tiling tiling,
+                 std::deque<dl_generator_prefix_t>& generators)
     : device_(device),
       entry_(entry),
       sized_(std::move(sized)),

@@ -17,6 +17,7 @@ enum class Rows : uint8_t {
 
 struct RowRule {
   Rows rows = Rows::kNone;
+  bool busy = false;           // it computes longer than its tensors take to come from memory
   const char* parameter = "";  // for kAlong and kAlongShape
   // Between bars: parameters of no row, such as weights, that every block gets whole.
   const char* whole = "";

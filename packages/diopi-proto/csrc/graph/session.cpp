@@ -151,7 +151,9 @@ Tiling Session::tiling_of(const Entry& entry, const Concrete& sized, bool whole)
   // Blocks are for caches of the host, and move handles that a device may not have read yet.
   const bool serves = device_.can(DL_CAP_HOST_ACCESSIBLE) && device_.can(DL_CAP_SYNCHRONOUS) &&
                       (device_.target().flags & DL_CONTRACT_WHOLE) == 0;
-  return whole || !serves ? Tiling() : make_tiling(entry, sized, cache_bytes());
+  const bool always = (device_.target().flags & DL_CONTRACT_BLOCKS) != 0;
+  const When when = always ? When::kAlways : When::kFaster;
+  return whole || !serves ? Tiling() : make_tiling(entry, sized, cache_bytes(), when);
 }
 
 Program& Session::program(size_t number, const Sizes& sizes, bool whole) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/row_rules.h"
+
 namespace dl::graph {
 namespace {
 
@@ -13,9 +15,15 @@ constexpr int64_t kGuessedCache = int64_t{1} << 20;
 constexpr int64_t kBlockShare = 4;
 // Each call that joins costs a look at all that are in the group.
 constexpr size_t kMostCalls = 64;
+// For each busy call a group needs so many light ones: a whole call reads ahead while it computes,
+// a block begins anew with each call. Measured with benchmarks/chains.py.
+constexpr int64_t kLightPerBusy = 2;
+// Calls on tensors of fewer elements than this share of the largest one do not count there.
+constexpr int64_t kSmallShare = 4;
 
 constexpr const char* kAlone = "no call beside it has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
+constexpr const char* kComputes = "its group computes longer than it waits for memory";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
 int64_t inner_bytes(const Concrete& sized, const Piece& piece, size_t depth) {
@@ -42,8 +50,8 @@ bool is_cut(const Piece& piece, size_t depth) {
 // Makes the groups of one entry, call after call.
 class Former {
  public:
-  Former(const Entry& entry, const Concrete& sized, int64_t cache)
-      : entry_(entry), sized_(sized), cache_(cache) {
+  Former(const Entry& entry, const Concrete& sized, int64_t cache, When when)
+      : entry_(entry), sized_(sized), cache_(cache), when_(when) {
     for (const Call& call : entry.calls) cuts_.push_back(cut_of(sized, call));
     for (size_t number = 0; number < entry.calls.size(); ++number) {
       each_tensor(entry.calls[number], [&](size_t, const Parameter&, size_t value) {
@@ -70,7 +78,9 @@ class Former {
       while (last + 1 < cuts_.size() && last - first + 1 < kMostCalls &&
              try_group(first, last + 1, found))
         ++last;
-      const char* const reason = last == first ? kAlone : total_bytes(found) <= cache_ ? kSmall : "";
+      const char* const reason = when_ == When::kAlways ? ""
+                                 : last == first        ? kAlone
+                                                        : drawback(found);
       if (*reason == '\0') {
         out.groups.push_back(std::move(found));
       } else {
@@ -125,6 +135,10 @@ class Former {
   // The fewest dimensions whose rows fit into a share of the cache, and how many fit.
   bool choose_rows(Group& group) const {
     const int64_t room = cache_ / kBlockShare;
+    if (when_ == When::kAlways) {
+      group.rows = (group.space.back() + 2) / 3;
+      return true;
+    }
     for (size_t depth = 1; depth <= group.space.size(); ++depth) {
       int64_t bytes = 0;
       for (const Piece& piece : group.pieces)
@@ -173,8 +187,8 @@ class Former {
       const ConcreteView& view = sized_.views[piece.value];
       if (model == nullptr) model = &piece;
       for (size_t d = 0; d < depth; ++d)
-        if (group.space[d] > 1 && (piece.dims[d] < 0 || step_bytes(sized_, piece, d) !=
-                                                            step_bytes(sized_, *model, d)))
+        if (group.space[d] > 1 &&
+            (piece.dims[d] < 0 || step_bytes(sized_, piece, d) != step_bytes(sized_, *model, d)))
           return false;
       begin = std::min(begin, view.begin);
       end = std::max(end, view.begin + inner_bytes(sized_, piece, depth));
@@ -200,6 +214,26 @@ class Former {
     return true;
   }
 
+  // Why whole calls are as fast; empty: they are not.
+  const char* drawback(const Group& group) const {
+    if (total_bytes(group) <= cache_) return kSmall;
+    std::vector<int64_t> elements;
+    for (size_t number = group.first; number <= group.last; ++number) {
+      int64_t most = 0;
+      each_tensor(entry_.calls[number], [&](size_t, const Parameter&, size_t value) {
+        most = std::max(most, sized_.views[value].numel);
+      });
+      elements.push_back(most);
+    }
+    const int64_t least = *std::max_element(elements.begin(), elements.end()) / kSmallShare;
+    int64_t light = 0;
+    int64_t busy = 0;
+    for (size_t i = 0; i < elements.size(); ++i)
+      if (elements[i] > least)
+        ++(row_rule(*entry_.calls[group.first + i].called).busy ? busy : light);
+    return light < kLightPerBusy * busy ? kComputes : "";
+  }
+
   int64_t total_bytes(const Group& group) const {
     int64_t bytes = 0;
     for (const Piece& piece : group.pieces)
@@ -210,6 +244,7 @@ class Former {
   const Entry& entry_;
   const Concrete& sized_;
   int64_t cache_;
+  When when_;
   std::vector<Cut> cuts_;
   std::vector<std::pair<size_t, size_t>> ends_;  // by storage: the first and the last call
 };
@@ -233,8 +268,8 @@ bool Tiling::is_local(size_t storage) const {
                      [&](const Group& group) { return group.local[storage] >= 0; });
 }
 
-Tiling make_tiling(const Entry& entry, const Concrete& sized, int64_t cache) {
-  return Former(entry, sized, cache).make();
+Tiling make_tiling(const Entry& entry, const Concrete& sized, int64_t cache, When when) {
+  return Former(entry, sized, cache, when).make();
 }
 
 int64_t cache_bytes() {

@@ -49,8 +49,13 @@ struct Tiling {
   bool is_local(size_t storage) const;
 };
 
+enum class When : uint8_t {
+  kFaster,  // groups that are expected to be faster than whole calls
+  kAlways,  // every call that can be cut, into three blocks along its last dimension: for tests
+};
+
 // `cache` is the bytes of the cache that a thread has for itself.
-Tiling make_tiling(const Entry& entry, const Concrete& sized, int64_t cache);
+Tiling make_tiling(const Entry& entry, const Concrete& sized, int64_t cache, When when);
 
 // As this machine says, or a guess.
 int64_t cache_bytes();

@@ -69,6 +69,8 @@ const char* dl_contract_row_rule(const char* operator_name);
 /* Every call runs as a whole. Otherwise groups of calls run block by block where that is faster, on
  * devices that compute in memory of the host; what they write is the same. */
 #define DL_CONTRACT_WHOLE (1u << 1)
+/* Every call that can runs block by block, faster or not: for tests. */
+#define DL_CONTRACT_BLOCKS (1u << 2)
 
 /* What a session runs on. The vendor and the host outlive it. */
 typedef struct dl_contract_target {
