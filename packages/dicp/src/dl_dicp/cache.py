@@ -18,6 +18,9 @@ from diopi_proto.host.cabi import ffi
 
 from .statistics import statistics
 
+ENGINES = ("contract", "tiled")
+"""How a graph runs: each call as a whole, or groups of calls block by block."""
+
 MOST_GRAPHS = 256
 """Graphs that are kept for others like them; those in use live on without it."""
 
@@ -65,13 +68,18 @@ def clear() -> None:
 
 
 @cache
-def executor() -> tuple[int, int, int, int]:
-    """The addresses of the executor's functions, as ``dl_core._C.ContractProgram`` takes them."""
+def executor(engine: str) -> tuple[int, int, int, int]:
+    """The addresses of the executor's functions, as ``dl_core._C.ContractProgram`` takes them.
+
+    :param engine: one of :data:`ENGINES`.
+    """
     library = native()
     open_, close, run, generator = (
         int(ffi.cast("uintptr_t", function))
         for function in (
-            library.dl_contract_session_open,
+            library.dl_contract_session_open
+            if engine == "tiled"
+            else library.dl_contract_session_open_whole,
             library.dl_contract_session_close,
             library.dl_contract_session_run,
             library.dl_contract_session_generator,

@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 
 from dl_core import _C
 
+from .cache import ENGINES
 from .errors import NotCompiledError
 from .memory import is_plain
 from .program import Program
@@ -28,6 +29,8 @@ from .trace import Trace
 class Options:
     """What ``torch.compile(options={...})`` takes.
 
+    :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
+        calls block by block where that is faster.
     :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
@@ -35,12 +38,15 @@ class Options:
 
     limit: int = 16
     check: bool = True
+    engine: str = "tiled"
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
             raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
         if not isinstance(self.check, bool):
             raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
+        if self.engine not in ENGINES:
+            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {ENGINES}")
 
 
 @dataclass
@@ -141,7 +147,7 @@ class CompiledGraph:
                 variant.reason = str(trace)
             else:
                 try:
-                    program = Program(trace, self._written or set())
+                    program = Program(trace, self._written or set(), self.options.engine)
                     if before is not None:
                         rewind()
                         check(program, before, [*results, *arguments])

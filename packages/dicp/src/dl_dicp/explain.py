@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .compiled import CompiledGraph, Variant, all_graphs
 from .statistics import statistics
+from .tiling import describe
 
 MOST_ARGUMENTS = 6
 """Shapes of arguments that are shown."""
@@ -29,7 +30,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield (
         f"in all: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
-        f"{seen.calls} calls, {seen.host_calls.total()} host calls, "
+        f"{seen.calls} calls, {seen.tiled_calls} of them block by block, {seen.host_calls.total()} host calls, "
         f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
     yield from _recompilations()
@@ -55,10 +56,12 @@ def _variant(variant: Variant) -> Iterator[str]:
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
-    for region in program.regions:
+    for region, tiling in zip(program.regions, program.tilings, strict=True):
         counted = Counter(call.operator for call in region.calls)
         names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counted.items())
         yield f"    contract graph, {len(region.calls)} calls: {names}"
+        for line in describe(region.calls, tiling):
+            yield f"      {line}"
     if not program.regions:
         yield "    no contract graph: it only passes tensors on"
     for host in program.hosts:

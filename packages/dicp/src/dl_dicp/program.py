@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from diopi_proto.dtypes import DTYPES
 from diopi_proto.errors import DiopiError
+from diopi_proto.graph import TilingReport
 from dl_core import _C
 
 from .cache import executor, graph_of
@@ -19,6 +20,7 @@ from .document import Region, build
 from .errors import NotCompiledError
 from .memory import TORCH_DTYPES, Block, Ref
 from .statistics import statistics
+from .tiling import tiled_calls, tiling_of
 from .trace import Host, Lowered, Opaque, Trace
 
 _DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
@@ -70,15 +72,19 @@ class Program:
     """Runs what a :class:`Trace` recorded.
 
     :ivar regions: its contract graphs.
+    :ivar tilings: for each of them, which calls run block by block.
     :ivar hosts: its host calls.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
+    :param engine: one of :data:`~dl_dicp.cache.ENGINES`.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
-    def __init__(self, trace: Trace, written: set[int]) -> None:
+    def __init__(self, trace: Trace, written: set[int], engine: str = "tiled") -> None:
+        self._engine = engine
         self._written = written
         self.regions: list[Region] = []
+        self.tilings: list[TilingReport] = []
         self.hosts: list[Host] = []
         self._device = trace.device
         self._count = len(trace.arguments)
@@ -95,6 +101,7 @@ class Program:
             tail[slot - self._count] = value
         self._tail = tail
         self._calls = sum(len(region.calls) for region in self.regions)
+        self._tiled_calls = tiled_calls(self.tilings)
         self._host_names = [host.name for host in self.hosts]
 
     def run(self, arguments: list[Any]) -> list[Any]:
@@ -103,7 +110,9 @@ class Program:
         :raises RuntimeError: an operator failed; the message names it.
         """
         results = self.execute(arguments)
-        statistics.count_run(len(self.regions), self._calls, self._host_names)
+        statistics.count_run(
+            len(self.regions), self._calls, self._host_names, self._tiled_calls
+        )
         return results
 
     def execute(self, arguments: list[Any]) -> list[Any]:
@@ -158,7 +167,7 @@ class Program:
         inputs = [self._input(block, region) for block in region.inputs]
         program = _C.ContractProgram(
             graph.address,
-            executor(),
+            executor(self._engine),
             self._device.index,
             GENERATOR if region.is_random else "",
             inputs,
@@ -166,6 +175,7 @@ class Program:
             outputs,
         )
         self.regions.append(region)
+        self.tilings.append(tiling_of(graph.graph, self._device, self._engine))
         self._known |= set(region.made)
         return GraphStep(_Kept(program, graph), slots)
 

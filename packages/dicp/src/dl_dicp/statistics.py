@@ -15,6 +15,7 @@ class Statistics:
     :ivar compiled: FX graphs that became programs, once for each layout of their arguments.
     :ivar graphs: runs of contract graphs.
     :ivar calls: calls of the vendor's operators in them.
+    :ivar tiled_calls: those of them that ran block by block.
     :ivar eager: runs of whole FX graphs operator by operator, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
@@ -24,6 +25,7 @@ class Statistics:
     graphs: int = 0
     calls: int = 0
     cache_hits: int = 0
+    tiled_calls: int = 0
     eager: Counter[str] = field(default_factory=Counter)
     host_calls: Counter[str] = field(default_factory=Counter)
 
@@ -36,11 +38,12 @@ class Statistics:
             self.compiled += compiled
             self.cache_hits += cache_hits
 
-    def count_run(self, graphs: int, calls: int, hosts: Sequence[str]) -> None:
+    def count_run(self, graphs: int, calls: int, hosts: Sequence[str], tiled_calls: int = 0) -> None:
         """One run of a program."""
         with self._lock:
             self.graphs += graphs
             self.calls += calls
+            self.tiled_calls += tiled_calls
             if hosts:
                 self.host_calls.update(hosts)
 
@@ -57,6 +60,7 @@ class Statistics:
                 self.graphs,
                 self.calls,
                 self.cache_hits,
+                self.tiled_calls,
                 Counter(self.eager),
                 Counter(self.host_calls),
             )
@@ -65,6 +69,7 @@ class Statistics:
         """Begin anew."""
         with self._lock:
             self.compiled = self.graphs = self.calls = self.cache_hits = 0
+            self.tiled_calls = 0
             self.eager.clear()
             self.host_calls.clear()
 

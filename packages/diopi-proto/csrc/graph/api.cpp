@@ -9,6 +9,7 @@
 #include "dl/checked_status.hpp"
 #include "dl/contract_graph.h"
 #include "graph/fields.h"
+#include "graph/row_rules.h"
 #include "graph/session.h"
 #include "graph/verify.h"
 #include "serial_host.h"
@@ -157,6 +158,41 @@ DL_EXPORT dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, 
   });
 }
 
+DL_EXPORT dl_status_t* dl_contract_graph_tiling(const dl_contract_graph_t* graph, int64_t number,
+                                                const int64_t* sizes, uint64_t count, int64_t cache,
+                                                dl_contract_call_tiling_t* calls,
+                                                uint64_t call_count, int64_t* bytes) {
+  return answered(graph->name, [&] {
+    const dl::graph::Entry& entry = dl::graph::entry_at(dl::graph::graph_of(graph), number);
+    if (call_count != entry.calls.size())
+      throw Failure("the entry has " + std::to_string(entry.calls.size()) + " calls");
+    const dl::graph::Concrete sized = dl::graph::concrete(entry, {sizes, sizes + count});
+    dl::graph::verify_sizes(entry, sized);
+    const dl::graph::Tiling tiling = dl::graph::make_tiling(
+        entry, sized, cache > 0 ? cache : dl::graph::cache_bytes(), dl::graph::When::kFaster);
+    for (size_t i = 0; i < entry.calls.size(); ++i) calls[i] = {-1, 0, tiling.reasons[i]};
+    for (size_t i = 0; i < tiling.groups.size(); ++i)
+      for (size_t call = tiling.groups[i].first; call <= tiling.groups[i].last; ++call)
+        calls[call] = {static_cast<int64_t>(i), tiling.groups[i].blocks(), ""};
+    *bytes = dl::graph::make_plan(dl::graph::Lifetimes(entry, sized, &tiling)).bytes;
+  });
+}
+
+DL_EXPORT const char* dl_contract_row_rule(const char* operator_name) {
+  const dl::graph::Operator* const found = dl::graph::find_operator(operator_name);
+  if (found == nullptr) return "";
+  switch (dl::graph::row_rule(*found).rows) {
+    case dl::graph::Rows::kElementwise:
+      return "elementwise";
+    case dl::graph::Rows::kAlong:
+    case dl::graph::Rows::kAlongShape:
+      return "along";
+    case dl::graph::Rows::kNone:
+      break;
+  }
+  return "";
+}
+
 DL_EXPORT const dl_host_t* dl_contract_host(void) {
   static const dl_host_t kHost =
       dl::serial_host("graph", [](const dl_host_t*, int32_t, const char*) {});
@@ -167,6 +203,14 @@ DL_EXPORT dl_status_t* dl_contract_session_open(const dl_contract_graph_t* graph
                                                 const dl_contract_target_t* target,
                                                 dl_contract_session_t** session) {
   return answered(graph->name, [&] { *session = new dl::graph::OpenSession(graph, *target); });
+}
+
+DL_EXPORT dl_status_t* dl_contract_session_open_whole(const dl_contract_graph_t* graph,
+                                                      const dl_contract_target_t* target,
+                                                      dl_contract_session_t** session) {
+  dl_contract_target_t whole = *target;
+  whole.flags |= DL_CONTRACT_WHOLE;
+  return dl_contract_session_open(graph, &whole, session);
 }
 
 DL_EXPORT void dl_contract_session_close(dl_contract_session_t* session) {

@@ -151,26 +151,45 @@ std::vector<Item> items_of(const Lifetimes& lifetimes, bool in_place) {
 
 }  // namespace
 
-Lifetimes::Lifetimes(const Entry& entry, const Concrete& sized)
+Lifetimes::Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling)
     : all_(entry.storages.size()), before_(entry.storages.size(), -1) {
   for (size_t number = 0; number < entry.calls.size(); ++number) {
+    const Group* const group = tiling == nullptr ? nullptr : tiling->group_of(number);
     each_tensor(entry.calls[number], [&](size_t, const Parameter&, size_t value) {
       const size_t storage = entry.values[value].storage;
       if (entry.storages[storage].kind != StorageKind::kTemp) return;
-      Lifetime& life = all_[storage];
-      if (life.first < 0) life.first = static_cast<int64_t>(number);
-      life.last = static_cast<int64_t>(number);
-      const int64_t bytes = sized.bytes[storage];
-      if (bytes > INT64_MAX / 2) throw Failure("a temporary of more than 2^62 bytes");
-      life.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      if (group == nullptr) {
+        add_use(storage, number, number, sized.bytes[storage]);
+      } else if (group->local[storage] < 0) {
+        add_use(storage, group->first, group->last, sized.bytes[storage]);
+      }
     });
   }
-  find_successions(entry, sized);
+  find_successions(entry, sized, 0, entry.calls.size());
 }
 
-void Lifetimes::find_successions(const Entry& entry, const Concrete& sized) {
+Lifetimes::Lifetimes(const Entry& entry, const Concrete& sized, const Group& group)
+    : all_(entry.storages.size()), before_(entry.storages.size(), -1) {
+  for (size_t number = group.first; number <= group.last; ++number)
+    each_tensor(entry.calls[number], [&](size_t, const Parameter&, size_t value) {
+      const size_t storage = entry.values[value].storage;
+      if (group.local[storage] >= 0) add_use(storage, number, number, group.local[storage]);
+    });
+  find_successions(entry, sized, group.first, group.last + 1);
+}
+
+void Lifetimes::add_use(size_t storage, size_t first, size_t last, int64_t bytes) {
+  if (bytes > INT64_MAX / 2) throw Failure("a temporary of more than 2^62 bytes");
+  Lifetime& life = all_[storage];
+  if (life.first < 0) life.first = static_cast<int64_t>(first);
+  life.last = static_cast<int64_t>(last);
+  life.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void Lifetimes::find_successions(const Entry& entry, const Concrete& sized, size_t first,
+                                 size_t end) {
   std::vector<bool> taken(all_.size(), false);
-  for (size_t number = 0; number < entry.calls.size(); ++number) {
+  for (size_t number = first; number < end; ++number) {
     const Call& call = entry.calls[number];
     struct Use {
       size_t place;

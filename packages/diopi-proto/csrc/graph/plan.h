@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/concrete.h"
+#include "graph/tiling.h"
 
 namespace dl::graph {
 
@@ -18,7 +19,11 @@ struct Lifetime {
 
 class Lifetimes {
  public:
-  Lifetimes(const Entry& entry, const Concrete& sized);
+  // With a tiling, what a group uses is live during all of the group, and what lives in the group
+  // alone has no place here.
+  Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling = nullptr);
+  // Of the temporaries that live in a group alone, during one block.
+  Lifetimes(const Entry& entry, const Concrete& sized, const Group& group);
 
   const Lifetime& of(size_t storage) const { return all_[storage]; }
   size_t count() const { return all_.size(); }
@@ -30,7 +35,8 @@ class Lifetimes {
   int64_t most_live() const;
 
  private:
-  void find_successions(const Entry& entry, const Concrete& sized);
+  void add_use(size_t storage, size_t first, size_t last, int64_t bytes);
+  void find_successions(const Entry& entry, const Concrete& sized, size_t first, size_t end);
 
   std::vector<Lifetime> all_;
   std::vector<int64_t> before_;

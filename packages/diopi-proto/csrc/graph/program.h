@@ -2,11 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <vector>
 
-#include "graph/context.h"
-#include "graph/invoke.h"
-#include "graph/plan.h"
+#include "graph/blocks.h"
 
 namespace dl::graph {
 
@@ -14,7 +13,7 @@ class Program {
  public:
   // The generators are those of the graph. Throws Failure: an operator is not bound, or there is no
   // memory.
-  Program(const Device& device, const Entry& entry, Concrete sized, Plan plan,
+  Program(const Device& device, const Entry& entry, Concrete sized, Plan plan, Tiling tiling,
           std::deque<dl_generator_prefix_t>& generators);
 
   // Puts the tensors that view a storage on memory.
@@ -31,53 +30,27 @@ class Program {
   int64_t arena_bytes() const { return plan_.bytes; }
   const Concrete& sized() const { return sized_; }
   dl_contract_tensor_t tensor(size_t value);
+  bool is_tiled() const { return !tiling_.groups.empty(); }
   bool writes_input(size_t storage) const { return written_[storage]; }
 
   uint64_t used = 0;  // when, as the session counts
 
  private:
-  union Slot {
-    void* pointer;
-    int64_t int64;
-    int32_t int32;
-    float float32;
-    double float64;
-    bool boolean;
-    diopiSize_t size;
-    diopiScalar_t scalar;
-    diopiMemoryFormat_t memory_format;
-    diopiReduction_t reduction;
-    diopiRoundMode_t round_mode;
-  };
-  struct Bound {
-    Invoke invoke;
-    dl_function_t function;
-    void** values;
-  };
-
-  void bind(const Call& call, std::deque<dl_generator_prefix_t>& generators);
-  Slot slot(const Call& call, size_t place, std::deque<dl_generator_prefix_t>& generators);
-  diopiSize_t sizes(const Argument& argument);
-  void* kept(Slot slot) {
-    slots_.push_back(slot);
-    return &slots_.back();
-  }
-  [[noreturn]] void fail(size_t number, diopiError_t code, Context& context) const;
+  void bind(std::deque<dl_generator_prefix_t>& generators);
 
   const Device& device_;
   const Entry& entry_;
   Concrete sized_;
   Plan plan_;
+  Tiling tiling_;
   std::deque<Handle> handles_;                 // by value
   std::vector<std::vector<Handle*>> viewing_;  // by storage
   std::vector<bool> written_;                  // by storage
   std::vector<DeviceMemory> outputs_;          // by storage
   char* arena_ = nullptr;
-  std::vector<Bound> calls_;
-  // What the calls point to; a deque leaves its elements where they are.
-  std::deque<Slot> slots_;
-  std::deque<std::vector<void*>> arrays_;
-  std::deque<std::vector<int64_t>> lists_;
+  Binder binder_;
+  std::vector<Bound> calls_;                     // without a function: those of groups
+  std::vector<std::unique_ptr<Blocks>> groups_;  // by call: at the first one of each group
 };
 
 }  // namespace dl::graph

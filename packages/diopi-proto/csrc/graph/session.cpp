@@ -16,6 +16,34 @@ bool aligned(const void* memory, int64_t item) {
   return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(item) == 0;
 }
 
+// Whether an input that the entry writes shares memory with another one. Blocks count on it that
+// storages are apart; calls that run whole, one after the other, do not.
+bool inputs_overlap(const Entry& entry, const Program& program, const dl_contract_tensor_t* inputs,
+                    size_t count) {
+  struct Range {
+    const char* begin;
+    const char* end;
+    bool written;
+  };
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < count; ++i) {
+    const auto* const begin = static_cast<const char*>(inputs[i].data);
+    const size_t storage = entry.values[entry.inputs[i].value].storage;
+    ranges.push_back({begin, begin + inputs[i].bytes, program.writes_input(storage)});
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  const char* reach = nullptr;          // of all before
+  const char* written_reach = nullptr;  // of those that are written
+  for (const Range& each : ranges) {
+    if (each.begin == each.end) continue;
+    if (each.begin < written_reach || (each.written && each.begin < reach)) return true;
+    reach = std::max(reach, each.end);
+    if (each.written) written_reach = std::max(written_reach, each.end);
+  }
+  return false;
+}
+
 }  // namespace
 
 Session::Session(const Graph& graph, const dl_contract_target_t& target)
@@ -111,7 +139,7 @@ Sizes Session::sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,
   return out;
 }
 
-void Session::forget_oldest(std::map<Sizes, std::unique_ptr<Program>>& programs) {
+void Session::forget_oldest(Programs& programs) {
   if (programs.size() < kMostPrograms) return;
   context_.synchronize();  // work on its outputs may still run
   programs.erase(std::min_element(
@@ -119,23 +147,35 @@ void Session::forget_oldest(std::map<Sizes, std::unique_ptr<Program>>& programs)
       [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
 }
 
-Program& Session::program(size_t number, const Sizes& sizes) {
+Tiling Session::tiling_of(const Entry& entry, const Concrete& sized, bool whole) const {
+  // Blocks are for caches of the host, and move handles that a device may not have read yet.
+  const bool serves = device_.can(DL_CAP_HOST_ACCESSIBLE) && device_.can(DL_CAP_SYNCHRONOUS) &&
+                      (device_.target().flags & DL_CONTRACT_WHOLE) == 0;
+  const bool always = (device_.target().flags & DL_CONTRACT_BLOCKS) != 0;
+  const When when = always ? When::kAlways : When::kFaster;
+  return whole || !serves ? Tiling() : make_tiling(entry, sized, cache_bytes(), when);
+}
+
+Program& Session::program(size_t number, const Sizes& sizes, bool whole) {
   auto& programs = programs_[number];
-  const auto found = programs.find(sizes);
+  const auto found = programs.find({sizes, whole});
   if (found != programs.end()) return *found->second;
   const Entry& entry = graph_.entries[number];
   Concrete sized = concrete(entry, sizes);
   verify_sizes(entry, sized);
-  const Lifetimes lifetimes(entry, sized);
+  Tiling tiling = tiling_of(entry, sized, whole);
+  const bool tiled = !tiling.groups.empty();
+  const Lifetimes lifetimes(entry, sized, tiled ? &tiling : nullptr);
   const auto stored = std::find_if(entry.plans.begin(), entry.plans.end(),
                                    [&](const StoredPlan& each) { return each.sizes == sizes; });
-  Plan plan = stored == entry.plans.end() ? make_plan(lifetimes) : plan_of(*stored);
+  // A stored plan is for calls that run whole, one after the other.
+  Plan plan = tiled || stored == entry.plans.end() ? make_plan(lifetimes) : plan_of(*stored);
   check_plan(entry, sized, lifetimes, plan);
   forget_oldest(programs);
-  auto made =
-      std::make_unique<Program>(device_, entry, std::move(sized), std::move(plan), generators_);
+  auto made = std::make_unique<Program>(device_, entry, std::move(sized), std::move(plan),
+                                        std::move(tiling), generators_);
   place_shared(entry, *made);
-  return *(programs[sizes] = std::move(made));
+  return *(programs[{sizes, whole}] = std::move(made));
 }
 
 void Session::place_shared(const Entry& entry, Program& made) {
@@ -175,7 +215,11 @@ void Session::run(size_t number, const dl_contract_tensor_t* inputs, size_t inpu
   if (input_count != entry.inputs.size() || output_count != entry.outputs.size())
     throw Failure("entry " + entry.name + " has " + std::to_string(entry.inputs.size()) +
                   " inputs and " + std::to_string(entry.outputs.size()) + " outputs");
-  Program& found = program(number, sizes_of(entry, inputs, sizes, size_count));
+  const Sizes tuple = sizes_of(entry, inputs, sizes, size_count);
+  Program* chosen = &program(number, tuple, false);
+  if (chosen->is_tiled() && inputs_overlap(entry, *chosen, inputs, input_count))
+    chosen = &program(number, tuple, true);
+  Program& found = *chosen;
   found.used = ++runs_;
   grow_arena(found.arena_bytes());
   if (found.arena() != arena_.data()) found.place_temporaries(arena_.data());

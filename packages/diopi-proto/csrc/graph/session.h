@@ -28,18 +28,22 @@ class Session {
   const Graph& graph() const { return graph_; }
 
  private:
+  // By sizes, and whether all calls run whole.
+  using Programs = std::map<std::pair<Sizes, bool>, std::unique_ptr<Program>>;
+
   struct Slots {
     std::vector<DeviceMemory> memory;  // by input: copies of what came from the host
   };
 
   Sizes sizes_of(const Entry& entry, const dl_contract_tensor_t* inputs,
                  const dl_contract_size_t* sizes, size_t size_count) const;
-  Program& program(size_t entry, const Sizes& sizes);
+  Program& program(size_t entry, const Sizes& sizes, bool whole);
+  Tiling tiling_of(const Entry& entry, const Concrete& sized, bool whole) const;
   void place_shared(const Entry& entry, Program& made);
   void* input_memory(const Port& port, const dl_contract_tensor_t& input, uint64_t bytes,
                      int64_t item, DeviceMemory& slot);
   void grow_arena(int64_t bytes);
-  void forget_oldest(std::map<Sizes, std::unique_ptr<Program>>& programs);
+  void forget_oldest(Programs& programs);
 
   const Graph& graph_;
   Device device_;
@@ -50,8 +54,8 @@ class Session {
   std::vector<DeviceMemory> states_;
   std::vector<int64_t> state_sizes_;
   DeviceMemory arena_;
-  std::vector<Slots> slots_;                                         // by entry
-  std::vector<std::map<Sizes, std::unique_ptr<Program>>> programs_;  // by entry
+  std::vector<Slots> slots_;        // by entry
+  std::vector<Programs> programs_;  // by entry
   uint64_t runs_ = 0;
 };
 

@@ -19,15 +19,19 @@ Handle::Handle(const dl_handle_ops_t& ops, int32_t dtype, std::vector<int64_t> s
   prefix_.sizes = sizes_.data();
   prefix_.strides = sizes_.data() + ndim;
   prefix_.ndim = static_cast<int64_t>(ndim);
-  prefix_.numel = 1;
-  bool contiguous = true;
-  for (size_t i = ndim; i-- > 0;) {
-    if (sizes_[i] != 1 && prefix_.strides[i] != prefix_.numel) contiguous = false;
-    prefix_.numel *= sizes_[i];
-  }
   prefix_.dtype = dtype;
   prefix_.device = device;
   prefix_.device_index = device_index;
+  count();
+}
+
+void Handle::count() {
+  prefix_.numel = 1;
+  bool contiguous = true;
+  for (auto i = static_cast<size_t>(prefix_.ndim); i-- > 0;) {
+    if (sizes_[i] != 1 && prefix_.strides[i] != prefix_.numel) contiguous = false;
+    prefix_.numel *= sizes_[i];
+  }
   prefix_.flags = contiguous || prefix_.numel == 0 ? DL_TENSOR_CONTIGUOUS : 0;
 }
 

@@ -22,10 +22,20 @@ class Handle {
     prefix_.data = storage == nullptr ? nullptr : static_cast<char*>(storage) + offset_bytes_;
   }
 
+  // Gives a dimension another size.
+  void resize(size_t dim, int64_t size) {
+    sizes_[dim] = size;
+    count();
+  }
+
   dl_tensor_prefix_t* prefix() { return &prefix_; }
+  void* data() const { return prefix_.data; }
   diopiTensorHandle_t handle() { return reinterpret_cast<diopiTensorHandle_t>(&prefix_); }
 
  private:
+  // Sets what follows from the sizes and the strides.
+  void count();
+
   dl_tensor_prefix_t prefix_{};
   int64_t offset_bytes_;
   std::vector<int64_t> sizes_;  // the strides behind the sizes

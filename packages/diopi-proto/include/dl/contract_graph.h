@@ -48,8 +48,29 @@ dl_status_t* dl_contract_graph_plan(const dl_contract_graph_t* graph, int64_t en
                                     const int64_t* sizes, uint64_t count, int64_t* offsets,
                                     uint64_t offset_count, dl_contract_plan_t* plan);
 
+/* How a call runs on a device that computes in memory of the host. */
+typedef struct dl_contract_call_tiling {
+  int64_t group;      /* of calls that run together block by block, counted from 0; or -1 */
+  int64_t blocks;     /* that the group runs in */
+  const char* reason; /* why it is in none; never freed */
+} dl_contract_call_tiling_t;
+/* For a size of each of the symbols of an entry, in their order. `cache` is the bytes of the cache
+ * that blocks are made for; 0: of this machine's. `bytes`: what the temporaries take. */
+dl_status_t* dl_contract_graph_tiling(const dl_contract_graph_t* graph, int64_t entry,
+                                      const int64_t* sizes, uint64_t count, int64_t cache,
+                                      dl_contract_call_tiling_t* calls, uint64_t call_count,
+                                      int64_t* bytes);
+/* How an operator works on rows: "elementwise", "along" a dimension with all before it apart, or ""
+ * where that is not known. */
+const char* dl_contract_row_rule(const char* operator_name);
+
 /* Memory is filled with bytes of no meaning before each run: for tests. */
 #define DL_CONTRACT_POISON (1u << 0)
+/* Every call runs as a whole. Otherwise groups of calls run block by block where that is faster, on
+ * devices that compute in memory of the host; what they write is the same. */
+#define DL_CONTRACT_WHOLE (1u << 1)
+/* Every call that can runs block by block, faster or not: for tests. */
+#define DL_CONTRACT_BLOCKS (1u << 2)
 
 /* What a session runs on. The vendor and the host outlive it. */
 typedef struct dl_contract_target {
@@ -90,6 +111,10 @@ const dl_host_t* dl_contract_host(void);
 dl_status_t* dl_contract_session_open(const dl_contract_graph_t* graph,
                                       const dl_contract_target_t* target,
                                       dl_contract_session_t** session);
+/* The same with DL_CONTRACT_WHOLE. */
+dl_status_t* dl_contract_session_open_whole(const dl_contract_graph_t* graph,
+                                            const dl_contract_target_t* target,
+                                            dl_contract_session_t** session);
 /* Waits for what was enqueued. */
 void dl_contract_session_close(dl_contract_session_t* session);
 

@@ -11,7 +11,7 @@ from .bound import BoundRun
 from .builder import EntryBuilder, GraphBuilder, Shared, Value
 from .expression import Expression, maximum, minimum
 from .file import ConstantTensor, pack
-from .model import ContractGraph, PlanReport, load, read
+from .model import ContractGraph, PlanReport, TilingReport, load, read
 from .session import Session
 from .show import show
 
@@ -25,6 +25,7 @@ __all__ = [
     "PlanReport",
     "Session",
     "Shared",
+    "TilingReport",
     "Value",
     "load",
     "maximum",

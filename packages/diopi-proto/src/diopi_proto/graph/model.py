@@ -34,6 +34,23 @@ class PlanReport:
     apart: int
 
 
+@dataclass(frozen=True)
+class TilingReport:
+    """Which calls of an entry run together, block by block, on a device that computes in memory of
+    the host.
+
+    :ivar groups: the numbers of the calls of each group.
+    :ivar blocks: by group: how many blocks it runs in.
+    :ivar reasons: why the other calls are in none, by their number.
+    :ivar bytes: what the temporaries of the entry take then, without those of blocks.
+    """
+
+    groups: tuple[range, ...]
+    blocks: tuple[int, ...]
+    reasons: Mapping[int, str]
+    bytes: int
+
+
 class ContractGraph:
     """A graph that was verified. Made by :func:`load`, :func:`read` and
     :meth:`GraphBuilder.build`.
@@ -83,13 +100,8 @@ class ContractGraph:
         :param sizes: of its symbols; those left out have their largest size.
         :raises GraphError: a guard does not hold, or a size is outside of its range.
         """
-        described = self.entry(entry)
-        known = {symbol["name"]: symbol["max"] for symbol in described["symbols"]}
-        unknown = sizes.keys() - known.keys()
-        if unknown:
-            raise GraphError(f"{self.name}: entry {entry} has no symbol {', '.join(unknown)}")
-        values = [int(sizes.get(name, largest)) for name, largest in known.items()]
-        count = len(described["storages"])
+        values = self._sizes(entry, sizes)
+        count = len(self.entry(entry)["storages"])
         offsets = ffi.new("int64_t[]", count + 1)
         plan = ffi.new("dl_contract_plan_t*")
         plan.struct_size = ffi.sizeof("dl_contract_plan_t")
@@ -106,6 +118,52 @@ class ContractGraph:
         )
         placed = {i: int(offsets[i]) for i in range(count) if offsets[i] >= 0}
         return PlanReport(placed, int(plan.bytes), int(plan.most_live), int(plan.apart))
+
+    def _sizes(self, entry: str, sizes: Mapping[str, int]) -> list[int]:
+        """A size of each symbol of an entry, in their order."""
+        symbols = self.entry(entry)["symbols"]
+        unknown = sizes.keys() - {symbol["name"] for symbol in symbols}
+        if unknown:
+            raise GraphError(f"{self.name}: entry {entry} has no symbol {', '.join(unknown)}")
+        return [int(sizes.get(symbol["name"], symbol["max"])) for symbol in symbols]
+
+    def tiling(self, entry: str, *, cache: int = 0, **sizes: int) -> TilingReport:
+        """Which calls of an entry run block by block.
+
+        :param cache: the bytes of the cache that blocks are made for; 0: of this machine's.
+        :param sizes: as of :meth:`plan`.
+        :raises GraphError: as :meth:`plan`.
+        """
+        values = self._sizes(entry, sizes)
+        count = len(self.entry(entry)["calls"])
+        calls = ffi.new("dl_contract_call_tiling_t[]", count + 1)
+        total = ffi.new("int64_t*")
+        raise_status(
+            native().dl_contract_graph_tiling(
+                self.handle,
+                self.number(entry),
+                ffi.new("int64_t[]", [*values, 0]),
+                len(values),
+                cache,
+                calls,
+                count,
+                total,
+            )
+        )
+        members: dict[int, list[int]] = {}
+        reasons = {}
+        for number in range(count):
+            if calls[number].group < 0:
+                reasons[number] = text(calls[number].reason)
+            else:
+                members.setdefault(int(calls[number].group), []).append(number)
+        groups = [members[group] for group in sorted(members)]
+        return TilingReport(
+            tuple(range(each[0], each[-1] + 1) for each in groups),
+            tuple(int(calls[each[0]].blocks) for each in groups),
+            reasons,
+            int(total[0]),
+        )
 
     def with_plan(self, entry: str, **sizes: int) -> ContractGraph:
         """The graph with the plan of an entry for these sizes in the file: a session that runs

@@ -31,6 +31,8 @@ class Session:
     :param stream: where all is enqueued; None: the default stream.
     :param poison: fill temporaries and outputs with noise before each run, for tests: what is read
         before it was written then shows.
+    :param whole: run every call as a whole, and none block by block.
+    :param blocks: run every call block by block that can be, faster or not, for tests.
     :raises OperatorNotBoundError: the vendor has an operator with another signature.
     :raises GraphError: the vendor lacks an operator or a slot that the graph needs.
     """
@@ -43,6 +45,8 @@ class Session:
         device: int = 0,
         stream: Stream | None = None,
         poison: bool = False,
+        whole: bool = False,
+        blocks: bool = False,
     ) -> None:
         instance = vendor._instance
         if not isinstance(instance, TableInstance):
@@ -69,7 +73,10 @@ class Session:
         target.device = self._device
         if stream is not None:
             target.stream = stream.pointer_for(instance, self._device)
-        target.flags = constants.DL_CONTRACT_POISON if poison else 0
+        flags = {"POISON": poison, "WHOLE": whole, "BLOCKS": blocks}
+        target.flags = sum(
+            getattr(constants, f"DL_CONTRACT_{name}") for name, wanted in flags.items() if wanted
+        )
         out = ffi.new("dl_contract_session_t**")
         instance.lifetime.hold()
         try:

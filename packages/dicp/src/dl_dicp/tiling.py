@@ -1,0 +1,45 @@
+"""Which calls of a contract graph run block by block: what the executor decided, as it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from diopi_proto.graph import ContractGraph, TilingReport
+from dl_core import _C
+
+from .calls import Call
+from .document import ENTRY
+
+_NONE = TilingReport((), (), {}, 0)
+
+
+def tiling_of(graph: ContractGraph, device: torch.device, engine: str) -> TilingReport:
+    """The groups of a graph on a device; none where its calls run whole."""
+    known = _C.device_info(device.index)
+    if engine != "tiled" or not (known["host_accessible"] and known["synchronous"]):
+        return _NONE
+    return graph.tiling(ENTRY)
+
+
+def tiled_calls(tilings: Sequence[TilingReport]) -> int:
+    """How many calls are in groups."""
+    return sum(len(group) for tiling in tilings for group in tiling.groups)
+
+
+def describe(calls: Sequence[Call], tiling: TilingReport) -> Iterator[str]:
+    """A line for each group, and for each reason why calls are in none."""
+    for group, blocks in zip(tiling.groups, tiling.blocks, strict=True):
+        yield f"{blocks} blocks of {_names(calls, group)}"
+    by_reason: dict[str, list[int]] = {}
+    for number, reason in tiling.reasons.items():
+        by_reason.setdefault(reason, []).append(number)
+    for reason, numbers in by_reason.items():
+        yield f"whole, as {reason}: {_names(calls, numbers)}"
+
+
+def _names(calls: Sequence[Call], numbers: Sequence[int]) -> str:
+    counted = Counter(calls[number].operator for number in numbers)
+    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counted.items())
