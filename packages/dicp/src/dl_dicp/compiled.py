@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 
 from dl_core import _C
 
-from .errors import NotCompiledError
+from .errors import NotCompiledError, RefusedCallError
 from .memory import is_plain
 from .program import Program
 from .recorder import Recorder
@@ -147,6 +147,8 @@ class CompiledGraph:
                         check(program, before, [*results, *arguments])
                     variant.program = program
                     statistics.count(compiled=1)
+                except RefusedCallError:
+                    return results  # the next call records it anew
                 except NotCompiledError as reason:
                     variant.reason = str(reason)
         self.variants.append(variant)

@@ -16,8 +16,9 @@ from dl_core import _C
 from .cache import executor, graph_of
 from .calls import GENERATOR
 from .document import Region, build
-from .errors import NotCompiledError
+from .errors import NotCompiledError, RefusedCallError
 from .memory import TORCH_DTYPES, Block, Ref
+from .refusals import learn
 from .statistics import statistics
 from .trace import Host, Lowered, Opaque, Trace
 
@@ -142,7 +143,8 @@ class Program:
             graph_of(region.verified(), region.text)
             graph = graph_of(region.runnable(), "run " + region.text)
         except DiopiError as error:
-            raise NotCompiledError(f"the graph was refused: {error}") from error
+            kind = RefusedCallError if learn(calls) else NotCompiledError
+            raise kind(f"the graph was refused: {error}") from error
         places = {block: place for place, block in enumerate(region.made)}
         outputs: list[tuple[int, Any]] = []
         slots: list[int] = []
