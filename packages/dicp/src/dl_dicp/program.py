@@ -114,6 +114,11 @@ class Program:
             step(values)
         return [pick(values) for pick in self._output]
 
+    def doubtful(self) -> set[int]:
+        """The arguments that its calls may write to, and the graph of torch does not."""
+        written = {block.slot for region in self.regions for block in region.written}
+        return {slot for slot in written if 0 <= slot < self._count} - self._written
+
     def _make_steps(self) -> Iterator[GraphStep | HostStep]:
         steps = self._trace.steps
         start = 0

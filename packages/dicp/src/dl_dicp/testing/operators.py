@@ -140,9 +140,7 @@ def _outcome(case: Case, function: Any, sample: Any, rolled: bool) -> list[Any]:
 
 
 def _gradients(sample: Any, result: Any, arguments: Arguments) -> list[Any]:
-    results = [
-        x for x in tensors_of(sample.output_process_fn_grad(result)) if x.requires_grad
-    ]
+    results = [x for x in tensors_of(sample.output_process_fn_grad(result)) if x.requires_grad]
     wanted = [x for x in tensors_of(arguments) if x.requires_grad]
     if not results or not wanted:
         return []
