@@ -59,7 +59,7 @@ def check(program: Program, arguments: list[Any], wanted: Sequence[Any]) -> None
         tried[place] = replica(tried[place])
     try:
         given = [*program.execute(list(tried)), *tried]
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the caller has right results
+    except Exception as error:  # whatever it raises, the caller has the right results
         raise NotCompiledError(f"it failed when it was tried: {error}") from error
     for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
         if isinstance(a, torch.Tensor) and not _agree(a, b):

@@ -1,5 +1,5 @@
-"""``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` compares
-compiled operators and models with eager ones."""
+"""``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` holds
+compiled operators and models against eager ones."""
 
 from __future__ import annotations
 

@@ -40,12 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
     test = run_operators if arguments.subject == "ops" else run_models
     shapes = {"false": ["static"], "true": ["dynamic"], "all": ["static", "dynamic"]}
     try:
-        totals = [test(each, selection, print) for each in shapes[arguments.dynamic]]
+        totals = [test(each, selection, _say) for each in shapes[arguments.dynamic]]
     except ModuleNotFoundError as error:
         return _refuse(str(error))
     if not sum(each.tests for each in totals):
         return _refuse(f"--sample {arguments.sample} and -k '{arguments.text}' choose no test")
     return int(any(each.wrong for each in totals))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _no_device() -> str | None:
