@@ -1,5 +1,9 @@
-"""Operators that are taken apart before they are recorded, because the contract's own operator for
-them lets the vendor choose the size of its result, and no graph can have one that does."""
+"""Operators that become others before they are recorded.
+
+Of indexing, because the contract's own operator lets the vendor choose the size of its result, and
+no graph can have one that does. Of empty tensors, because a graph reads nothing that it has not
+written: a functional graph copies all of an empty tensor before it writes a part of the copy.
+"""
 
 from __future__ import annotations
 
@@ -47,5 +51,30 @@ def _places(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
     return torch.as_tensor(place)
 
 
-DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {aten.index.Tensor: index}
+def empty_like(x: Tensor, **options: Any) -> Tensor:
+    """Zeros in its place."""
+    return torch.zeros_like(x, **options)
+
+
+def new_empty(x: Tensor, size: Sequence[int], **options: Any) -> Tensor:
+    """Zeros in its place."""
+    return x.new_zeros(size, **options)
+
+
+def empty(size: Sequence[int], *, memory_format: Any = None, **options: Any) -> Any:
+    """Zeros in its place.
+
+    :returns: NotImplemented where the dimensions have an order of their own.
+    """
+    if memory_format not in (None, torch.contiguous_format):
+        return NotImplemented
+    return torch.zeros(size, **options)
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.index.Tensor: index,
+    aten.empty_like.default: empty_like,
+    aten.new_empty.default: new_empty,
+    aten.empty.memory_format: empty,
+}
 """As AOTAutograd takes them."""
