@@ -70,12 +70,12 @@ def _inference(
 def _training(
     family: Family, model: nn.Module, eager: nn.Module, compiled: Callable[..., Any], report: Report
 ) -> str | None:
-    sides = ((compiled, model), (eager, eager))
-    optimizers = [torch.optim.SGD(side.parameters(), lr=RATE) for _, side in sides]
+    sides: list[Callable[..., torch.Tensor]] = [compiled, eager]
+    optimizers = [torch.optim.SGD(side.parameters(), lr=RATE) for side in (model, eager)]
     for step in range(TRAINING_STEPS):
         inputs = _on_dl(family, family.sizes[step % len(family.sizes)])
         losses = []
-        for (call, _), optimizer in zip(sides, optimizers, strict=True):
+        for call, optimizer in zip(sides, optimizers, strict=True):
             optimizer.zero_grad()
             loss = call(*inputs).square().mean()
             loss.backward()
@@ -83,7 +83,7 @@ def _training(
             losses.append(loss.detach())
         report.samples += 1
         # Each step adds its own rounding to what the earlier ones have left.
-        problem = values_differ(*losses, steps=STEPS * (step + 1))
+        problem = values_differ(losses[0], losses[1], steps=STEPS * (step + 1))
         if problem is not None:
             return f"loss of step {step}: {problem}"
     others = eager.state_dict()
