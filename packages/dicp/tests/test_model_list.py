@@ -1,4 +1,4 @@
-"""What the tests of models tell, on one that takes no time; those of the list are `nox -s dicp-tests`'s."""
+"""What the tests of models tell, on one that takes no time. Those of the list are a nox session."""
 
 from __future__ import annotations
 
