@@ -23,8 +23,8 @@ def prepare(folder: Path) -> None:
     os.environ["DL_VENDORS"] = "cpu"  # read when torch is imported
     sys.path.insert(0, str(_MODELS))
     import torch
-    from dicp_models import MODELS
 
+    from dicp_models import MODELS
     from dl_core import _C
     from dl_dicp.export import export
 
