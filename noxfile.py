@@ -366,6 +366,16 @@ def sanitize(session: nox.Session) -> None:
         session.run(python, str(script), *session.posargs, external=True)
 
 
+@nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)
+def dicp_tests(session: nox.Session) -> None:
+    """Hold compiled operators and models against eager ones; `-- ops -k add` for some of it."""
+    python = python_of(session, "environment")
+    whole = [(subject, "--dynamic", "all") for subject in ("ops", "models")]
+    for options in [session.posargs] if session.posargs else whole:
+        command = (python, "-m", "dl_core", "dicp", "test", *options)
+        session.run(*command, env=visible(python), external=True)
+
+
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def simulated(session: nox.Session) -> None:
     """Test vendors whose kernels a fake driver runs, with all families; options go to the suite."""
@@ -690,7 +700,7 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    without_a_card = ("simulated", *FAULTS)
+    without_a_card = ("simulated", "dicp-tests", *FAULTS)
     names = (*checks, *without_a_card, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)

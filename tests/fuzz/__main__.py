@@ -20,6 +20,7 @@ KINDS = (
     "torch_host",
     "elf_files",
     "graphs",
+    "recorded_graphs",
     "bundles",
     "variables",
     "plugins",

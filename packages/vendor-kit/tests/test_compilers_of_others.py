@@ -1,4 +1,4 @@
-"""The wheel of docs/compilers-of-others.md, built with hipcc standing in for the chip's compiler."""
+"""The wheel of docs/compilers-of-others.md, built with hipcc standing in for a chip's compiler."""
 
 from __future__ import annotations
 

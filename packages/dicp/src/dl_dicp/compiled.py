@@ -16,7 +16,7 @@ from torch.fx import GraphModule
 from dl_core import _C
 
 from .cache import ENGINES
-from .errors import NotCompiledError
+from .errors import NotCompiledError, RefusedCallError
 from .memory import is_plain
 from .program import Program
 from .recorder import Recorder
@@ -153,6 +153,8 @@ class CompiledGraph:
                         check(program, before, [*results, *arguments])
                     variant.program = program
                     statistics.count(compiled=1)
+                except RefusedCallError:
+                    return results  # the next call records it anew
                 except NotCompiledError as reason:
                     variant.reason = str(reason)
         self.variants.append(variant)

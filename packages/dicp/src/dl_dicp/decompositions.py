@@ -1,8 +1,13 @@
-"""Operators that are taken apart before they are recorded, because the contract's own operator for
-them lets the vendor choose the size of its result, and no graph can have one that does."""
+"""Operators that become others before they are recorded.
+
+Of indexing, because the contract's own operator lets the vendor choose the size of its result, and
+no graph can have one that does. Of empty tensors, because a graph reads nothing that it has not
+written: a functional graph copies all of an empty tensor before it writes a part of the copy.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,18 +18,63 @@ aten = torch.ops.aten
 
 
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
-    """``x[:, rows]``: one tensor of integers, which may count from the end.
+    """``x[:, rows]``, ``x[rows, columns]``: tensors of integers, which may count from the end.
 
-    :returns: NotImplemented for masks, and for several tensors.
+    :returns: NotImplemented for masks.
     """
     given = [(dim, each) for dim, each in enumerate(indices) if each is not None]
-    if len(given) != 1 or given[0][1].dtype not in (torch.int64, torch.int32):
+    if not given or any(each.dtype not in (torch.int64, torch.int32) for _, each in given):
         return NotImplemented
-    ((dim, rows),) = given
-    rows = torch.where(rows < 0, rows + x.shape[dim], rows)
-    picked = torch.index_select(x, dim, rows.reshape(-1))
-    return picked.reshape(*x.shape[:dim], *rows.shape, *x.shape[dim + 1 :])
+    dims = [dim for dim, _ in given]
+    first = dims[0]
+    if dims != list(range(first, first + len(dims))):
+        # Where other dimensions are between them, torch puts what is picked in front.
+        x, first = x.movedim(dims, list(range(len(dims)))), 0
+    behind = first + len(dims)
+    rows = _places([each for _, each in given], x.shape[first:behind])
+    picked = torch.index_select(x.flatten(first, behind - 1), first, rows.reshape(-1))
+    return picked.reshape(*x.shape[:first], *rows.shape, *x.shape[behind:])
 
 
-DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {aten.index.Tensor: index}
+def _places(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """Where the elements stand once the dimensions are one; beyond its end for an index that is
+    out of range, which would otherwise name an element of another row."""
+    if len(indices) == 1:
+        (rows,) = indices
+        return torch.where(rows < 0, rows + sizes[0], rows)
+    total = math.prod(sizes)
+    place: Any = 0
+    for each, size in zip(indices, sizes, strict=True):
+        wrapped = torch.where(each < 0, each + size, each).long()
+        inside = (wrapped >= 0) & (wrapped < size)
+        place = place * size + torch.where(inside, wrapped, total)
+    return torch.as_tensor(place)
+
+
+def empty_like(x: Tensor, **options: Any) -> Tensor:
+    """Zeros in its place."""
+    return torch.zeros_like(x, **options)
+
+
+def new_empty(x: Tensor, size: Sequence[int], **options: Any) -> Tensor:
+    """Zeros in its place."""
+    return x.new_zeros(size, **options)
+
+
+def empty(size: Sequence[int], *, memory_format: Any = None, **options: Any) -> Any:
+    """Zeros in its place.
+
+    :returns: NotImplemented where the dimensions have an order of their own.
+    """
+    if memory_format not in (None, torch.contiguous_format):
+        return NotImplemented
+    return torch.zeros(size, **options)
+
+
+DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
+    aten.index.Tensor: index,
+    aten.empty_like.default: empty_like,
+    aten.new_empty.default: new_empty,
+    aten.empty.memory_format: empty,
+}
 """As AOTAutograd takes them."""

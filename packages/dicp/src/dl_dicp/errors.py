@@ -9,3 +9,7 @@ class HostCallError(Exception):
 
 class NotCompiledError(Exception):
     """A whole graph has to run eagerly; the text says why."""
+
+
+class RefusedCallError(NotCompiledError):
+    """A call was refused that will be a host call when the graph is recorded again."""

@@ -83,6 +83,7 @@ def is_plain(value: object, device: torch.device) -> bool:
         and value.dtype in TORCH_DTYPES
         and not value.is_conj()
         and not value.is_neg()
+        and not value._is_zerotensor()  # it has no memory
     )
 
 

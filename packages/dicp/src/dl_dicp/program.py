@@ -17,8 +17,9 @@ from dl_core import _C
 from .cache import executor, graph_of
 from .calls import GENERATOR
 from .document import Region, build
-from .errors import NotCompiledError
+from .errors import NotCompiledError, RefusedCallError
 from .memory import TORCH_DTYPES, Block, Ref
+from .refusals import learn
 from .statistics import statistics
 from .tiling import tiled_calls, tiling_of
 from .trace import Host, Lowered, Opaque, Trace
@@ -122,6 +123,11 @@ class Program:
             step(values)
         return [pick(values) for pick in self._output]
 
+    def doubtful(self) -> set[int]:
+        """The arguments that its calls may write to, and the graph of torch does not."""
+        written = {block.slot for region in self.regions for block in region.written}
+        return {slot for slot in written if 0 <= slot < self._count} - self._written
+
     def _make_steps(self) -> Iterator[GraphStep | HostStep]:
         steps = self._trace.steps
         start = 0
@@ -151,7 +157,8 @@ class Program:
             graph_of(region.verified(), region.text)
             graph = graph_of(region.runnable(), "run " + region.text)
         except DiopiError as error:
-            raise NotCompiledError(f"the graph was refused: {error}") from error
+            kind = RefusedCallError if learn(calls) else NotCompiledError
+            raise kind(f"the graph was refused: {error}") from error
         places = {block: place for place, block in enumerate(region.made)}
         outputs: list[tuple[int, Any]] = []
         slots: list[int] = []

@@ -19,6 +19,7 @@ from dl_core import _C
 from .calls import GENERATOR, lower, opaque_operators
 from .errors import HostCallError, NotCompiledError
 from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
+from .refusals import why_refused
 from .trace import Host, Lowered, Opaque, Trace, refs_in
 
 
@@ -150,6 +151,9 @@ class Recorder:
         described = tree_map(lambda x: self._described(x, owners), value)
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
+        for call in calls:
+            if (refusal := why_refused(call)) is not None:
+                raise HostCallError(f"the contract has no such call: {refusal}")
         others = any(isinstance(x, Opaque) and x.constant is not None for x in refs_in(described))
         if others and any(GENERATOR in call.arguments.values() for call in calls):
             raise HostCallError("it returns what is random and no tensor of the device")

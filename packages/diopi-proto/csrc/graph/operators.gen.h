@@ -1066,7 +1066,7 @@ inline constexpr Parameter kParameters[] = {
     {"reduction", Type::kReduction, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x1ffff, -1, -1, ""},
     {"zero_infinity", Type::kBool, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x1ffff, -1, -1, ""},
     {"out", Type::kTensor, Direction::kOut, false, false, -1, 0, 0x2, Rule::kAmong, 0x19757, -1, -1, ""},
-    {"input", Type::kTensor, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x19757, -1, -1, ""},
+    {"input", Type::kTensor, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x19f57, -1, -1, ""},
     {"dim", Type::kInt64, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x1ffff, -1, -1, ""},
     {"grad_input", Type::kTensor, Direction::kOut, false, false, -1, 0, 0x0, Rule::kLike, 0x1ffff, 1, -1, ""},
     {"grad_output", Type::kTensor, Direction::kIn, false, false, -1, 0, 0x0, Rule::kAmong, 0x19700, -1, -1, ""},

@@ -1347,7 +1347,7 @@ DIOPI_API diopiError_t diopiCTCLossBackward(diopiContextHandle_t ctx,
 /** Running sum along `dim`: each element of `out` is the sum up to and including its position, in
  *  the dtype of `out`.
  *  @param[out] out any dtype of number; may share memory with input
- *  @param[in] input any dtype of number */
+ *  @param[in] input any dtype of number, or bool */
 DIOPI_API diopiError_t diopiCumsum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                    diopiConstTensorHandle_t input, int64_t dim);
 

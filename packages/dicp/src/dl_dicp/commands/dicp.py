@@ -1,4 +1,5 @@
-"""``dl dicp explain``: runs a program, and says what its compiled models became."""
+"""``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` holds
+compiled operators and models against eager ones."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import traceback
 from pathlib import Path
 
 from dl_core.commands import Command
+
+from . import test
 
 WRONG_USE = 2
 
@@ -30,9 +33,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
     explain.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
+    test.configure(commands)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.what == "test":
+        return test.run(arguments)
     from dl_dicp.explain import explain
 
     if arguments.module == []:
@@ -71,4 +77,4 @@ def _refuse(why: str) -> int:
     return WRONG_USE
 
 
-DICP = Command("dicp", "explains what the graph compiler does", _configure, _run)
+DICP = Command("dicp", "explains and tests what the graph compiler does", _configure, _run)

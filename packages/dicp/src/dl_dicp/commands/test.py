@@ -1,0 +1,66 @@
+"""``dl dicp test``: torch's operators, or small models, compiled against eager."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+WRONG_USE = 2
+
+
+def configure(commands: Any) -> None:
+    """Add the subcommand ``test`` to those of ``dl dicp``."""
+    parser = commands.add_parser(
+        "test", help="compare compiled operators or models with eager ones on this device"
+    )
+    parser.description = (
+        "Runs torch's list of operators (OpInfo, float32), or small models, with "
+        'torch.compile(backend="dl") and without on dl:0, and compares results, written arguments '
+        "and gradients. Exit code 1: something differs that is not on the list of exceptions, or "
+        "is on it and does not."
+    )
+    parser.add_argument("subject", choices=("ops", "models"))
+    parser.add_argument("--dynamic", choices=("false", "true", "all"), default="false")
+    parser.add_argument("--sample", default="1", metavar="N/SEED", help="one test of N")
+    parser.add_argument("-k", dest="text", default="", metavar="NAME", help="with NAME in the name")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the tests; the exit code."""
+    from dl_dicp.testing.run import run_models, run_operators
+    from dl_dicp.testing.selection import Selection, SelectionError
+
+    try:
+        selection = Selection.of(arguments.sample, arguments.text)
+    except SelectionError as error:
+        return _refuse(str(error))
+    if problem := _no_device():
+        return _refuse(problem)
+    test = run_operators if arguments.subject == "ops" else run_models
+    shapes = {"false": ["static"], "true": ["dynamic"], "all": ["static", "dynamic"]}
+    try:
+        totals = [test(each, selection, _say) for each in shapes[arguments.dynamic]]
+    except ModuleNotFoundError as error:
+        return _refuse(str(error))
+    if not sum(each.tests for each in totals):
+        return _refuse(f"--sample {arguments.sample} and -k '{arguments.text}' choose no test")
+    return int(any(each.wrong for each in totals))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _no_device() -> str | None:
+    import torch
+
+    if hasattr(torch, "dl") and torch.dl.is_available():
+        return None
+    return "there is no dl device; `dl doctor` says more"
+
+
+def _refuse(why: str) -> int:
+    sys.stderr.write(f"dl dicp test: {why}\n")
+    return WRONG_USE

@@ -1,0 +1,208 @@
+"""Small models of well-known families with random weights: those of transformers, and a U-Net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+WORDS = 64
+WIDTH = 32
+LENGTHS = (8, 12, 20)
+SIDES = (32, 48, 64)
+"""Of images, in pixels."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model and what it is called with.
+
+    :ivar make: a model whose call returns one tensor.
+    :ivar inputs: its arguments on the CPU, for one of ``sizes``.
+    :ivar host_calls: whether it may have some.
+    """
+
+    make: Callable[[], nn.Module]
+    inputs: Callable[[int], tuple[Tensor, ...]]
+    sizes: tuple[int, ...] = LENGTHS
+    host_calls: bool = False
+
+
+class Output(nn.Module):
+    """A model of transformers, reduced to one of its results."""
+
+    def __init__(self, model: nn.Module, result: str) -> None:
+        super().__init__()
+        self.model = model
+        self.result = result
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        found: Tensor = getattr(self.model(*inputs), self.result)
+        return found
+
+
+class UNet(nn.Module):
+    """Two steps down and up, with a shortcut on each level."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.first = self._block(3, width)
+        self.second = self._block(width, 2 * width)
+        self.deepest = self._block(2 * width, 4 * width)
+        self.up_second = nn.ConvTranspose2d(4 * width, 2 * width, 2, stride=2)
+        self.back_second = self._block(4 * width, 2 * width)
+        self.up_first = nn.ConvTranspose2d(2 * width, width, 2, stride=2)
+        self.back_first = self._block(2 * width, width)
+        self.last = nn.Conv2d(width, 2, 1)
+
+    @staticmethod
+    def _block(given: int, made: int) -> nn.Module:
+        return nn.Sequential(nn.Conv2d(given, made, 3, padding=1), nn.GroupNorm(2, made), nn.SiLU())
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = self.first(x)
+        second = self.second(F.max_pool2d(first, 2))
+        x = self.up_second(self.deepest(F.max_pool2d(second, 2)))
+        x = self.up_first(self.back_second(torch.cat([x, second], 1)))
+        made: Tensor = self.last(self.back_first(torch.cat([x, first], 1)))
+        return made
+
+
+def _numbers() -> torch.Generator:
+    return torch.Generator().manual_seed(3)
+
+
+def _words(length: int) -> tuple[Tensor, ...]:
+    return (torch.randint(0, WORDS, (2, length), generator=_numbers()),)
+
+
+def _images(side: int) -> tuple[Tensor, ...]:
+    return (torch.randn(2, 3, side, side, generator=_numbers()),)
+
+
+def _batches(size: int) -> tuple[Tensor, ...]:
+    return (torch.randn(size, 3, 32, 32, generator=_numbers()),)
+
+
+def _sounds(length: int) -> tuple[Tensor, ...]:
+    """A spectrogram, which Whisper takes in one length only, and the words so far."""
+    words = torch.randint(0, WORDS, (2, length), generator=_numbers())
+    return torch.randn(2, 8, 32, generator=_numbers()), torch.ones(2, 32).long(), words
+
+
+def _transformers() -> Any:
+    """The library.
+
+    :raises ModuleNotFoundError: it is not installed; the text says how to get it.
+    """
+    try:
+        import transformers
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "the models come from transformers: pip install transformers"
+        ) from error
+    return transformers
+
+
+_LAYERS: dict[str, Any] = {
+    "vocab_size": WORDS,
+    "hidden_size": WIDTH,
+    "intermediate_size": 2 * WIDTH,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+}
+_GROUPED: dict[str, Any] = {**_LAYERS, "num_key_value_heads": 2, "use_cache": False}
+_NO_DROPOUT: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def _bert() -> nn.Module:
+    t = _transformers()
+    return Output(t.BertModel(t.BertConfig(**_LAYERS, **_NO_DROPOUT)), "last_hidden_state")
+
+
+def _gpt2() -> nn.Module:
+    t = _transformers()
+    config = t.GPT2Config(
+        vocab_size=WORDS,
+        n_embd=WIDTH,
+        n_layer=2,
+        n_head=4,
+        n_positions=64,
+        use_cache=False,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    return Output(t.GPT2LMHeadModel(config), "logits")
+
+
+def _llama() -> nn.Module:
+    t = _transformers()
+    return Output(t.LlamaForCausalLM(t.LlamaConfig(**_GROUPED)), "logits")
+
+
+def _mixtral() -> nn.Module:
+    t = _transformers()
+    config = t.MixtralConfig(**_GROUPED, num_local_experts=4, num_experts_per_tok=2)
+    return Output(t.MixtralForCausalLM(config), "logits")
+
+
+def _vit() -> nn.Module:
+    t = _transformers()
+    sizes = {name: _LAYERS[name] for name in list(_LAYERS)[1:5]}
+    config = t.ViTConfig(**sizes, **_NO_DROPOUT, image_size=32, patch_size=8)
+    return Output(t.ViTModel(config, add_pooling_layer=False), "last_hidden_state")
+
+
+def _resnet() -> nn.Module:
+    t = _transformers()
+    config = t.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16], depths=[2, 2], layer_type="basic"
+    )
+    return Output(t.ResNetModel(config), "last_hidden_state")
+
+
+def _whisper() -> nn.Module:
+    t = _transformers()
+    config = t.WhisperConfig(
+        vocab_size=WORDS,
+        num_mel_bins=8,
+        d_model=WIDTH,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=2 * WIDTH,
+        decoder_ffn_dim=2 * WIDTH,
+        max_source_positions=16,
+        max_target_positions=64,
+        use_cache=False,
+        dropout=0.0,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        suppress_tokens=None,
+        begin_suppress_tokens=None,
+    )
+    return Output(t.WhisperForConditionalGeneration(config), "logits")
+
+
+FAMILIES: dict[str, Family] = {
+    "bert": Family(_bert, _words),
+    "gpt2": Family(_gpt2, _words),
+    "llama": Family(_llama, _words),
+    "vit": Family(_vit, _batches, (2, 3, 5)),
+    "resnet": Family(_resnet, _images, SIDES),
+    "u-net": Family(UNet, _images, SIDES),
+    "whisper": Family(_whisper, _sounds),
+    "mixtral": Family(_mixtral, _words, host_calls=True),
+}
+"""By the name that ``-k`` takes."""

@@ -1,0 +1,110 @@
+"""A model compiled and eager on the same device: inference, then steps of training."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from dl_dicp.statistics import statistics
+
+from .agreement import STEPS, difference, values_differ
+from .model_list import Family
+from .operators import Report, told
+
+TRAINING_STEPS = 20
+RATE = 0.01
+
+
+def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl") -> Report:
+    """Inference at each size and ``TRAINING_STEPS`` steps of training that take turns at them."""
+    report = Report(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for part in (_inference, _training):
+            torch._dynamo.reset()
+            statistics.reset()
+            torch.manual_seed(0)
+            model = family.make().to("dl")
+            eager = copy.deepcopy(model)
+            compiled = torch.compile(model, backend=backend, dynamic=dynamic)
+            try:
+                report.problem = part(family, model, eager, compiled, report)
+            except Exception as error:  # noqa: BLE001 - whatever ends a run is what it has found
+                report.problem = told(error)
+            seen = statistics.snapshot()
+            report.seen.count(compiled=seen.compiled)
+            report.seen.count_run(seen.graphs, seen.calls, list(seen.host_calls.elements()))
+            for reason in seen.eager.elements():
+                report.seen.count_eager(reason)
+            if report.problem is None:
+                report.problem = _left_out(family)
+            if report.problem is not None:
+                report.problem = f"{part.__name__[1:]}: {report.problem}"
+                break
+    torch._dynamo.reset()
+    return report
+
+
+def _inference(
+    family: Family, model: nn.Module, eager: nn.Module, compiled: Callable[..., Any], report: Report
+) -> str | None:
+    model.eval()
+    eager.eval()
+    with torch.no_grad():
+        for size in family.sizes:
+            inputs = _on_dl(family, size)
+            want = eager(*inputs)
+            for _ in range(3):
+                report.samples += 1
+                problem = difference([compiled(*inputs)], [want])
+                if problem is not None:
+                    return f"size {size}: {problem}"
+    return None
+
+
+def _training(
+    family: Family, model: nn.Module, eager: nn.Module, compiled: Callable[..., Any], report: Report
+) -> str | None:
+    sides: list[Callable[..., torch.Tensor]] = [compiled, eager]
+    optimizers = [torch.optim.SGD(side.parameters(), lr=RATE) for side in (model, eager)]
+    for step in range(TRAINING_STEPS):
+        inputs = _on_dl(family, family.sizes[step % len(family.sizes)])
+        losses = []
+        for call, optimizer in zip(sides, optimizers, strict=True):
+            optimizer.zero_grad()
+            loss = call(*inputs).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        report.samples += 1
+        # Each step adds its own rounding to what the earlier ones have left.
+        problem = values_differ(losses[0], losses[1], steps=STEPS * (step + 1))
+        if problem is not None:
+            return f"loss of step {step}: {problem}"
+    others = eager.state_dict()
+    for key, value in model.state_dict().items():
+        problem = values_differ(value, others[key], steps=STEPS * TRAINING_STEPS)
+        if problem is not None:
+            return f"{key} after {TRAINING_STEPS} steps: {problem}"
+    return None
+
+
+def _left_out(family: Family) -> str | None:
+    """Whether anything ran outside of contract graphs that must not."""
+    seen = statistics.snapshot()
+    if not seen.graphs:
+        return "no contract graph ran"
+    if family.host_calls:
+        return None
+    if seen.host_calls:
+        return f"host calls: {', '.join(sorted(seen.host_calls))}"
+    return f"ran eagerly: {'; '.join(sorted(seen.eager))}" if seen.eager else None
+
+
+def _on_dl(family: Family, size: int) -> tuple[torch.Tensor, ...]:
+    return tuple(x.to("dl") for x in family.inputs(size))

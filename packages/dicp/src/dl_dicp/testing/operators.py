@@ -1,0 +1,205 @@
+"""Torch's list of operators, OpInfo, through ``torch.compile(backend="dl")``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from dl_dicp.statistics import Statistics, statistics
+
+from .agreement import difference
+from .arguments import Copies, tensors_of
+
+SAMPLES = 2
+"""Of each operator: the first one, and one from the middle."""
+SEED = 7
+
+KINDS = ("forward", "backward", "in-place")
+
+UNINITIALISED = frozenset(
+    {
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+    }
+)
+"""Their values are what the memory held."""
+
+Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator in one form.
+
+    :ivar kind: ``forward`` (without gradients), ``backward`` or ``in-place``.
+    """
+
+    op: Any
+    kind: str
+    dtype: torch.dtype = torch.float32
+
+    @property
+    def name(self) -> str:
+        """``add | forward | float32``."""
+        variant = f".{self.op.variant_test_name}" if self.op.variant_test_name else ""
+        return f"{self.op.name}{variant} | {self.kind} | {str(self.dtype)[6:]}"
+
+
+@dataclass
+class Report:
+    """What a case did.
+
+    :ivar problem: the first one; None where all agreed.
+    :ivar samples: runs that were compared.
+    :ivar refused: samples that eager mode refuses.
+    :ivar seen: what compiled programs did.
+    """
+
+    name: str
+    problem: str | None = None
+    samples: int = 0
+    refused: int = 0
+    seen: Statistics = field(default_factory=Statistics)
+
+
+def cases(dtype: torch.dtype = torch.float32) -> Iterator[Case]:
+    """All operators of torch's list in all of their forms."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    for op in op_db:
+        if dtype not in op.dtypes:
+            continue
+        yield Case(op, "forward", dtype)
+        if op.supports_autograd and dtype in op.backward_dtypes:
+            yield Case(op, "backward", dtype)
+        if op.inplace_variant is not None:
+            yield Case(op, "in-place", dtype)
+
+
+def run(case: Case, *, dynamic: bool, backend: str = "dl") -> Report:
+    """Run samples of a case eagerly and compiled on dl:0, the compiled ones three times: as they
+    are recorded, by their program, and by it on other numbers."""
+    report = Report(case.name)
+    function = _function(case)
+    torch._dynamo.reset()
+    statistics.reset()
+    compiled = torch.compile(function, backend=backend, dynamic=dynamic)
+    for sample in _samples(case):
+        try:
+            _compare(case, function, compiled, sample, report)
+        except Exception as error:  # noqa: BLE001 - whatever ends a sample is what it has found
+            report.problem = told(error)
+        if report.problem is not None:
+            break
+    report.seen = statistics.snapshot()
+    torch._dynamo.reset()
+    return report
+
+
+def _compare(case: Case, eager: Any, compiled: Any, sample: Any, report: Report) -> None:
+    for rolled in (False, False, True):
+        try:
+            want = _outcome(case, eager, sample, rolled)
+        except Exception:  # noqa: BLE001 - an operator may refuse a sample with any error
+            report.refused += 1
+            return
+        got = _outcome(case, compiled, sample, rolled)
+        report.samples += 1
+        if case.op.name.split(".")[-1] in UNINITIALISED:
+            want, got = _without_values(want), _without_values(got)
+        report.problem = difference(got, want)
+        if report.problem is not None:
+            report.problem += " (on other numbers)" if rolled else ""
+            return
+
+
+def _outcome(case: Case, function: Any, sample: Any, rolled: bool) -> list[Any]:
+    """The results, the arguments afterwards, and gradients."""
+    given = (sample.input, tuple(sample.args), dict(sample.kwargs))
+    arguments = Copies("dl", rolled=rolled)(given)
+    torch.manual_seed(SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if case.kind == "in-place" and arguments[0].requires_grad:
+            raise ValueError("a leaf that needs gradients is not written to")
+        result = function(*arguments)
+        found = [*tree_flatten(result)[0], *tensors_of(arguments)]
+        if case.kind == "backward":
+            found += _gradients(sample, result, arguments)
+    return found
+
+
+def _gradients(sample: Any, result: Any, arguments: Arguments) -> list[Any]:
+    results = [x for x in tensors_of(sample.output_process_fn_grad(result)) if x.requires_grad]
+    wanted = [x for x in tensors_of(arguments) if x.requires_grad]
+    if not results or not wanted:
+        return []
+    return list(
+        torch.autograd.grad(results, wanted, [_cotangent(x) for x in results], allow_unused=True)
+    )
+
+
+def _cotangent(output: torch.Tensor) -> torch.Tensor:
+    """Different for each element, so that gradients that are mixed up show."""
+    values = (torch.arange(output.numel(), device=output.device) % 7 + 1) / 4
+    return values.reshape(output.shape).to(output.dtype)
+
+
+def _function(case: Case) -> Callable[..., Any]:
+    chosen = case.op.inplace_variant if case.kind == "in-place" else case.op.op
+
+    def function(first: Any, args: Any, kwargs: Any) -> Any:
+        return chosen(first, *args, **kwargs)
+
+    return function
+
+
+def _samples(case: Case) -> list[Any]:
+    """The first of the operator's samples on the CPU and one from their middle."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        every = list(
+            case.op.sample_inputs("cpu", case.dtype, requires_grad=case.kind == "backward")
+        )
+    found = [x for x in every if tensors_of((x.input, x.args, x.kwargs)) or "device" in x.kwargs]
+    return found if len(found) <= SAMPLES else [found[0], found[len(found) // 2]]
+
+
+def _without_values(values: list[Any]) -> list[Any]:
+    return [torch.zeros_like(x) if isinstance(x, torch.Tensor) else x for x in values]
+
+
+def told(error: Exception) -> str:
+    """An error in one line."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:200] if lines else ''}"
+
+
+@dataclass
+class Unseeded:
+    """While it is entered, random operators of OpInfo are not seeded by OpInfo itself, which its
+    lambdas do in a way that Dynamo cannot follow."""
+
+    def __enter__(self) -> None:
+        import torch.testing._internal.common_methods_invocations as definitions
+
+        self._patch = patch.object(definitions, "wrapper_set_seed", _plain)
+        self._patch.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._patch.stop()
+
+
+def _plain(op: Any, *args: Any, **kwargs: Any) -> Any:
+    return op(*args, **kwargs)

@@ -1,0 +1,117 @@
+"""Runs tests of operators or models, and tells what became of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from . import exceptions, models, operators
+from .model_list import FAMILIES
+from .operators import Report
+from .selection import Selection
+
+Say = Callable[[str], object]
+
+
+@dataclass
+class Totals:
+    """How many tests of one kind did what.
+
+    :ivar whole: all of the operator's work was in contract graphs.
+    :ivar mixed: some was in host calls.
+    :ivar eager: some ran eagerly as a whole.
+    """
+
+    tests: int = 0
+    samples: int = 0
+    listed: int = 0
+    whole: int = 0
+    mixed: int = 0
+    eager: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, report: Report, problem: str | None) -> None:
+        """Count one test."""
+        seen = report.seen
+        self.tests += 1
+        self.samples += report.samples
+        self.listed += report.problem is not None and problem is None
+        self.eager += bool(seen.eager)
+        self.mixed += bool(seen.host_calls) and not seen.eager
+        self.whole += bool(seen.compiled) and not seen.host_calls and not seen.eager
+        if problem is not None:
+            self.wrong.append(problem)
+
+    def text(self, what: str) -> str:
+        """One line."""
+        return (
+            f"{what}: {self.tests} tests, {self.samples} runs compared; in graphs alone "
+            f"{self.whole}, with host calls {self.mixed}, partly eager {self.eager}; "
+            f"{self.listed} listed exceptions, {len(self.wrong)} wrong"
+        )
+
+
+def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
+    """All chosen operators with ``static`` or ``dynamic`` shapes.
+
+    :raises ExceptionsError: the list of exceptions does not fit.
+    """
+    listed = exceptions.load()
+    cases = list(operators.cases())
+    totals = Totals()
+    totals.wrong += [
+        f"the list of exceptions has {name}, which torch has not"
+        for name in sorted({name for name, _ in listed} - {case.name for case in cases})
+    ]
+    with operators.Unseeded(), _Quiet():
+        for case in cases:
+            if selection.has(case.name):
+                report = operators.run(case, dynamic=shapes == "dynamic")
+                _count(totals, report, exceptions.unexpected(report, shapes, listed), say)
+    say(totals.text(f"operators, {shapes} shapes"))
+    return totals
+
+
+def run_models(shapes: str, selection: Selection, say: Say) -> Totals:
+    """All chosen models.
+
+    :raises ModuleNotFoundError: transformers is not installed.
+    """
+    totals = Totals()
+    with _Quiet():
+        for name, family in FAMILIES.items():
+            if selection.has(name):
+                report = models.run(name, family, dynamic=shapes == "dynamic")
+                say(f"{name}: {report.problem or 'as eager'}; {_seen(report)}")
+                problem = report.problem and f"{name} ({shapes}): {report.problem}"
+                _count(totals, report, problem, lambda _: None)
+    say(totals.text(f"models, {shapes} shapes"))
+    return totals
+
+
+def _count(totals: Totals, report: Report, problem: str | None, say: Say) -> None:
+    totals.add(report, problem)
+    if problem is not None:
+        say(problem)
+
+
+def _seen(report: Report) -> str:
+    def parts() -> Iterator[str]:
+        yield f"{report.samples} runs compared, {report.seen.compiled} programs"
+        if report.seen.host_calls:
+            yield f"host calls {', '.join(sorted(report.seen.host_calls))}"
+        yield from (f"eager: {reason}" for reason in sorted(report.seen.eager))
+
+    return "; ".join(parts())
+
+
+class _Quiet:
+    """Keeps torch from logging each graph that it compiles anew."""
+
+    def __enter__(self) -> None:
+        self._before = logging.root.manager.disable
+        logging.disable(logging.WARNING)
+
+    def __exit__(self, *_: object) -> None:
+        logging.disable(self._before)

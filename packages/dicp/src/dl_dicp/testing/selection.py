@@ -1,0 +1,36 @@
+"""Which tests are run: ``--sample N/SEED`` and ``-k NAME``, as in the conformance suite."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+
+class SelectionError(ValueError):
+    """An option that does not fit."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One test of ``parts``, chosen by the seed, of those with ``text`` in their names."""
+
+    parts: int = 1
+    seed: str = "0"
+    text: str = ""
+
+    @classmethod
+    def of(cls, sample: str, text: str) -> Selection:
+        """From what the options say.
+
+        :raises SelectionError: the sample is neither N nor N/SEED.
+        """
+        match = re.fullmatch(r"(\d+)(?:/(\w+))?", sample)
+        if match is None or int(match[1]) < 1:
+            raise SelectionError(f"--sample {sample}: want N or N/SEED, as in 10/7")
+        return cls(int(match[1]), match[2] or "0", text)
+
+    def has(self, name: str) -> bool:
+        """Whether a test of that name is run."""
+        digest = hashlib.sha256(f"{self.seed}/{name}".encode()).digest()
+        return self.text in name and int.from_bytes(digest[:8], "big") % self.parts == 0

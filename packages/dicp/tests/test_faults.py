@@ -1,0 +1,310 @@
+"""Programs with one thing wrong: none is used, and the caller's results and arguments are right.
+
+Each fault is planted in what is recorded or in the graph that is made of it. Some are refused by
+the verifier, some show when the new program is tried on copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+import dl_dicp.compiled
+import dl_dicp.document
+import dl_dicp.program
+import dl_dicp.recorder
+from dl_dicp import calls, refusals, statistics
+from dl_dicp.memory import Block, Ref
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def model(x: torch.Tensor, y: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """With a written argument, views, random numbers, a constant and reused temporaries."""
+    counts.add_(1)
+    left, right = x[:, 1:4], x[:, 4:7]
+    mixed = torch.sub(left @ y, right.exp(), alpha=2)
+    kept = torch.nn.functional.dropout(mixed.tanh(), 0.5)
+    other = torch.nn.functional.dropout(mixed.sin(), 0.25)
+    return kept * torch.tensor([3.0, 1.0, 2.0]).to(x.device) + other, mixed.sum(0)
+
+
+def inputs(seed: int) -> list[torch.Tensor]:
+    numbers = torch.Generator().manual_seed(seed)
+    shapes = ((4, 8), (3, 3), (5,))
+    return [torch.randn(shape, generator=numbers).to("dl") for shape in shapes]
+
+
+def run(function: Any, seed: int) -> list[torch.Tensor]:
+    """Results and arguments, on the host."""
+    given = inputs(seed)
+    torch.manual_seed(seed)
+    return [x.cpu() for x in (*function(*given), *given)]
+
+
+def in_calls(change: Callable[[list[calls.Call]], list[calls.Call]]) -> Plant:
+    """A fault in what one operator has asked of the vendor."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = dl_dicp.recorder.lower
+        patch.setattr(dl_dicp.recorder, "lower", lambda *given: change(right(*given)))
+
+    return plant
+
+
+def in_one(operator: str, change: Callable[[calls.Call], list[calls.Call]]) -> Plant:
+    """A fault in each call of an operator."""
+
+    def changed(made: list[calls.Call]) -> list[calls.Call]:
+        return [new for c in made for new in (change(c) if c.operator == operator else [c])]
+
+    return in_calls(changed)
+
+
+def with_argument(operator: str, name: str, change: Callable[[Any], Any]) -> Plant:
+    def one(call: calls.Call) -> list[calls.Call]:
+        return [calls.Call(operator, {**call.arguments, name: change(call.arguments[name])})]
+
+    return in_one(operator, one)
+
+
+def swapped(call: calls.Call) -> list[calls.Call]:
+    given = call.arguments
+    changed = {**given, "input": given["other"], "other": given["input"]}
+    return [calls.Call(call.operator, changed)]
+
+
+def draw_twice(made: list[calls.Call]) -> list[calls.Call]:
+    return [c for c in made for _ in range(1 + (calls.GENERATOR in c.arguments.values()))]
+
+
+def in_trace(change: Callable[[Any], None]) -> Plant:
+    """A fault in the record of the whole graph."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = dl_dicp.recorder.Trace.fold
+
+        def fold(self: Any) -> None:
+            right(self)
+            change(self)
+
+        patch.setattr(dl_dicp.recorder.Trace, "fold", fold)
+
+    return plant
+
+
+def index_of(trace: Any, name: str, nth: int = 0) -> int:
+    found = [i for i, step in enumerate(trace.steps) if step.name.startswith(name)]
+    return found[nth]
+
+
+def swap_steps(trace: Any) -> None:
+    one, other = index_of(trace, "tanh"), index_of(trace, "mm")
+    trace.steps[one], trace.steps[other] = trace.steps[other], trace.steps[one]
+
+
+def drop_the_mutation(trace: Any) -> None:
+    del trace.steps[index_of(trace, "copy_")]
+
+
+def spoil_a_constant(trace: Any) -> None:
+    assert trace.constants
+    trace.constants = {slot: torch.zeros_like(x) for slot, x in trace.constants.items()}
+
+
+def lose_a_constant(trace: Any) -> None:
+    trace.constants = dict.fromkeys(trace.constants)
+
+
+def swap_arguments(trace: Any) -> None:
+    """What is read from one argument is read from a copy of another one."""
+    x = trace.arguments[0].block
+    counts = trace.arguments[2].block
+    x.slot, counts.slot = counts.slot, x.slot
+
+
+def return_a_stale_tensor(trace: Any) -> None:
+    first, second = trace.output
+    trace.output = [first, replace(second, offset=second.offset + 4, shape=(2,))]
+
+
+def write_to_an_argument(call: calls.Call) -> list[calls.Call]:
+    """It leaves its result in the argument that it reads, too."""
+    target: Ref = call.arguments["input"]
+    place = Ref(target.block, "float32", (2,), (1,), 0)
+    return [call, calls.Call("diopiMulInpScalar", {"input": place, "other": TWO})]
+
+
+TWO = {"dtype": "float64", "value": (2.0).hex()}
+
+
+def in_document(change: Callable[[dict[str, Any]], None]) -> Plant:
+    """A fault in the graph's document."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = dl_dicp.program.build
+
+        def build(*given: Any) -> Any:
+            region = right(*given)
+            change(region.document)
+            return region
+
+        patch.setattr(dl_dicp.program, "build", build)
+
+    return plant
+
+
+def entry(document: dict[str, Any]) -> dict[str, Any]:
+    return document["entries"]["main"]  # type: ignore[no-any-return]
+
+
+def overlap_temporaries(document: dict[str, Any]) -> None:
+    temps = [s for s in entry(document)["storages"] if s["kind"] == "temp"]
+    assert len(temps) >= 2
+    entry(document)["plans"] = [
+        {"sizes": [], "offsets": [0] * len(temps), "bytes": max(s["bytes"] for s in temps)}
+    ]
+
+
+def shrink_a_storage(document: dict[str, Any]) -> None:
+    storages = [s for s in entry(document)["storages"] if s["kind"] == "temp"]
+    storages[0]["bytes"] //= 2
+
+
+def unsatisfied_guard(document: dict[str, Any]) -> None:
+    entry(document)["guards"] = [["<", 3, 2]]
+
+
+def other_contract(document: dict[str, Any]) -> None:
+    document["contract"]["diopiSin"] = "0" * 16
+
+
+def view_beyond_its_storage(document: dict[str, Any]) -> None:
+    entry(document)["values"][-1]["offset"] += 1 << 20
+
+
+def share_a_temporary(document: dict[str, Any]) -> None:
+    """Two temporaries in one storage: the later one overwrites what is still needed."""
+    temps = [i for i, s in enumerate(entry(document)["storages"]) if s["kind"] == "temp"]
+    values = [v for v in entry(document)["values"] if v["storage"] in temps]
+    largest = max(temps, key=lambda i: entry(document)["storages"][i]["bytes"])
+    for value in values:
+        value["storage"] = largest
+
+
+def stale_generator(patch: pytest.MonkeyPatch) -> None:
+    """The program draws from a generator that stands where it stood when it was recorded."""
+    right = dl_dicp.program.Program.execute
+
+    def execute(self: Any, arguments: list[Any]) -> list[Any]:
+        state = torch.dl.get_rng_state()
+        torch.manual_seed(99)
+        try:
+            return right(self, arguments)
+        finally:
+            torch.dl.set_rng_state(state)
+
+    patch.setattr(dl_dicp.program.Program, "execute", execute)
+
+
+def unknown_mutation(patch: pytest.MonkeyPatch) -> None:
+    """It is not known that the graph writes to an argument."""
+    patch.setattr(dl_dicp.compiled, "written_arguments", lambda module: set())
+
+
+def wrong_layout_of_results(patch: pytest.MonkeyPatch) -> None:
+    right = dl_dicp.program._layout
+    patch.setattr(
+        dl_dicp.program,
+        "_layout",
+        lambda ref, offset: (
+            *right(ref, offset)[:2],
+            tuple(reversed(ref.strides)) if ref.shape == (4, 3) else ref.strides,
+            offset,
+        ),
+    )
+
+
+def moved(by: int) -> Callable[[Ref], Ref]:
+    return lambda ref: replace(ref, offset=ref.offset + by)
+
+
+def elsewhere(ref: Ref) -> Ref:
+    """The same tensor in memory that nobody has written."""
+    return replace(ref, block=Block(ref.block.base, ref.block.size))
+
+
+FAULTS: dict[str, Plant] = {
+    "a dropped call": in_one("diopiExp", lambda call: []),
+    "a draw twice": in_calls(draw_twice),
+    "swapped operands": in_one("diopiSub", swapped),
+    "a changed number": with_argument("diopiSub", "alpha", lambda _: TWO | {"value": "0x1p+0"}),
+    "another operator": in_one("diopiTanh", lambda c: [calls.Call("diopiSin", c.arguments)]),
+    "a wrong offset": with_argument("diopiExp", "input", moved(4)),
+    "a wrong stride": with_argument(
+        "diopiExp", "input", lambda ref: replace(ref, strides=(ref.strides[0] - 1, 1))
+    ),
+    "a stale pointer": with_argument("diopiTanh", "input", elsewhere),
+    "a result elsewhere": with_argument("diopiTanh", "out", elsewhere),
+    "a write to an argument": in_one("diopiExp", write_to_an_argument),
+    "swapped steps": in_trace(swap_steps),
+    "a missing mutation": in_trace(drop_the_mutation),
+    "a wrong constant": in_trace(spoil_a_constant),
+    "a missing constant": in_trace(lose_a_constant),
+    "swapped arguments": in_trace(swap_arguments),
+    "a stale result": in_trace(return_a_stale_tensor),
+    "an overlapping plan": in_document(overlap_temporaries),
+    "a storage too small": in_document(shrink_a_storage),
+    "a guard that never holds": in_document(unsatisfied_guard),
+    "another contract": in_document(other_contract),
+    "a view beyond its storage": in_document(view_beyond_its_storage),
+    "temporaries that share memory": in_document(share_a_temporary),
+    "a stale generator": stale_generator,
+    "an unknown mutation": unknown_mutation,
+    "a wrong layout of results": wrong_layout_of_results,
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_learnt() -> None:
+    refusals.forget()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    FAULTS[name](monkeypatch)
+    compiled = torch.compile(model, backend="dl")
+    for seed in (1, 2, 3):
+        for one, other in zip(run(compiled, seed), run(model, seed), strict=True):
+            assert torch.equal(one, other)
+    assert statistics.graphs == 0, "the program was used"
+    assert statistics.eager.total() == 2, "it did not become eager at once"
+
+
+def test_without_a_fault_the_program_is_used() -> None:
+    compiled = torch.compile(model, backend="dl")
+    for seed in (1, 2, 3):
+        for one, other in zip(run(compiled, seed), run(model, seed), strict=True):
+            assert torch.equal(one, other)
+    assert statistics.graphs == 2
+    assert not statistics.eager
+    assert not statistics.host_calls
+
+
+def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Always:
+        def __init__(self, *_: Any) -> None:
+            pass
+
+        def holds(self, arguments: list[Any]) -> bool:
+            return True
+
+    monkeypatch.setattr(dl_dicp.compiled._C, "ArgumentGuard", Always)
+    compiled = torch.compile(lambda x: x.exp() + 1, backend="dl", dynamic=True)
+    compiled(torch.randn(4, 3).to("dl"))
+    with pytest.raises(RuntimeError, match="another layout than it was compiled for"):
+        compiled(torch.randn(5, 3).to("dl"))

@@ -1,0 +1,70 @@
+"""What the tests of models tell, on one that takes no time. Those of the list are a nox session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from dl_dicp.program import Program
+from dl_dicp.testing import models
+from dl_dicp.testing.model_list import Family
+
+SMALL = Family(
+    lambda: nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 2)),
+    lambda size: (torch.randn(size, 4, generator=torch.Generator().manual_seed(size)),),
+    (2, 3),
+)
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "TRAINING_STEPS", 4)
+
+
+def test_a_small_model_is_as_eager() -> None:
+    report = models.run("small", SMALL, dynamic=None)
+    assert report.problem is None
+    assert report.samples == 10
+    assert report.seen.graphs
+
+
+def off_in_training(results: list[Any]) -> list[Any]:
+    """Forward graphs of training return what backward needs, too."""
+    return [results[0] * 1.001, *results[1:]] if len(results) > 1 else results
+
+
+def off_everywhere(results: list[Any]) -> list[Any]:
+    return [x * 1.001 if isinstance(x, torch.Tensor) else x for x in results]
+
+
+@pytest.mark.parametrize(
+    ("fault", "wanted"),
+    [(off_everywhere, "inference: size 2: value 0"), (off_in_training, "training: loss of step")],
+)
+def test_a_wrong_program_is_told(
+    fault: Callable[[list[Any]], list[Any]], wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Program.run
+    monkeypatch.setattr(Program, "run", lambda self, given: fault(right(self, given)))
+    report = models.run("small", SMALL, dynamic=None)
+    assert str(report.problem).startswith(wanted)
+
+
+def test_host_calls_are_told() -> None:
+    with torch.dl.force_fallback("gelu"):
+        report = models.run("small", SMALL, dynamic=None)
+    assert report.problem == "inference: host calls: gelu"
+
+
+def test_models_that_run_eagerly_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dl_dicp.compiled import CompiledGraph
+
+    monkeypatch.setattr(
+        CompiledGraph, "__call__", lambda self, given: self._eagerly(given, "for a test")
+    )
+    report = models.run("small", SMALL, dynamic=None)
+    assert report.problem == "inference: no contract graph ran"
