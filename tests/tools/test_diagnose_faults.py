@@ -15,7 +15,7 @@ import pytest
 from dl_conformance.commit_seed import commit_seed
 from dl_vendor_cpu.plugin import dl_vendor
 from tools.diagnose_faults.__main__ import try_one
-from tools.diagnose_faults.table import KINDS, TABLE, Fault, TableError, read, verdict
+from tools.diagnose_faults.table import KINDS, TABLE, TableError, read, verdict
 from tools.diagnose_faults.vendor import FaultyVendor
 
 FAULTS = read()

@@ -31,8 +31,8 @@ class Block(nn.Module):
         weights = (q @ k.transpose(-1, -2) / (width // 4) ** 0.5).softmax(-1)
         x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
         y = self.second(x)
-        x = x + self.dropout(self.down(F.silu(self.gate(y)) * F.gelu(self.up(y))))
-        return x
+        kept: torch.Tensor = self.dropout(self.down(F.silu(self.gate(y)) * F.gelu(self.up(y))))
+        return x + kept
 
 
 class Decoder(nn.Module):
