@@ -11,9 +11,12 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from dl_optools.bisect.bisection import BisectError, Bisection, ProgramRunner
+from dl_optools.bisect.bisection import Bisection
+from dl_optools.bisect.program_runner import ProgramRunner
+from dl_optools.bisect.runs import BisectError
 from dl_optools.bisect.state import State
 from dl_optools.bisect.verdict import Criteria
+from dl_optools.one_iter.compare import StepComparison
 from dl_optools.one_iter.recording import OneIter
 from tools.clean_models.models import CASES, MODES, Training
 
@@ -23,16 +26,20 @@ WAYS = ("free", "forced", "bisect")
 
 def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> str:
     """What a step on the device is accused of; empty if nothing."""
-    for where, options in (
-        ("trusted", {}),
-        ("tested", {"reference": folder / "trusted", "teacher_forcing": forced}),
-    ):
-        # Other draws, as another device has them.
-        on = "cpu" if where == "trusted" else device
-        training = Training(name, mode, on, seed=1 if where == "trusted" else 2)
-        with OneIter(training.model, folder / where, rank=0, **options) as one:
-            training.step()
-    found = one.comparison
+    training = Training(name, mode, "cpu")
+    with OneIter(training.model, folder / "trusted", rank=0):
+        training.step()
+    # Other draws, as another device has them.
+    training = Training(name, mode, device, seed=2)
+    with OneIter(
+        training.model,
+        folder / "tested",
+        rank=0,
+        reference=folder / "trusted",
+        teacher_forcing=forced,
+    ) as one:
+        training.step()
+    found: StepComparison = one.comparison
     # Where autocast chose another dtype, a conversion is missing or is one more.
     same_way = found.dtypes or not (found.missing or found.additional)
     if found.ok and same_way:
@@ -53,6 +60,8 @@ def bisect(name: str, mode: str, device: str, folder: Path) -> str:
     except BisectError as error:
         right = str(error).startswith("the unchanged program is not wrong")
         return "" if right else str(error)
+    finally:
+        programs.close()
     return f"convicted: {', '.join(found.elements)}\n{''.join(said)}"
 
 

@@ -250,6 +250,6 @@ class Training:
         with self._amp():
             out = self.model(self.data)
         loss = self.case.loss(out, self.target)
-        loss.backward()
+        torch.autograd.backward([loss])
         self.optimizer.step()
         return float(loss.detach())

@@ -46,7 +46,10 @@ def try_one(
     """
     folder.mkdir(parents=True)
     program = runner(vendor, fault.command, fault.setting, folder)
-    found = diagnose(program, lambda _: None, quick=quick)
+    try:
+        found = diagnose(program, lambda _: None, quick=quick)
+    finally:
+        program.close()
     if not (folder / "struck").exists():
         return "void", "the program never met the fault"
     named = [each.name for each in found.guilty]
@@ -57,7 +60,11 @@ def clean(vendor: FaultyVendor, commands: list[list[str]], folder: Path) -> list
     """What is named where nothing is spoilt."""
     wrong = []
     for at, command in enumerate(commands):
-        found = diagnose(runner(vendor, command, "", folder / f"clean_{at}"), lambda _: None)
+        program = runner(vendor, command, "", folder / f"clean_{at}")
+        try:
+            found = diagnose(program, lambda _: None)
+        finally:
+            program.close()
         if found.guilty or found.unable or found.status:
             said = ", ".join(x.name for x in found.guilty) or found.unable or str(found.status)
             wrong.append(f"{' '.join(command)}: {said}")
