@@ -242,12 +242,12 @@ class Training:
         self.model = (model.bfloat16() if mode == "bfloat16" else model).to(device)
         self.data, self.target = data.to(device), torch.randint(0, 5, case.targets).to(device)
         self.optimizer = case.optimizer(self.model.parameters())
-        self._amp = lambda: torch.autocast(device, torch.bfloat16, enabled=mode == "autocast")
+        self._device, self._mixed = device, mode == "autocast"
         torch.manual_seed(seed)
 
     def step(self) -> float:
         self.optimizer.zero_grad()
-        with self._amp():
+        with torch.autocast(self._device, torch.bfloat16, enabled=self._mixed):
             out = self.model(self.data)
         loss = self.case.loss(out, self.target)
         torch.autograd.backward([loss])
