@@ -429,8 +429,22 @@ def emulated_gpu(session: nox.Session) -> None:
             session.run(python, "-m", "pytest", file, *session.posargs, env=env, external=True)
 
 
+@nox.session(name="diagnose-faults", venv_backend="none", requires=["environment"], default=False)
+def diagnose_faults(session: nox.Session) -> None:
+    """Put faults into a vendor's library: `dl diagnose` has to name each operator, and no other."""
+    command = (python_of(session, "environment"), "-m", "tools.diagnose_faults")
+    session.run(*command, *session.posargs, external=True)
+
+
+@nox.session(name="clean-models", venv_backend="none", requires=["environment"], default=False)
+def clean_models(session: nox.Session) -> None:
+    """Show ten models on a right device to `OneIter` and `dl bisect`: neither may accuse it."""
+    command = (python_of(session, "environment"), "-m", "tools.clean_models")
+    session.run(*command, *session.posargs, external=True)
+
+
 # What finds faults without a card, at full length.
-FAULTS = ("gpu-faults", "emulated-gpu")
+FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "clean-models")
 
 
 def find_nvcc(folder: Path) -> str | None:

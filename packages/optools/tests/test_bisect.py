@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from conftest import accelerators
-from dl_optools.bisect.bisection import BisectError, Bisection, Outcome, ProgramRunner
+from dl_optools.bisect.bisection import Bisection
+from dl_optools.bisect.program_runner import ProgramRunner
+from dl_optools.bisect.runs import BisectError, Outcome
 from dl_optools.bisect.search import Elements, ddmin, search, smallest
 from dl_optools.bisect.state import Run, State, StateError
 from dl_optools.bisect.verdict import Criteria, CriterionError

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from dl_optools.compare.compare_page import compare_page
-from dl_optools.launching.baseline import BaselineError, document_of, read, regressions
-from dl_optools.launching.merging import compare_text, overflow_text, time_text
+from dl_optools.launching.baseline import (
+    BaselineError,
+    document_of,
+    read,
+    regressions,
+    slower,
+)
+from dl_optools.launching.merging import compare_text, overflow_text, seconds_of, time_text
 from dl_optools.launching.reports import Report
 from programs import dl, script
 
@@ -71,17 +77,41 @@ def test_what_is_worse_than_a_baseline(tmp_path: Path) -> None:
         return {"checked": 4, "failed": failed, "units": units}
 
     path = tmp_path / "baseline.json"
-    path.write_text(document_of({"a": each(), "b": each(), "c": each(1, 4.0), "d": each()}))
-    before = read(path)
+    was = {"a": each(), "b": each(), "c": each(1, 4.0), "d": each()}
+    path.write_text(document_of({"compare": was}))
+    before = read(path)["compare"]
     assert regressions(before, before) == []
     assert regressions(before, {**before, "new": each()}) == []
     now = {"a": each(1, "inf"), "b": each(units=0.8), "c": each(2, 4.5), "new": each(1, 2.0)}
     worse = regressions(before, now)
     assert [x.partition(":")[0] for x in worse] == ["a", "b", "new", "d"]
-    for text in ("", "[]", '{"format": 2}', '{"format": 1, "operators": {"a": {}}}'):
+    for text in ("", "[]", '{"format": 2}', '{"format": 2, "compare": {"a": {}}}'):
         path.write_text(text)
         with pytest.raises(BaselineError, match="no baseline"):
             read(path)
+
+
+def test_what_is_slower_than_a_baseline(tmp_path: Path) -> None:
+    def timed(**milliseconds: float) -> dict[str, dict[str, Any]]:
+        step = sum(milliseconds.values()) / 1e3
+        found = {"calls": 1, "step": step}
+        operators = {name: x / 1e3 for name, x in milliseconds.items()}
+        return seconds_of([Report("time", 1, "", {**found, "operators": operators})])
+
+    path = tmp_path / "baseline.json"
+    path.write_text(document_of({"time": timed(mm=60, add=30, tiny=0.1, gone=5)}))
+    before = read(path)["time"]
+    assert slower(before, before) == []
+    assert slower(before, timed(mm=65, add=33, tiny=1)) == []
+    mm, new = slower(before, timed(mm=120, add=30, tiny=0.1, new=50))
+    assert mm == "mm: 120 ms a step, 60 ms before; 30% of the step"
+    assert new.startswith("new: 50 ms a step, not in the baseline")
+    # Of several ranks the slowest counts.
+    ranks = [
+        Report("time", 1, str(rank), {"calls": 1, "step": 1.0, "operators": {"mm": seconds}})
+        for rank, seconds in enumerate((0.1, 0.4, 0.2))
+    ]
+    assert seconds_of(ranks) == {"mm": {"seconds": 0.4, "share": 0.4}}
 
 
 WRONG = """

@@ -3,138 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
 
-from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected
+from dl_optools.bisect.runs import BisectError, Outcome, Runner, Say
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
-from dl_optools.launching.launch import (
-    DEVICE_VARIABLE,
-    LEVEL_VARIABLE,
-    TOOLS_VARIABLE,
-    WHY_NONE,
-    complaints,
-    exact,
-    run_program,
-)
-from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
-from dl_optools.launching.notes import Notes
-from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
-
-Say = Callable[[str], object]
-TIMED_OUT = 124
-"""Exit status of a run that took too long, as ``timeout`` has it."""
-
-
-class BisectError(RuntimeError):
-    """There is nothing to search for, or the runs do not tell."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one run left behind.
-
-    :ivar output: all that the program printed.
-    :ivar operators: that it used, in order; only of the run that collects them.
-    :ivar timed_out: it was killed after too long a time.
-    """
-
-    status: int
-    output: str
-    operators: Sequence[str] = ()
-    timed_out: bool = False
-
-
-class Runner(Protocol):
-    """Runs the program."""
-
-    def collect(self, log: Path) -> Outcome:
-        """As it is, and note its operators."""
-
-    def run(self, on_device: Elements, log: Path) -> Outcome:
-        """With all operators on the CPU but these."""
-
-    def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
-        """Write their calls as bundles, the others on the CPU; False where it cannot be done."""
-
-
-class ProgramRunner:
-    """Runs a command with the tools of this package.
-
-    :param timeout: seconds after which a run counts as wrong.
-    """
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        level: str,
-        device: str | None,
-        environ: Mapping[str, str],
-        timeout: float | None = None,
-    ) -> None:
-        self._command = list(command)
-        self._timeout = timeout
-        self._environ = {**environ, LEVEL_VARIABLE: level}
-        if device is not None:
-            self._environ[DEVICE_VARIABLE] = device
-
-    def collect(self, log: Path) -> Outcome:
-        names = log.with_suffix(".names")
-        for old in names.glob("*.txt"):
-            old.unlink()
-        found = self._run({TOOLS_VARIABLE: COLLECTOR, FOLDER_VARIABLE: str(names)}, log)
-        return replace(found, operators=collected(names))
-
-    def run(self, on_device: Elements, log: Path) -> Outcome:
-        return self._run(self._falling_back(on_device), log)
-
-    def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
-        variables = self._falling_back(operators)
-        variables[TOOLS_VARIABLE] += ",capture"
-        variables |= {
-            "OP_CAPTURE_LIST": exact(sorted(operators)),
-            "OP_CAPTURE_WHEN_FULL": "drop",
-            "OP_CAPTURE_DISK": self._environ.get("OP_CAPTURE_DISK", "256M"),
-            OUTPUT_VARIABLE: str(directory),
-        }
-        try:
-            self._run(variables, log)
-        except BisectError:
-            return False
-        return any(directory.rglob("bundle.json"))
-
-    @staticmethod
-    def _falling_back(on_device: Elements) -> dict[str, str]:
-        return {
-            TOOLS_VARIABLE: "fallback",
-            "OP_FALLBACK_LIST": ".*",
-            "OP_FALLBACK_DISABLE_LIST": exact(sorted(on_device)),
-        }
-
-    def _run(self, variables: Mapping[str, str], log: Path) -> Outcome:
-        timed_out = False
-        with Notes() as notes, log.open("wb") as file:
-            environ = {**self._environ, NOTES_VARIABLE: str(notes.path), **variables}
-            try:
-                status = run_program(self._command, environ, file, self._timeout)
-            except subprocess.TimeoutExpired:
-                status, timed_out = TIMED_OUT, True
-            except OSError as error:
-                raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
-            lines = notes.lines()
-        refused = complaints(lines)
-        if refused:
-            raise BisectError(refused[0])
-        if not lines and not timed_out:
-            raise BisectError(f"no tool ran in the program. {WHY_NONE} Its output: {log}")
-        output = log.read_text(encoding="utf-8", errors="replace")
-        return Outcome(status, output, timed_out=timed_out)
 
 
 class Bisection:
@@ -142,13 +19,17 @@ class Bisection:
 
     :param path: of the state's file.
     :param say: takes a line about each run.
+    :param jobs: so many runs at a time.
     """
 
-    def __init__(self, state: State, path: Path, runner: Runner, say: Say) -> None:
+    def __init__(
+        self, state: State, path: Path, runner: Runner, say: Say, *, jobs: int = 1
+    ) -> None:
         self.state = state
         self.path = path
         self._runner = runner
         self._say = say
+        self._jobs = jobs
         self._criteria = Criteria.of(state.criteria)
         self._reference: float | None = None
 
@@ -185,7 +66,10 @@ class Bisection:
                 return True
             return self._wrong(self._run(sorted(places[name] for name in on_device)))
 
-        found = search(state.operators, test)
+        def ahead(sets: Sequence[Elements]) -> None:
+            self._together([sorted(places[name] for name in each) for each in sets])
+
+        found = search(state.operators, test, ahead=ahead, jobs=self._jobs)
         state.verdict = [list(group) for group in found.groups]
         state.save(self.path)
         return found
@@ -212,12 +96,25 @@ class Bisection:
         # The first run had nothing to be compared with yet.
         return bool(run.complaint or self._criteria.distance(run.metric, self._reference))
 
+    def _together(self, sets: Sequence[list[int]]) -> None:
+        """Run several sets at a time, those that are not known."""
+        unknown = [each for each in sets if self.state.find(each) is None]
+        first = len(self.state.runs) + 1
+        with ThreadPoolExecutor(self._jobs) as pool:
+            done = [pool.submit(self._try, each, first + at) for at, each in enumerate(unknown)]
+            for number, (each, future) in enumerate(zip(unknown, done, strict=True), first):
+                self._keep(future.result(), number, each)
+
     def _new(self, on_device: list[int] | None) -> Run:
+        number = len(self.state.runs) + 1
+        return self._keep(self._try(on_device, number), number, on_device)
+
+    def _try(self, on_device: list[int] | None, number: int) -> Run:
         state = self.state
-        number = len(state.runs) + 1
         log = Path(state.directory) / f"run_{number:03d}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         begun = time.monotonic()
+        outcome: Outcome
         if on_device is None:
             outcome = self._runner.collect(log)
             state.operators = list(outcome.operators)
@@ -227,7 +124,7 @@ class Bisection:
         complaint = self._criteria.complaint(outcome.status, outcome.output, self._reference)
         if outcome.timed_out:
             complaint = "it took too long and was killed"
-        run = Run(
+        return Run(
             on_device,
             outcome.status,
             complaint,
@@ -235,6 +132,9 @@ class Bisection:
             round(time.monotonic() - begun, 3),
             os.fspath(log),
         )
+
+    def _keep(self, run: Run, number: int, on_device: list[int] | None) -> Run:
+        state = self.state
         state.runs.append(run)
         state.save(self.path)
         where = (
@@ -242,8 +142,8 @@ class Bisection:
             if on_device is None
             else f"{len(on_device)} of {len(state.operators)} operators on the device"
         )
-        verdict = f"wrong, {complaint}" if complaint else "right"
-        if run.metric is not None and on_device is None and not complaint:
+        verdict = f"wrong, {run.complaint}" if run.complaint else "right"
+        if run.metric is not None and on_device is None and not run.complaint:
             verdict = f"the metric is {run.metric:.9g}"
         self._say(f"run {number}: {where}: {verdict}\n")
         return run

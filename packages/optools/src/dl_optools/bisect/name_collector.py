@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import IO, Any, cast
 
 from dl_core.torch_backend.judging.op_classes import draws
 from dl_core.torch_backend.judging.schema import Overload, signature
-from dl_optools.bisect.name_list import FOLDER_VARIABLE
+from dl_optools.bisect.name_list import FOLDER_VARIABLE, MODULES_SUFFIX
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
 from dl_optools.names import Level
@@ -20,7 +21,7 @@ class NameCollector(Tool):
     """Adds a line to ``<folder>/<process>.txt`` for each operator, in the order of first calls.
 
     It is written at once, so that a run that dies has it. The folder is what ``DL_TOOLS_NAMES``
-    says, or the working directory.
+    says, or the working directory. ``<process>.modules`` gets what was imported.
     """
 
     variable = "NAMES"
@@ -31,10 +32,13 @@ class NameCollector(Tool):
         folder = Path(environment().get(FOLDER_VARIABLE) or ".")
         folder.mkdir(parents=True, exist_ok=True)
         self._seen: set[str] = set()
-        self._file: IO[str] = (folder / f"{os.getpid()}.txt").open("a", encoding="utf-8")
+        self._path = folder / f"{os.getpid()}.txt"
+        self._file: IO[str] = self._path.open("a", encoding="utf-8")
 
     def closed(self) -> None:
         self._file.close()
+        modules = "".join(f"{name}\n" for name in list(sys.modules))
+        self._path.with_suffix(MODULES_SUFFIX).write_text(modules, encoding="utf-8")
 
     def wants(self, name: str, function: Any) -> bool:
         if not super().wants(name, function):

@@ -9,6 +9,17 @@ COLLECTOR = "names"
 FOLDER_VARIABLE = "DL_TOOLS_NAMES"
 
 
+MODULES_SUFFIX = ".modules"
+
+
+def imported(folder: Path) -> list[str]:
+    """The modules that the processes of a run had imported, in order, each once."""
+    names: dict[str, None] = {}
+    for path in sorted(folder.glob(f"*{MODULES_SUFFIX}")):
+        names.update(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
+    return list(names)
+
+
 def collected(folder: Path) -> list[str]:
     """The names of all processes, in order, each once."""
     names: dict[str, None] = {}

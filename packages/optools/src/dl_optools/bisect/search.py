@@ -48,12 +48,24 @@ class Cached:
         return known
 
 
-def search(elements: Sequence[str], test: Test, groups: int = 8) -> Found:
+Ahead = Callable[[Sequence[Elements]], object]
+"""Told which sets will be asked for, so that they can be tested at a time."""
+
+
+def search(
+    elements: Sequence[str],
+    test: Test,
+    groups: int = 8,
+    *,
+    ahead: Ahead = lambda sets: None,
+    jobs: int = 1,
+) -> Found:
     """Find every smallest set that fails, one after the other.
 
     :param elements: all of them, which fail together.
     :param test: of a subset; asked once for each.
     :param groups: stop after so many.
+    :param jobs: tests that can be made at a time: the more, the fewer follow each other.
     """
     cached = Cached(test)
     found: list[tuple[str, ...]] = []
@@ -61,13 +73,15 @@ def search(elements: Sequence[str], test: Test, groups: int = 8) -> Found:
     while cached(frozenset(left)):
         if len(found) == groups:
             return Found(tuple(found), left=True)
-        group = smallest(left, cached)
+        group = smallest(left, cached, ahead, jobs)
         found.append(tuple(x for x in left if x in group))
         left = [x for x in left if x not in group]
     return Found(tuple(found))
 
 
-def smallest(elements: Sequence[str], test: Test) -> Elements:
+def smallest(
+    elements: Sequence[str], test: Test, ahead: Ahead = lambda sets: None, jobs: int = 1
+) -> Elements:
     """A subset that fails, of which no element can be left out. All together they fail."""
     kept: list[str] = []
     candidates = list(elements)
@@ -78,11 +92,16 @@ def smallest(elements: Sequence[str], test: Test) -> Elements:
         # The prefix of length `low` does not fail, that of length `high` does.
         low, high = 0, len(candidates)
         while high - low > 1:
-            middle = (low + high) // 2
-            if test(frozenset(kept + candidates[:middle])):
-                high = middle
-            else:
-                low = middle
+            parts = min(jobs, high - low - 1) + 1
+            cuts = [low + (high - low) * part // parts for part in range(1, parts)]
+            if jobs > 1:
+                ahead([frozenset(kept + candidates[:cut]) for cut in cuts])
+            # The first cut that fails, and the last one before it that does not.
+            for cut in cuts:
+                if test(frozenset(kept + candidates[:cut])):
+                    high = cut
+                    break
+                low = cut
         kept.append(candidates[high - 1])
         candidates = candidates[: high - 1]
     return frozenset(kept)

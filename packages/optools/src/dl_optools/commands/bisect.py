@@ -51,12 +51,20 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with a search's state")
     parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
     add_force(parser)
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="runs at a time; default: 1"
+    )
+    parser.add_argument(
+        "--no-fork", action="store_true", help="import torch anew in each run of a Python program"
+    )
     parser.add_argument("--no-capture", action="store_true", help="write no bundles at the end")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from dl_optools.bisect.bisection import BisectError, Bisection, ProgramRunner
+    from dl_optools.bisect.bisection import Bisection
+    from dl_optools.bisect.program_runner import ProgramRunner
+    from dl_optools.bisect.runs import BisectError
     from dl_optools.bisect.state import StateError
     from dl_optools.bisect.verdict import CriterionError
 
@@ -68,10 +76,14 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if not state.command:
         return _refuse("which program? `dl bisect -- python train.py`")
+    if arguments.jobs < 1:
+        return _refuse(f"--jobs {arguments.jobs}: so many runs at a time, at least 1")
     runner = ProgramRunner(
-        state.command, state.level, state.device, environment(), arguments.timeout
+        *(state.command, state.level, state.device, environment(), arguments.timeout),
+        fork=not arguments.no_fork,
+        say=sys.stderr.write,
     )
-    bisection = Bisection(state, path, runner, sys.stderr.write)
+    bisection = Bisection(state, path, runner, sys.stderr.write, jobs=arguments.jobs)
     try:
         found = bisection.find()
         bundles = None if arguments.no_capture else bisection.capture()
@@ -86,6 +98,8 @@ def _run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
         return 130
+    finally:
+        runner.close()
     sys.stdout.write(verdict(bisection, found, bundles))
     return 0
 

@@ -75,6 +75,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{error.filename}: {error.strerror}", NOT_FOUND)
     except OSError as error:
         return _refuse(f"{error.filename or folder}: {error.strerror}")
+    finally:
+        runner.close()
     sys.stdout.write(text(found, path))
     if found.guilty:
         return FOUND
@@ -83,7 +85,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> None:
     """What no comparison shows, such as operators that only move values to the wrong place."""
-    from dl_optools.bisect.bisection import BisectError, Bisection, ProgramRunner
+    from dl_optools.bisect.bisection import Bisection
+    from dl_optools.bisect.program_runner import ProgramRunner
+    from dl_optools.bisect.runs import BisectError
     from dl_optools.bisect.state import State
     from dl_optools.bisect.verdict import Criteria, CriterionError
     from dl_optools.diagnosis.diagnosis import Guilty
@@ -106,6 +110,8 @@ def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> 
     except (BisectError, CriterionError) as error:
         found.notes.append(f"bisection: {error}")
         return
+    finally:
+        programs.close()
     for group in groups:
         why = bisection.why(group)
         found.guilty += [

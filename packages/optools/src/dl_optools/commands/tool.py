@@ -6,9 +6,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from diopi_proto.text import printable
 from dl_core.commands import Command
@@ -16,7 +15,13 @@ from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 from dl_optools.compare.compare_page import compare_page, merged
 from dl_optools.environment import environment
-from dl_optools.launching.baseline import BaselineError, document_of, regressions
+from dl_optools.launching.baseline import (
+    BaselineError,
+    Document,
+    document_of,
+    regressions,
+    slower,
+)
 from dl_optools.launching.baseline import read as read_baseline
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
@@ -33,7 +38,13 @@ from dl_optools.launching.launch import (
     run_program,
     tools_of,
 )
-from dl_optools.launching.merging import compare_text, overflow_text, time_text, working
+from dl_optools.launching.merging import (
+    compare_text,
+    overflow_text,
+    seconds_of,
+    time_text,
+    working,
+)
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.plugin_tools import PluginTools
@@ -49,6 +60,7 @@ class _Option:
 
     :ivar variable: its name; ``{}`` stands for the variable part of the tool's name.
     :ivar tools: that it belongs to; empty: all.
+    :ivar switch: it has no value; the variable becomes 1.
     """
 
     flag: str
@@ -56,6 +68,7 @@ class _Option:
     variable: str
     help: str
     tools: tuple[str, ...] = ()
+    switch: bool = False
 
     @property
     def key(self) -> str:
@@ -91,6 +104,9 @@ _OPTIONS = (
         "of as many operators keep the first wrong call",
         ("compare",),
     ),
+    _Option(
+        "--trace", "", "OP_TIME_MEASURE_TRACE", "write a timeline for Perfetto", ("time",), True
+    ),
     _Option("--memory", "BYTES", "OP_CAPTURE_MEMORY", "that may wait", ("capture",)),
     _Option("--disk", "BYTES", "OP_CAPTURE_DISK", "to write at most", ("capture", "compare")),
     _Option("--when-full", "WHAT", "OP_CAPTURE_WHEN_FULL", "wait or drop", ("capture",)),
@@ -112,12 +128,19 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline",
         metavar="FILE",
-        help="exit code 1 where an operator is worse than in an earlier run (compare)",
+        help="exit code 1 where an operator is worse than in an earlier run (compare, time)",
     )
-    parser.add_argument("--save-baseline", type=Path, metavar="FILE", help="write one (compare)")
+    parser.add_argument(
+        "--save-baseline", type=Path, metavar="FILE", help="write one (compare, time)"
+    )
     add_force(parser)
     for option in _OPTIONS:
         only = f" ({', '.join(option.tools)})" if option.tools else ""
+        if option.switch:
+            parser.add_argument(
+                option.flag, action="store_const", const="1", help=option.help + only
+            )
+            continue
         allowed = ("api", "dispatch") if option.flag == "--level" else None
         parser.add_argument(
             option.flag, metavar=option.metavar, choices=allowed, help=option.help + only
@@ -170,29 +193,35 @@ def _run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Gate:
-    """What ``compare`` is held to.
+    """What ``compare`` or ``time`` is held to.
 
-    :ivar before: operators of the baseline; None: there is none.
+    :ivar before: what the baseline has of each tool; empty: there is none.
     :ivar keep: where to write what is found as a baseline; None: nowhere.
     """
 
-    before: dict[str, dict[str, Any]] | None = None
+    before: Document = field(default_factory=dict)
     keep: Path | None = None
     force: bool = False
 
 
 def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
-    """What the command line asks of ``compare``.
+    """What the command line asks of ``compare`` and ``time``.
 
-    :raises BaselineError: the file is none, or ``compare`` does not run.
+    :raises BaselineError: the file is none, or neither of them runs, or not the file's one.
     :raises OutputError: a file is there already.
     """
     given = arguments.baseline or arguments.save_baseline
-    if given and "compare" not in {x.name for x in tools}:
-        raise BaselineError("--baseline and --save-baseline are for compare")
+    names = {x.name for x in tools}
+    if given and not names & {"compare", "time"}:
+        raise BaselineError("--baseline and --save-baseline are for compare and time")
     if arguments.save_baseline:
         check_free([arguments.save_baseline], arguments.force)
-    before = None if arguments.baseline is None else read_baseline(Path(arguments.baseline))
+    before = {} if arguments.baseline is None else read_baseline(Path(arguments.baseline))
+    if before and not names & before.keys():
+        raise BaselineError(
+            f"{arguments.baseline} is a baseline of {' and '.join(sorted(before))}, which does not "
+            "run here"
+        )
     return Gate(before, arguments.save_baseline, arguments.force)
 
 
@@ -266,9 +295,14 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
     """What all processes found together; the exit status that it asks for."""
     for tool, text in (("time", time_text), ("overflow", overflow_text)):
         say(text(reports_of(lines, tool)))
+    timed = seconds_of(working(reports_of(lines, "time")))
+    status = 0
+    if timed and "time" in gate.before:
+        status = _say_worse(slower(gate.before["time"], timed), len(gate.before["time"]), say)
     reports = reports_of(lines, "compare")
     if not reports:
-        return 0
+        _keep(gate, {"time": timed} if timed else {})
+        return status
     say(compare_text(reports))
     known = working(reports)
     if len(known) > 1:
@@ -277,15 +311,23 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
     operators = merged([(x.label, x.found) for x in reports])
     if not operators:
         return WRONG_USE
+    _keep(gate, {"compare": operators, **({"time": timed} if timed else {})})
+    if "compare" not in gate.before:
+        return FOUND_WRONG if any(x["failed"] for x in operators.values()) else status
+    known_before = gate.before["compare"]
+    return max(status, _say_worse(regressions(known_before, operators), len(known_before), say))
+
+
+def _keep(gate: Gate, found: Document) -> None:
     if gate.keep is not None:
-        write_text(gate.keep, document_of(operators), gate.force)
-    if gate.before is None:
-        return FOUND_WRONG if any(x["failed"] for x in operators.values()) else 0
-    worse = regressions(gate.before, operators)
+        write_text(gate.keep, document_of(found), gate.force)
+
+
+def _say_worse(worse: list[str], count: int, say: Callable[[str], object]) -> int:
     for line in worse:
         say(f"dl tool: worse than the baseline: {line}\n")
     if not worse:
-        say(f"dl tool: nothing is worse than the baseline, of {len(gate.before)} operators\n")
+        say(f"dl tool: nothing is worse than the baseline, of {count} operators\n")
     return FOUND_WRONG if worse else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from typing import Any, cast
@@ -190,6 +191,7 @@ class OpProbe(Tool):
             "drawn": dict(self.drawn),
             "unknown": dict(self.unknown),
             "wrong": self.wrong,
+            "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
 
 

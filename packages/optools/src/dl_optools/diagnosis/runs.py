@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dl_optools.launching.launch import TOOLS_VARIABLE, complaints, run_program
+from dl_optools.bisect.starting import Starter
+from dl_optools.diagnosis.names import PROBE
+from dl_optools.launching.launch import TOOLS_VARIABLE, complaints
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.reports import Report, reports_of
@@ -56,6 +58,7 @@ class Runner:
         self.folder = folder
         self.timeout = timeout
         self._count = 0
+        self._starter = Starter(command, environ, timeout)
 
     def run(self, tools: str, **variables: str) -> Run:
         """Run it to its end.
@@ -65,21 +68,26 @@ class Runner:
         self._count += 1
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"run_{self._count}.log"
-        with Notes() as notes, log.open("wb") as file:
+        with Notes() as notes:
             environ = {
-                **self.environ,
                 TOOLS_VARIABLE: tools,
                 NOTES_VARIABLE: str(notes.path),
                 OUTPUT_VARIABLE: str(self.folder),
                 **variables,
             }
             try:
-                status = run_program(self.command, environ, file, self.timeout)
+                status = self._starter.start(environ, log)
             except subprocess.TimeoutExpired:
                 status = TIMED_OUT
             lines = notes.lines()
+        for each in reports_of(lines, PROBE):
+            self._starter.preload(each.found["imported"], log)
         output = log.read_text(encoding="utf-8", errors="replace")
         return Run(status, output, log, complaints(lines), lines)
+
+    def close(self) -> None:
+        """End what runs start from."""
+        self._starter.close()
 
     def dl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ``dl`` with the program's environment."""

@@ -1,4 +1,7 @@
-"""What an earlier run of ``compare`` found, as a file, and what is worse now. Imports no torch."""
+"""What an earlier run of ``compare`` or ``time`` found, as a file, and what is worse now.
+
+Imports no torch.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,42 @@ from typing import Any
 
 from dl_optools.compare.compare_page import number
 
-FORMAT = 1
+FORMAT = 2
 WORSE = 2.0
 """Errors that grew to so many times what they were are a regression,"""
 NEAR = 0.5
 """where they are more than so much of the bound: below that they are noise."""
 
 
+SLOWER = 1.3
+"""Operators that take so many times as long are a regression,"""
+SHARE = 0.02
+"""where what they take longer is so much of a step: below that it is noise."""
+
+Operators = dict[str, dict[str, Any]]
+Document = dict[str, Operators]
+"""By the tool's name, ``compare`` or ``time``."""
+_KEPT = {"compare": ("checked", "failed", "units"), "time": ("seconds", "share")}
+
+
 class BaselineError(ValueError):
-    """A file is no baseline."""
+    """A file is no baseline, or one of something else."""
 
 
-def document_of(operators: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a baseline: what :func:`.compare_page.merged` has."""
+def document_of(found: Document) -> str:
+    """The text of a baseline."""
     kept = {
-        name: {key: each[key] for key in ("checked", "failed", "units")}
-        for name, each in sorted(operators.items())
+        tool: {
+            name: {key: each[key] for key in _KEPT[tool]}
+            for name, each in sorted(operators.items())
+        }
+        for tool, operators in found.items()
     }
-    return json.dumps({"format": FORMAT, "operators": kept}, indent=1) + "\n"
+    return json.dumps({"format": FORMAT, **kept}, indent=1) + "\n"
 
 
-def read(path: Path) -> dict[str, dict[str, Any]]:
-    """The operators of a baseline.
+def read(path: Path) -> Document:
+    """What a baseline has.
 
     :raises BaselineError: it is none, or cannot be read.
     """
@@ -38,12 +55,29 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']}, want {FORMAT}")
-        found: dict[str, dict[str, Any]] = document["operators"]
-        for each in found.values():
-            number(each["units"]), int(each["checked"]), int(each["failed"])
+        found: Document = {tool: document[tool] for tool in _KEPT if tool in document}
+        if not found:
+            raise ValueError("it has nothing of compare and nothing of time")
+        for tool, operators in found.items():
+            for each in operators.values():
+                [number(each[key]) for key in _KEPT[tool]]
     except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BaselineError(f"{path} is no baseline of `dl tool compare`: {error}") from None
+        raise BaselineError(f"{path} is no baseline of `dl tool`: {error}") from None
     return found
+
+
+def slower(before: Operators, now: Operators) -> list[str]:
+    """Which operators take longer than they did, a line each."""
+    lines = []
+    for name, each in now.items():
+        old = before.get(name)
+        seconds, share = float(each["seconds"]), float(each["share"])
+        was = float(old["seconds"]) if old else 0.0
+        grown = share * (1 - was / seconds) if seconds else 0.0
+        if seconds > SLOWER * was and grown > SHARE:
+            known = f"{was * 1e3:.4g} ms before" if old else "not in the baseline"
+            lines.append(f"{name}: {seconds * 1e3:.4g} ms a step, {known}; {grown:.0%} of the step")
+    return lines
 
 
 def regressions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dl_core.tables import table
 from dl_optools.compare.compare_page import merged, number
@@ -81,6 +82,18 @@ def time_text(reports: Sequence[Report]) -> str:
         rows.append([each.label, f"{mine * 1e3:.3f}", f"{times:.2f}", note, slowest[0]])
     heads = ["process", "ms/step", "x median", "", "operator that differs most"]
     return table(heads, rows) + "\n"
+
+
+def seconds_of(reports: Sequence[Report]) -> dict[str, dict[str, Any]]:
+    """By operator its ``seconds`` of a step and their ``share``, on the slowest rank."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in reports:
+        step = float(each.found["step"])
+        for name, seconds in each.found["operators"].items():
+            if seconds >= found.get(name, {"seconds": -1.0})["seconds"]:
+                share = seconds / step if step else 0.0
+                found[name] = {"seconds": seconds, "share": share}
+    return found
 
 
 def overflow_text(reports: Sequence[Report]) -> str:

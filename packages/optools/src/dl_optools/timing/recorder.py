@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from torch.autograd.graph import Node
@@ -16,17 +17,22 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OpCall
+from dl_optools.modules import MODULE_PATH
 from dl_optools.selection import Selection
+from dl_optools.stacks import program_stack
 from dl_optools.tensors import tensors_of
 from dl_optools.timing.calls import CallsFile
 from dl_optools.timing.clocks import Stopwatch
 from dl_optools.timing.communication import communicates, when_done
 from dl_optools.timing.costs import formula, function_bytes, overload_bytes, overload_flops, version
 from dl_optools.timing.spans import Entry, Profile, Span, StepRecord, TimedCall
+from dl_optools.timing.trace import Trace, told
 
 _MARK = "dl_optools.time"
 _MANY_SPANS = 50_000
 _MANY_ENTRIES = 100_000
+_FRAMES = 4
+"""Of the program's stack, in a timeline."""
 
 
 class _Thread(threading.local):
@@ -44,15 +50,25 @@ class Recorder:
     No tensor is kept: spans know shapes and marks of the stopwatch.
 
     :param selection: of overloads; those inside a function that is timed are, too.
+    :param trace: gets each step as a timeline; None: there is none.
+    :param memory: tells the bytes that tensors take on the device, for the timeline.
     :ivar recording: False: calls pass untouched.
     """
 
-    def __init__(self, watch: Stopwatch, selection: Selection, calls: CallsFile) -> None:
+    def __init__(
+        self,
+        watch: Stopwatch,
+        selection: Selection,
+        calls: CallsFile,
+        trace: Trace | None = None,
+        memory: Callable[[], int] | None = None,
+    ) -> None:
         self.watch = watch
         self.recording = True
         self.left_out = 0
         self._selection = selection
         self._calls = calls
+        self._trace, self._memory = trace, memory
         self._cold, self._warm = Profile(), Profile()
         self._record = StepRecord(self._cold, watch.mark())
         self._waiting: deque[StepRecord] = deque()
@@ -84,6 +100,8 @@ class Recorder:
         entry = self._entry("function", call, outer)
         timed = TimedCall(entry, call.number)
         span = Span(entry, timed, outer)
+        if self._trace is not None:
+            self._place(span)
         given = tensors_of(call.args, call.kwargs)
         versions = [] if entry.looked else [version(tensor) for tensor in given]
         older = nodes_behind(given)
@@ -105,6 +123,8 @@ class Recorder:
             if span.stop is None:
                 span.stop, stopped = watch.stop()
             stack.pop()
+            if self._memory is not None and outer is None:
+                span.memory = self._memory()
             self._record.spans.append(span)
             self._record.calls.append(timed)
             if len(self._record.spans) > _MANY_SPANS and not stack:
@@ -121,6 +141,8 @@ class Recorder:
         outer = stack[-1] if stack else None
         entry = self._entry("overload", call, outer)
         span = Span(entry, None, outer)
+        if self._trace is not None:
+            self._place(span)
         record = self._record
         span.start = watch.start(begun)
         stopped = 0
@@ -137,6 +159,12 @@ class Recorder:
                 span.stop, stopped = watch.stop()
             record.spans.append(span)
             watch.end(stopped)
+
+    def _place(self, span: Span) -> None:
+        """Where in the program an operator is called, for the timeline."""
+        span.module = MODULE_PATH.current()
+        if span.outer is None:
+            span.stack = told(program_stack(_FRAMES))
 
     def _stack(self) -> list[Span]:
         state = self._thread
@@ -276,6 +304,8 @@ class Recorder:
 
     def _add_up(self, record: StepRecord, ended: bool) -> None:
         watch, profile = self.watch, record.profile
+        if self._trace is not None:
+            self._trace.add(record)
         profile.steps += ended
         profile.seconds += watch.seconds(record.start, record.stop)
         for span in record.spans:

@@ -116,6 +116,8 @@ class Span:
     :ivar finish: for communication, the mark when it was done: after ``stop``, where it goes on
         while the program does.
     :ivar node: which node of autograd's graph, in backward of a function.
+    :ivar module: that ran, :ivar stack: of the program, and :ivar memory: that the device's tensors
+        took at its end; of timelines only.
     """
 
     __slots__ = (
@@ -124,9 +126,12 @@ class Span:
         "finish",
         "flops",
         "inner",
+        "memory",
+        "module",
         "moved",
         "node",
         "outer",
+        "stack",
         "start",
         "stop",
     )
@@ -144,6 +149,9 @@ class Span:
         self.inner = 0.0
         self.moved = 0.0
         self.flops: dict[str, float] = {}
+        self.module = ""
+        self.stack: list[str] = []
+        self.memory: int | None = None
 
     def pass_on(self, seconds: float, moved: float, flops: dict[str, float]) -> None:
         """Tell the span around this one."""

@@ -15,8 +15,9 @@ from dl_optools import levels
 from dl_optools.budget import Spending
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
+from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
-from dl_optools.options import read
+from dl_optools.options import flag, read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.sampling import SampledOptions, SampledTool
 from dl_optools.timing.calls import CallsFile
@@ -26,10 +27,12 @@ from dl_optools.timing.recorder import Recorder
 from dl_optools.timing.report import write_report
 from dl_optools.timing.results import TimeResults
 from dl_optools.timing.roofline import describe_device, measured_roofline
+from dl_optools.timing.trace import Trace, allocated_bytes
 from dl_optools.tool import Tool
 
 FLUSH_SECONDS = 5.0
 """A program that is killed loses what was measured in so long a time."""
+TRACE_VARIABLE = "OP_TIME_MEASURE_TRACE"
 
 
 class _Overloads(Tool):
@@ -69,6 +72,10 @@ class OpTimeMeasure(SampledTool):
     ``OP_TIME_MEASURE_LIST``, ``OP_TIME_MEASURE_DISABLE_LIST``, ``OP_TIME_MEASURE_EVERY``,
     ``OP_TIME_MEASURE_BUDGET`` (see :class:`SampledTool`) and ``OP_TOOLS_MAX_CACHE_SIZE``.
 
+    With ``trace``, or ``OP_TIME_MEASURE_TRACE=1``, the measured steps are a timeline besides
+    (``op_time_trace_<run>.json``) for Chrome's tracing and Perfetto: steps, operators with module
+    and stack, gaps, communication, memory.
+
     :param roofline: at the end, measure what the device can do and compare with it; takes seconds.
     :param directory: where to write instead.
     :param stream: where to show a table at the end; None: stderr.
@@ -87,6 +94,7 @@ class OpTimeMeasure(SampledTool):
         *,
         stopwatch: Stopwatch | None = None,
         roofline: bool = True,
+        trace: bool | None = None,
         directory: Path | str | None = None,
         stream: TextIO | None = None,
         **options: Unpack[SampledOptions],
@@ -94,6 +102,9 @@ class OpTimeMeasure(SampledTool):
         super().__init__(**options)
         self._given_stopwatch = stopwatch
         self._roofline = roofline
+        if trace is None:
+            trace = read(environment(), TRACE_VARIABLE, flag, False, "1 or 0")
+        self._traced = trace
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
         self._cache = read(
@@ -117,13 +128,19 @@ class OpTimeMeasure(SampledTool):
                 ("op_elapsed_info", ".csv"),
                 ("op_time_summary", ".csv"),
                 ("op_time_report", ".html"),
+                ("op_time_trace", ".json"),
             )
         ]
         self._calls = CallsFile(self._paths[0], self._cache)
         self._flushed = time.monotonic()
         self._watch = self._given_stopwatch or stopwatch_for(self.device)
         self._own_before = self._watch.own
-        self._recorder = Recorder(self._watch, self.selection, self._calls)
+        self._trace = None
+        if self._traced:
+            MODULE_PATH.open()
+            self._trace = Trace(self._paths[3], self._watch, environment().get("RANK", ""))
+        memory = allocated_bytes(self.device) if self._traced else None
+        self._recorder = Recorder(self._watch, self.selection, self._calls, self._trace, memory)
         self._overloads: _Overloads | None = None
 
     def enter(self) -> None:
@@ -180,13 +197,19 @@ class OpTimeMeasure(SampledTool):
         steps = max(results.steps, 1)
         operators: dict[str, float] = {}
         for row in results.outermost():
-            operators[row.operator] = operators.get(row.operator, 0.0) + row.seconds / steps
+            # By the median, so that one outlier is no regression.
+            operators[row.operator] = operators.get(row.operator, 0.0) + row.typical / steps
         calls = sum(row.calls for row in results.rows)
         return {"calls": calls, "step": results.seconds / steps, "operators": operators}
 
     def _report(self, spending: Spending) -> None:
-        elapsed, summary, report = self._paths
+        elapsed, summary, report, timeline = self._paths
         self._calls.close()
+        if self._trace is not None:
+            MODULE_PATH.close()
+            with self.writing(timeline):
+                self._trace.close()
+            self.losses += [self._trace.problem] if self._trace.problem else []
         assert self.device is not None
         self.results = results = self._results(spending)
         if self._roofline and results.rows:
@@ -202,7 +225,7 @@ class OpTimeMeasure(SampledTool):
             return
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
-        for path in (elapsed, summary, report):
+        for path in (elapsed, summary, report, *([timeline] if self._trace else ())):
             stream.write(f"[OpTimeMeasure] {self.where_written(path)}\n")
 
     def _results(self, spending: Spending | None) -> TimeResults:

@@ -1,0 +1,109 @@
+"""Runs a command with the tools of this package: each run a fork, or a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected, imported
+from dl_optools.bisect.runs import TIMED_OUT, BisectError, Outcome, Say
+from dl_optools.bisect.search import Elements
+from dl_optools.bisect.starting import Starter
+from dl_optools.launching.launch import (
+    DEVICE_VARIABLE,
+    LEVEL_VARIABLE,
+    TOOLS_VARIABLE,
+    WHY_NONE,
+    complaints,
+    exact,
+)
+from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
+from dl_optools.launching.notes import Notes
+from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
+
+
+class ProgramRunner:
+    """Runs a command; threads may share it.
+
+    :param timeout: seconds after which a run counts as wrong.
+    :param fork: False: no run is a fork.
+    :param say: takes a line that says why no run is one.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        level: str,
+        device: str | None,
+        environ: Mapping[str, str],
+        timeout: float | None = None,
+        *,
+        fork: bool = True,
+        say: Say = lambda text: None,
+    ) -> None:
+        self._command = list(command)
+        self._environ = {**environ, LEVEL_VARIABLE: level}
+        if device is not None:
+            self._environ[DEVICE_VARIABLE] = device
+        self._starter = Starter(command, self._environ, timeout, fork=fork, say=say)
+
+    def collect(self, log: Path) -> Outcome:
+        """See :class:`.Runner`."""
+        names = log.with_suffix(".names")
+        for old in names.glob("*.*"):
+            old.unlink()
+        found = self._run({TOOLS_VARIABLE: COLLECTOR, FOLDER_VARIABLE: str(names)}, log)
+        self._starter.preload(imported(names), log)
+        return replace(found, operators=collected(names))
+
+    def run(self, on_device: Elements, log: Path) -> Outcome:
+        """See :class:`.Runner`."""
+        return self._run(self._falling_back(on_device), log)
+
+    def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
+        """See :class:`.Runner`."""
+        variables = self._falling_back(operators)
+        variables[TOOLS_VARIABLE] += ",capture"
+        variables |= {
+            "OP_CAPTURE_LIST": exact(sorted(operators)),
+            "OP_CAPTURE_WHEN_FULL": "drop",
+            "OP_CAPTURE_DISK": self._environ.get("OP_CAPTURE_DISK", "256M"),
+            OUTPUT_VARIABLE: str(directory),
+        }
+        try:
+            self._run(variables, log)
+        except BisectError:
+            return False
+        return any(directory.rglob("bundle.json"))
+
+    def close(self) -> None:
+        """End the process that forks; a run after that starts another one."""
+        self._starter.close()
+
+    @staticmethod
+    def _falling_back(on_device: Elements) -> dict[str, str]:
+        return {
+            TOOLS_VARIABLE: "fallback",
+            "OP_FALLBACK_LIST": ".*",
+            "OP_FALLBACK_DISABLE_LIST": exact(sorted(on_device)),
+        }
+
+    def _run(self, variables: Mapping[str, str], log: Path) -> Outcome:
+        timed_out = False
+        with Notes() as notes:
+            try:
+                status = self._starter.start({**variables, NOTES_VARIABLE: str(notes.path)}, log)
+            except subprocess.TimeoutExpired:
+                status, timed_out = TIMED_OUT, True
+            except OSError as error:
+                raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
+            lines = notes.lines()
+        refused = complaints(lines)
+        if refused:
+            raise BisectError(refused[0])
+        if not lines and not timed_out:
+            raise BisectError(f"no tool ran in the program. {WHY_NONE} Its output: {log}")
+        output = log.read_text(encoding="utf-8", errors="replace")
+        return Outcome(status, output, timed_out=timed_out)

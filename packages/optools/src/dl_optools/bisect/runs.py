@@ -1,0 +1,46 @@
+"""What a run of a program is to a bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dl_optools.bisect.search import Elements
+
+Say = Callable[[str], object]
+TIMED_OUT = 124
+"""Exit status of a run that took too long, as ``timeout`` has it."""
+
+
+class BisectError(RuntimeError):
+    """There is nothing to search for, or the runs do not tell."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run left behind.
+
+    :ivar output: all that the program printed.
+    :ivar operators: that it used, in order; only of the run that collects them.
+    :ivar timed_out: it was killed after too long a time.
+    """
+
+    status: int
+    output: str
+    operators: Sequence[str] = ()
+    timed_out: bool = False
+
+
+class Runner(Protocol):
+    """Runs the program."""
+
+    def collect(self, log: Path) -> Outcome:
+        """As it is, and note its operators."""
+
+    def run(self, on_device: Elements, log: Path) -> Outcome:
+        """With all operators on the CPU but these."""
+
+    def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
+        """Write their calls as bundles, the others on the CPU; False where it cannot be done."""

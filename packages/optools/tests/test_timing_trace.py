@@ -1,0 +1,117 @@
+"""`dl tool time --trace`: a timeline whose steps, operators and gaps are where they were."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dl_optools import OpTimeMeasure
+from dl_optools.timing.clocks import HostStopwatch
+from dl_optools.timing.spans import Profile, StepRecord
+from dl_optools.timing.trace import Trace
+from programs import dl, script
+from timing_doubles import Nanoseconds
+
+
+def trained(folder: Path, steps: int, device: str) -> list[dict[str, Any]]:
+    """The timeline of some steps."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 2))
+    model = model.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(5, 6).to(device)
+    with OpTimeMeasure(
+        device=device,
+        budget="off",
+        roofline=False,
+        trace=True,
+        directory=folder,
+        stream=io.StringIO(),
+    ):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            model(x).square().sum().backward()
+            optimizer.step()
+    (path,) = folder.glob("op_time_trace_*.json")
+    events: list[dict[str, Any]] = json.loads(path.read_text())
+    return events
+
+
+def end(event: dict[str, Any]) -> float:
+    return float(event["ts"] + event["dur"])
+
+
+def test_a_timeline(tmp_path: Path, device: str) -> None:
+    events = trained(tmp_path, 3, device)
+    tracks = {x["args"]["name"]: x["tid"] for x in events if x["name"] == "thread_name"}
+    on = {
+        name: [x for x in events if x["ph"] == "X" and x["tid"] == tracks[name]] for name in tracks
+    }
+    steps, operators = on["steps"], on["operators"]
+    gaps = next(value for name, value in on.items() if name.startswith("gaps"))
+    assert [x["name"] for x in steps] == [f"measured step {n}" for n in (1, 2, 3)]
+    assert all(end(one) <= two["ts"] for one, two in pairwise(steps))
+    slack = 0.01
+    for each in (*operators, *gaps):
+        inside = [x for x in steps if x["ts"] <= each["ts"] + slack and end(each) <= end(x) + slack]
+        assert len(inside) == 1, each
+    linear = [x for x in operators if x["name"] == "torch.nn.functional.linear"]
+    assert [x["args"]["module"] for x in linear] == ["0", "2"] * 3
+    assert all(Path(__file__).name in x["args"]["stack"][0] for x in linear)
+    assert linear[0]["args"]["shapes"][0] == [5, 6]
+    assert any(x["name"].endswith("(backward)") for x in operators)
+    for gap in gaps:
+        for each in operators:
+            assert end(gap) <= each["ts"] + slack or end(each) <= gap["ts"] + slack, (gap, each)
+    assert any(x["ph"] == "C" for x in events) == (device != "cpu")
+
+
+def test_what_is_written_is_there_before_the_end(tmp_path: Path) -> None:
+    """Viewers take an array without its end; a program that is killed leaves one."""
+    clock = Nanoseconds()
+    watch = HostStopwatch(None, clock)
+    trace = Trace(tmp_path / "trace.json", watch, "3")
+    record = StepRecord(Profile(), watch.mark())
+    clock.now = 2_000_000
+    record.stop = watch.mark()
+    trace.add(record)
+    events = json.loads(trace.path.read_text() + "]")
+    (step,) = (x for x in events if x["name"] == "measured step 1")
+    assert step["dur"] == 2000 and step["pid"] == 3
+    (gap,) = (x for x in events if x["name"] == "gap")
+    assert (gap["ts"], gap["dur"]) == (0, 2000)
+    trace.close()
+    assert json.loads(trace.path.read_text()) == events
+
+
+PROGRAM = """
+import torch
+x = torch.ones(512, 512)
+for _ in range(40):
+    (x @ x).sum()
+"""
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """The timeline, a baseline, and exit code 1 where an operator is slower than in it."""
+    baseline = tmp_path / "baseline.json"
+    options = ("tool", "time", "--device", "cpu", "--set", "OP_TIME_MEASURE_BUDGET=off")
+    rest = ("--", sys.executable, script(tmp_path, PROGRAM))
+    done = dl(tmp_path, *options, "--trace", "--save-baseline", str(baseline), *rest)
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "results").rglob("op_time_trace_*.json")
+    assert "matmul" in path.read_text()
+    document = json.loads(baseline.read_text())
+    for each in document["time"].values():
+        each["seconds"] /= 100
+    baseline.write_text(json.dumps(document))
+    slow = dl(tmp_path, *options, "--baseline", str(baseline), *rest)
+    assert slow.returncode == 1 and "worse than the baseline" in slow.stderr
+    wrong = dl(tmp_path, "tool", "compare", "--baseline", str(baseline), *rest)
+    assert wrong.returncode == 2 and "is a baseline of time" in wrong.stderr

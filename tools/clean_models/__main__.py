@@ -1,0 +1,96 @@
+"""Each model, in each way: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from dl_optools.bisect.bisection import Bisection
+from dl_optools.bisect.program_runner import ProgramRunner
+from dl_optools.bisect.runs import BisectError
+from dl_optools.bisect.state import State
+from dl_optools.bisect.verdict import Criteria
+from dl_optools.one_iter.compare import StepComparison
+from dl_optools.one_iter.recording import OneIter
+from tools.clean_models.models import CASES, MODES, Training
+
+PROGRAM = Path(__file__).with_name("program.py")
+WAYS = ("free", "forced", "bisect")
+
+
+def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> str:
+    """What a step on the device is accused of; empty if nothing."""
+    training = Training(name, mode, "cpu")
+    with OneIter(training.model, folder / "trusted", rank=0):
+        training.step()
+    # Other draws, as another device has them.
+    training = Training(name, mode, device, seed=2)
+    with OneIter(
+        training.model,
+        folder / "tested",
+        rank=0,
+        reference=folder / "trusted",
+        teacher_forcing=forced,
+    ) as one:
+        training.step()
+    found: StepComparison = one.comparison
+    # Where autocast chose another dtype, a conversion is missing or is one more.
+    same_way = found.dtypes or not (found.missing or found.additional)
+    if found.ok and same_way:
+        return ""
+    return found.text().strip()
+
+
+def bisect(name: str, mode: str, device: str, folder: Path) -> str:
+    """Which operators a search for what makes the loss wrong convicts; empty if none."""
+    command = [sys.executable, str(PROGRAM), name, mode]
+    criteria = Criteria(metric="loss").as_json()
+    state = State(command, "dispatch", device, criteria, str(folder / "runs"))
+    programs = ProgramRunner(command, "dispatch", device, dict(os.environ), 300)
+    said: list[str] = []
+    say: Callable[[str], object] = said.append
+    try:
+        found = Bisection(state, folder / "state.json", programs, say).find()
+    except BisectError as error:
+        right = str(error).startswith("the unchanged program is not wrong")
+        return "" if right else str(error)
+    finally:
+        programs.close()
+    return f"convicted: {', '.join(found.elements)}\n{''.join(said)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.clean_models", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(CASES))
+    parser.add_argument("--mode", action="append", choices=MODES)
+    parser.add_argument("--way", action="append", choices=WAYS)
+    options = parser.parse_args(arguments)
+    if unknown := set(options.models) - set(CASES):
+        parser.error(f"{', '.join(sorted(unknown))}: the models are {', '.join(CASES)}")
+    found = torch.accelerator.current_accelerator()
+    device = "cpu" if found is None else found.type
+    failures = count = 0
+    for name in options.models or CASES:
+        for mode in options.mode or MODES:
+            for way in options.way or WAYS:
+                with TemporaryDirectory(prefix="clean-models-") as folder:
+                    if way == "bisect":
+                        problem = bisect(name, mode, device, Path(folder))
+                    else:
+                        problem = one_iter(name, mode, device, way == "forced", Path(folder))
+                count, failures = count + 1, failures + bool(problem)
+                verdict = f"ACCUSED\n{problem}" if problem else "right"
+                sys.stdout.write(f"{name} {mode} {way}: {verdict}\n")
+                sys.stdout.flush()
+    sys.stdout.write(f"{failures} of {count} accused a device that is right ({device})\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
