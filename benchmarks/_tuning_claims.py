@@ -126,6 +126,8 @@ def summary(claims: list[Tested], same: list[Tested]) -> dict[str, object]:
         "held": sum(bool(each.held) for each in tested),
         "faster": sum(each.verdict == Verdict.FASTER.value for each in claims),
         "same_runs": len(same),
+        "same_claims": sum(each.held is not None for each in same),
+        "same_held": sum(bool(each.held) for each in same),
         "false_wins": len(wrong),
         "rows": [asdict(each) for each in claims],
         "same_rows": [asdict(each) for each in same],

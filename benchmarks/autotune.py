@@ -95,6 +95,7 @@ def test_claims(count: int, file: Path) -> None:
     found = summary(known[False], known[True])
     print(f"reruns within the claimed interval: {found['held']} of {found['claims']}")
     print(f"claimed to be faster: {found['faster']} of {found['runs']}")
+    print(f"the same of A/A runs: {found['same_held']} of {found['same_claims']}")
     print(f"A/A runs with a winner: {found['false_wins']} of {found['same_runs']}")
     print(f"\n{file}")
 
@@ -103,7 +104,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spaces", type=Path, help="a folder of recorded spaces")
     parser.add_argument("--seeds", type=int, default=25)
-    parser.add_argument("--strategies", default="random,hill-climbing,genetic,surrogate")
+    names_of_most = "random,hill-climbing,guided-climbing,genetic,surrogate"
+    parser.add_argument("--strategies", default=names_of_most)
     parser.add_argument("--kernel-tuner", default="", help="names of its strategies, with commas")
     parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))

@@ -100,7 +100,7 @@ def regret(name: str) -> float:
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("name", ["hill-climbing", "genetic", "surrogate"])
+@pytest.mark.parametrize("name", ["hill-climbing", "guided-climbing", "genetic", "surrogate"])
 def test_those_that_learn_beat_luck(name: str) -> None:
     assert regret(name) > regret("random") + 0.03
 

@@ -45,8 +45,8 @@ def samples(
     shown += [] if reference is None else [reference]
     low, high = min(shown), max(shown)
     step = _nice((high - low) or abs(high) or 1.0)
-    start, end = step * math.floor(low / step), step * math.ceil(high / step)
-    end = end if end > start else start + step
+    start: float = step * math.floor(low / step)
+    end: float = max(step * math.ceil(high / step), start + step)
     bottom = _ROW * len(rows) + 6
 
     def place(value: float) -> float:
