@@ -22,7 +22,7 @@ def get_gencode_flags() -> str:
 
 
 def is_tf32_supported() -> bool:
-    """False: no vendor has to have TF32. One that has it uses it for products of matrices of float32
+    """False: no vendor has to have TF32. One that has it uses it for products of float32 matrices
     while ``torch.set_float32_matmul_precision`` or ``torch.backends.cuda.matmul.allow_tf32`` allow
     it."""
     return False

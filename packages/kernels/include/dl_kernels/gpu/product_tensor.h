@@ -216,6 +216,9 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     commit_copies();
     if (s >= 0) {
+      // Lanes that gathered single elements come one by one; where they load single floats,
+      // nothing else brings them together.
+      if constexpr (!kIsHalf<T>) warp_barrier();
       DL_UNROLL
       for (int step = 0; step < Tile::Left::kLine / 2; ++step) {
         uint32_t x[kRows][4], y[kColumns / 2][4];
