@@ -57,7 +57,7 @@ def random_graph(seed: int) -> tuple[ContractGraph, dict[str, Any]]:
     random = np.random.default_rng(seed)
     builder = GraphBuilder()
     entry = builder.entry("main")
-    shape = [(4, 6, 16), (12, 10), (3, 4, 5, 8), (7,)][seed % 4]
+    shape = [(4, 6, 16), (12, 12), (5, 5, 4, 8), (7,)][seed % 4]
     given = {f"x{i}": random.uniform(0.1, 0.9, shape).astype("float32") for i in range(3)}
     given["row"] = random.uniform(0.1, 0.9, shape[-1:]).astype("float32")
     values = [entry.input(name, array.shape, "float32") for name, array in given.items()]
@@ -75,7 +75,7 @@ def random_graph(seed: int) -> tuple[ContractGraph, dict[str, Any]]:
 def add_call(
     entry: EntryBuilder, random: np.random.Generator, full: list[Value], a: Value, b: Value
 ) -> None:
-    kind = random.integers(7)
+    kind = random.integers(9)
     shape = full[0].shape
     if kind == 0:
         entry.call("MulInp", full[0], full[1 + random.integers(2)])
@@ -95,9 +95,13 @@ def add_call(
         entry.call("Neg", out.narrow(-1, 0, half), a.narrow(-1, half, half))
         entry.call("Abs", out.narrow(-1, half, half), a.narrow(-1, 0, half))
         full.append(out)
-    elif kind == 4 and len(shape) > 2 and shape[0] == shape[1]:
+    elif kind == 4 and len(shape) > 1 and shape[0] == shape[1]:
         out = entry.empty(shape, "float32")
-        entry.call("Relu", out.transpose(0, 1), a)
+        entry.call("Relu", out, a.transpose(0, 1))
+        full.append(out)
+    elif kind == 5:
+        out = entry.empty(shape, "float32")
+        entry.call("Add", out, full[-1].narrow(0, int(random.integers(shape[0])), 1), b, 1)
         full.append(out)
     else:
         out = entry.empty(shape, "float32")
