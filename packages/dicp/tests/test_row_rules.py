@@ -115,9 +115,12 @@ class Case:
             return value
         shape = SHAPE
         if rule(self.operator.name) == "along":
-            shape = {"weight": SHAPE[-1:], "bias": SHAPE[-1:], "mean": (5, 3, 1), "rstd": (5, 3, 1)}.get(
-                name, SHAPE
-            )
+            shape = {
+                "weight": SHAPE[-1:],
+                "bias": SHAPE[-1:],
+                "mean": (5, 3, 1),
+                "rstd": (5, 3, 1),
+            }.get(name, SHAPE)
         elif name == "value":
             shape = ()
         elif self.read and not self.operator.gradient_of:
@@ -184,7 +187,18 @@ def test_blocks_give_what_a_whole_call_gives(name: str, vendor: Vendor) -> None:
 
 
 def test_most_of_the_common_operators_are_known() -> None:
-    wanted = {"Add", "Mul", "Gelu", "Silu", "Softmax", "LayerNorm", "RMSNorm", "Sum", "Where", "Cat"}
+    wanted = {
+        "Add",
+        "Mul",
+        "Gelu",
+        "Silu",
+        "Softmax",
+        "LayerNorm",
+        "RMSNorm",
+        "Sum",
+        "Where",
+        "Cat",
+    }
     assert {f"diopi{name}" for name in wanted} <= {*CUT}
     for name in ("Dropout", "Mm", "Addmm", "Bernoulli", "BatchNorm", "IndexSelect"):
         assert rule(f"diopi{name}") == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,11 @@ def vendor() -> Vendor:
 
 
 @pytest.fixture
-def serves() -> Iterator[bool]:
+def serves() -> bool:
     """Whether the device computes in memory of the host."""
     torch.empty(0, device="dl")
     known = _C.device_info(0)
-    yield known["host_accessible"] and known["synchronous"]
+    return bool(known["host_accessible"] and known["synchronous"])
 
 
 def check_blocks(graph: ContractGraph, given: dict[str, Any], vendor: Vendor) -> None:
