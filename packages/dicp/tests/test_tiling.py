@@ -198,7 +198,8 @@ def test_engines_give_the_same(
         statistics.reset()
         run = torch.compile(function, backend="dl", options={"engine": engine})
         made.append([run(x, y).cpu() for _ in range(2)][-1])
-        assert (statistics.tiled_calls > 0) == (engine == "tiled" and serves)
+        grouped = engine == "tiled" and serves and dtype == torch.float32
+        assert (statistics.tiled_calls > 0) == grouped
         assert not statistics.eager
     assert torch.equal(*made)
     assert torch.equal(made[0], function(x, y).cpu())

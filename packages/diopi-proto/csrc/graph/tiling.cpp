@@ -97,7 +97,16 @@ class Former {
   }
 
  private:
-  bool is_busy(size_t call) const { return row_rule(*entry_.calls[call].called).busy; }
+  // Whether a call computes longer than it waits: half precision has to be converted, and there is
+  // half as much to wait for.
+  bool is_busy(size_t call) const {
+    bool half = false;
+    each_tensor(entry_.calls[call], [&](size_t, const Parameter&, size_t value) {
+      const int32_t dtype = entry_.values[value].dtype;
+      half = half || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
+    });
+    return half || row_rule(*entry_.calls[call].called).busy;
+  }
 
   // What the space of all these calls begins with.
   std::vector<int64_t> common_space(size_t first, size_t last) const {
