@@ -43,7 +43,8 @@ def vendor() -> Vendor:
 
 def dtypes_of(operator: Operator) -> list[str]:
     """Dtypes of all tensors that have no rule of their own."""
-    first = next(p for p in operator.params if p.is_tensor and p.direction != "out")
+    tensors = [p for p in operator.params if p.is_tensor or p.is_tensor_pointer]
+    first = next((p for p in tensors if p.direction != "out"), tensors[0])
     return [d for d in DTYPES if d in _names(first.dtype)] or ["float32"]
 
 
@@ -76,11 +77,12 @@ class Case:
         self.read = 0
 
     def build(self) -> ContractGraph:
-        arguments = {}
-        for parameter in self.operator.params[1:]:
-            if not self.operator.count_of(parameter.name):
-                arguments[parameter.name] = self.argument(parameter)
-        self.entry.call(self.operator.name, **arguments)
+        arguments = [
+            self.argument(parameter)
+            for parameter in self.operator.params[1:]
+            if not self.operator.count_of(parameter.name)
+        ]
+        self.entry.call(self.operator.name, *arguments)
         for name, value in self.results.items():
             self.entry.output(f"made_{name}", value)
         return self.builder.build()
@@ -97,6 +99,8 @@ class Case:
             return [SHAPE[-1]]
         if kind == "diopiSize_t":
             return [2]
+        if kind == "diopiRoundMode_t":
+            return "RoundModeFloor"
         if parameter.name in SCALARS:
             return SCALARS[parameter.name]
         return {"bool": False, "diopiScalar_t": 0.5 if self.dtype == "float32" else 1}.get(kind, 1)
@@ -111,9 +115,14 @@ class Case:
             return value
         shape = SHAPE
         if rule(self.operator.name) == "along":
-            shape = {"weight": SHAPE[-1:], "bias": SHAPE[-1:], "mean": (5, 3, 1), "rstd": (5, 3, 1)}.get(
-                name, SHAPE
-            )
+            shape = {
+                "weight": SHAPE[-1:],
+                "bias": SHAPE[-1:],
+                "mean": (5, 3, 1),
+                "rstd": (5, 3, 1),
+            }.get(name, SHAPE)
+        elif name == "value":
+            shape = ()
         elif self.read and not self.operator.gradient_of:
             shape = BROADCAST[self.read % len(BROADCAST)]
         self.read += 1
@@ -170,12 +179,26 @@ def test_blocks_give_what_a_whole_call_gives(name: str, vendor: Vendor) -> None:
         tried += 1
         blocks = run(case, graph, vendor, blocks=True)
         for key, wanted in whole.items():
-            assert blocks[key].tobytes() == wanted.tobytes(), (key, dtype)
+            if rule(name) == "along":  # a vendor may sum in another order where there are more rows
+                assert np.allclose(blocks[key], wanted, rtol=1e-5, atol=1e-6), (key, dtype)
+            else:
+                assert blocks[key].tobytes() == wanted.tobytes(), (key, dtype)
     assert tried, reason
 
 
 def test_most_of_the_common_operators_are_known() -> None:
-    wanted = {"Add", "Mul", "Gelu", "Silu", "Softmax", "LayerNorm", "RMSNorm", "Sum", "Where", "Cat"}
+    wanted = {
+        "Add",
+        "Mul",
+        "Gelu",
+        "Silu",
+        "Softmax",
+        "LayerNorm",
+        "RMSNorm",
+        "Sum",
+        "Where",
+        "Cat",
+    }
     assert {f"diopi{name}" for name in wanted} <= {*CUT}
     for name in ("Dropout", "Mm", "Addmm", "Bernoulli", "BatchNorm", "IndexSelect"):
         assert rule(f"diopi{name}") == ""

@@ -30,7 +30,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield (
         f"in all: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
-        f"{seen.calls} calls, {seen.tiled_calls} of them block by block, {seen.host_calls.total()} host calls, "
+        f"{seen.calls} calls, {seen.tiled_calls} of them block by block, "
+        f"{seen.host_calls.total()} host calls, "
         f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
     yield from _recompilations()

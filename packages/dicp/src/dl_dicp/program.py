@@ -111,9 +111,7 @@ class Program:
         :raises RuntimeError: an operator failed; the message names it.
         """
         results = self.execute(arguments)
-        statistics.count_run(
-            len(self.regions), self._calls, self._host_names, self._tiled_calls
-        )
+        statistics.count_run(len(self.regions), self._calls, self._host_names, self._tiled_calls)
         return results
 
     def execute(self, arguments: list[Any]) -> list[Any]:

@@ -38,7 +38,9 @@ class Statistics:
             self.compiled += compiled
             self.cache_hits += cache_hits
 
-    def count_run(self, graphs: int, calls: int, hosts: Sequence[str], tiled_calls: int = 0) -> None:
+    def count_run(
+        self, graphs: int, calls: int, hosts: Sequence[str], tiled_calls: int = 0
+    ) -> None:
         """One run of a program."""
         with self._lock:
             self.graphs += graphs

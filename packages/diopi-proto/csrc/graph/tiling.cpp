@@ -23,6 +23,7 @@ constexpr int64_t kSmallShare = 4;
 
 constexpr const char* kAlone = "no call beside it has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
+constexpr const char* kReadsAhead = "it reads ahead while it computes, and no group is before it";
 constexpr const char* kComputes = "its group computes longer than it waits for memory";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
@@ -69,8 +70,11 @@ class Former {
     out.reasons.assign(entry_.calls.size(), "");
     for (size_t first = 0; first < cuts_.size();) {
       Group found;
-      if (!try_group(first, first, found)) {
-        out.reasons[first] = cuts_[first].possible() ? kLarge : cuts_[first].reason;
+      const bool reads_ahead = when_ == When::kFaster && is_busy(first);
+      if (reads_ahead || !try_group(first, first, found)) {
+        out.reasons[first] = !cuts_[first].possible() ? cuts_[first].reason
+                             : reads_ahead            ? kReadsAhead
+                                                      : kLarge;
         ++first;
         continue;
       }
@@ -93,6 +97,17 @@ class Former {
   }
 
  private:
+  // Whether a call computes longer than it waits: half precision has to be converted, and there is
+  // half as much to wait for.
+  bool is_busy(size_t call) const {
+    bool half = false;
+    each_tensor(entry_.calls[call], [&](size_t, const Parameter&, size_t value) {
+      const int32_t dtype = entry_.values[value].dtype;
+      half = half || dtype == diopi_dtype_float16 || dtype == diopi_dtype_bfloat16;
+    });
+    return half || row_rule(*entry_.calls[call].called).busy;
+  }
+
   // What the space of all these calls begins with.
   std::vector<int64_t> common_space(size_t first, size_t last) const {
     std::vector<int64_t> out = cuts_[first].space;
@@ -229,8 +244,7 @@ class Former {
     int64_t light = 0;
     int64_t busy = 0;
     for (size_t i = 0; i < elements.size(); ++i)
-      if (elements[i] > least)
-        ++(row_rule(*entry_.calls[group.first + i].called).busy ? busy : light);
+      if (elements[i] > least) ++(is_busy(group.first + i) ? busy : light);
     return light < kLightPerBusy * busy ? kComputes : "";
   }
 
