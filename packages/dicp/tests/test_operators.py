@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 import torch
 
+from dl_core.cli import main
 from dl_dicp import statistics
 from dl_dicp.testing import operators
 from dl_dicp.testing.agreement import difference
@@ -20,7 +19,7 @@ from dl_dicp.testing.selection import Selection, SelectionError
 # Torch warns of much while it lists and compiles its operators.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-SAMPLE = Selection(150, "2")
+SAMPLE = Selection(300, "2")
 
 
 def case(name: str) -> Case:
@@ -31,8 +30,8 @@ def case(name: str) -> Case:
 def test_a_sample_of_torchs_operators_is_as_eager(shapes: str) -> None:
     said: list[str] = []
     totals = run_operators(shapes, SAMPLE, said.append)
-    assert totals.tests >= 5
-    assert totals.whole >= 3
+    assert totals.tests >= 2
+    assert totals.whole >= 1
     assert not totals.wrong
     assert said == [totals.text(f"operators, {shapes} shapes")]
 
@@ -114,15 +113,13 @@ def test_selections() -> None:
             Selection.of(text, "")
 
 
-def test_the_command() -> None:
-    def command(*options: str) -> subprocess.CompletedProcess[str]:
-        program = (sys.executable, "-m", "dl_core", "dicp", "test", "ops", *options)
-        return subprocess.run(program, capture_output=True, text=True, check=False)
-
-    done = command("-k", "softplus | forward")
-    assert done.returncode == 0, done.stderr
-    assert "1 tests, 6 runs compared; in graphs alone 1" in done.stdout
-    assert command("-k", "no such operator").returncode == 2
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dicp", "test", "ops", "-k", "softplus | forward"]) == 0
+    assert "1 tests, 6 runs compared; in graphs alone 1" in capsys.readouterr().out
+    assert main(["dicp", "test", "ops", "-k", "no such operator"]) == 2
+    assert "choose no test" in capsys.readouterr().err
+    assert main(["dicp", "test", "models", "--sample", "0"]) == 2
+    assert "want N or N/SEED" in capsys.readouterr().err
 
 
 def test_zeros_without_memory_are_no_dense_tensors() -> None:

@@ -12,6 +12,13 @@ CASES = [
         dict(input="0x3", dim=0),
         dict(input="-", dim=0),
     ),
+    # How many there are so far: masks of attention are made of it.
+    calls(
+        "Cumsum",
+        dict(input=T("5x7", dtype="bool"), dim=1),
+        dict(input=T("3x5x4", dtype="bool"), dim=0),
+        dtypes="int64",
+    ),
     calls(
         "CumsumBackward",
         *(

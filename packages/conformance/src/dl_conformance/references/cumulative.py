@@ -13,6 +13,8 @@ from dl_conformance.reference import Array, Expected, reference
 def cumsum(*, input: Array, dim: int) -> dict[str, Any]:
     wide = input if input.dtype.kind in "fc" else input.astype(np.int64)
     value = np.cumsum(wide, axis=dim).reshape(input.shape)
+    if input.dtype.kind == "b":
+        return {"out": value}
     if input.dtype.kind not in "fc":
         return {"out": value.astype(input.dtype)}
     size = np.cumsum(np.abs(input), axis=dim).reshape(input.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
@@ -186,19 +187,28 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:200] if lines else ''}"
 
 
-@dataclass
 class Unseeded:
     """While it is entered, random operators of OpInfo are not seeded by OpInfo itself, which its
-    lambdas do in a way that Dynamo cannot follow."""
+    lambdas do in a way that Dynamo cannot follow. Nor does torch look through the whole stack for
+    a unittest wherever samples are listed, and for each seed of a device that is not there, which
+    is more work than most operators."""
 
     def __enter__(self) -> None:
         import torch.testing._internal.common_methods_invocations as definitions
+        from torch.testing._internal import common_utils
+        from torch.testing._internal.opinfo import core
 
-        self._patch = patch.object(definitions, "wrapper_set_seed", _plain)
-        self._patch.start()
+        with ExitStack() as stack:
+            stack.enter_context(patch.object(definitions, "wrapper_set_seed", _plain))
+            for module in (common_utils, core):
+                stack.enter_context(patch.object(module, "extract_test_fn", lambda: None))
+            for device in (torch.cuda, torch.xpu, torch.mtia):
+                if not device.is_available():
+                    stack.enter_context(patch.object(device, "manual_seed_all", lambda seed: None))
+            self._patches = stack.pop_all()
 
     def __exit__(self, *_: object) -> None:
-        self._patch.stop()
+        self._patches.close()
 
 
 def _plain(op: Any, *args: Any, **kwargs: Any) -> Any:
