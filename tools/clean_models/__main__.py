@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from dl_optools.bisect.acquittal import acquitted
 from dl_optools.bisect.bisection import Bisection
 from dl_optools.bisect.program_runner import ProgramRunner
 from dl_optools.bisect.runs import BisectError
@@ -55,13 +56,17 @@ def bisect(name: str, mode: str, device: str, folder: Path) -> str:
     programs = ProgramRunner(command, "dispatch", device, dict(os.environ), 300)
     said: list[str] = []
     say: Callable[[str], object] = said.append
+    bisection = Bisection(state, folder / "state.json", programs, say)
     try:
-        found = Bisection(state, folder / "state.json", programs, say).find()
+        found = bisection.find()
+        bundles = bisection.capture()
     except BisectError as error:
         right = str(error).startswith("the unchanged program is not wrong")
         return "" if right else str(error)
     finally:
         programs.close()
+    if bundles is not None and acquitted(bundles, device, os.environ):
+        return ""
     return f"convicted: {', '.join(found.elements)}\n{''.join(said)}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from dl_optools import OpTimeMeasure
+from dl_optools.launching.baseline import document_of, read
 from dl_optools.timing.clocks import HostStopwatch
 from dl_optools.timing.spans import Profile, StepRecord
 from dl_optools.timing.trace import Trace
@@ -99,19 +100,18 @@ for _ in range(40):
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """The timeline, a baseline, and exit code 1 where an operator is slower than in it."""
-    baseline = tmp_path / "baseline.json"
-    options = ("tool", "time", "--device", "cpu", "--set", "OP_TIME_MEASURE_BUDGET=off")
-    rest = ("--", sys.executable, script(tmp_path, PROGRAM))
-    done = dl(tmp_path, *options, "--trace", "--save-baseline", str(baseline), *rest)
-    assert done.returncode == 0, done.stderr
+    """The timeline, a baseline, and exit code 1 where an operator is slower than in another one."""
+    before, kept = tmp_path / "before.json", tmp_path / "kept.json"
+    mul = {"seconds": 1e-9, "share": 0.1}
+    before.write_text(document_of({"time": {"torch.Tensor.matmul": mul}}))
+    program = ("--", sys.executable, script(tmp_path, PROGRAM))
+    options = ("--device", "cpu", "--trace", "--baseline", str(before))
+    more = ("--save-baseline", str(kept), "--set", "OP_TIME_MEASURE_BUDGET=off")
+    done = dl(tmp_path, "tool", "time", *options, *more, *program)
+    assert done.returncode == 1, done.stderr
+    assert "worse than the baseline: torch.Tensor.matmul: " in done.stderr
     (path,) = (tmp_path / "results").rglob("op_time_trace_*.json")
-    assert "matmul" in path.read_text()
-    document = json.loads(baseline.read_text())
-    for each in document["time"].values():
-        each["seconds"] /= 100
-    baseline.write_text(json.dumps(document))
-    slow = dl(tmp_path, *options, "--baseline", str(baseline), *rest)
-    assert slow.returncode == 1 and "worse than the baseline" in slow.stderr
-    wrong = dl(tmp_path, "tool", "compare", "--baseline", str(baseline), *rest)
+    assert "torch.Tensor.matmul" in path.read_text()
+    assert read(kept)["time"]["torch.Tensor.matmul"]["seconds"] > 1e-6
+    wrong = dl(tmp_path, "tool", "compare", "--baseline", str(before), *program)
     assert wrong.returncode == 2 and "is a baseline of time" in wrong.stderr

@@ -20,6 +20,8 @@ body { margin: 0 auto; max-width: 1230px; padding: 28px 24px 60px; background: v
 h1 { font-size: 25px; margin: 0 0 2px; } h2 { font-size: 18px; margin: 38px 0 6px; }
 h1, ul.notes { overflow-wrap: anywhere; }
 p { margin: 4px 0 12px; color: var(--quiet); max-width: 80ch; }
+h1, h2, p, li, summary { overflow-wrap: anywhere; }
+summary { cursor: pointer; color: var(--quiet); margin: 4px 0 12px; }
 ul.notes { margin: 4px 0 0; padding-left: 18px; color: var(--quiet); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 12px;
   margin-top: 20px; }
@@ -51,6 +53,7 @@ th, td { padding: 5px 7px; text-align: right; white-space: nowrap;
 th { position: sticky; top: 0; background: var(--panel); cursor: pointer; user-select: none; }
 th.text, td.text { text-align: left; } tbody tr:hover { background: var(--panel); }
 td.text { max-width: 235px; overflow: hidden; text-overflow: ellipsis; }
+@media (max-width: 700px) { td.text { max-width: 150px; } }
 th[data-order="down"]::after { content: " ↓"; } th[data-order="up"]::after { content: " ↑"; }
 input { font: inherit; font-size: 13px; padding: 5px 10px; margin: 0 0 8px; width: 280px;
   color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }
@@ -104,6 +107,11 @@ def heading(title: str, notes: Sequence[str]) -> str:
 def preformatted(text: str) -> str:
     """Text as it stands; long lines wrap."""
     return f"<pre>{escape(text)}</pre>"
+
+
+def folded(summary: str, text: str) -> str:
+    """Long text that a click shows."""
+    return f"<details><summary>{escape(summary)}</summary>{preformatted(text)}</details>"
 
 
 def paragraph(text: str) -> str:

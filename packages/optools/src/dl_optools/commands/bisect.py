@@ -62,6 +62,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError
@@ -100,6 +101,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return 130
     finally:
         runner.close()
+    if bundles is not None and acquitted(bundles, state.device, environment()):
+        sys.stderr.write(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
+        return 1
     sys.stdout.write(verdict(bisection, found, bundles))
     return 0
 

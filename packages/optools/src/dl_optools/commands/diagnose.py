@@ -85,6 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> None:
     """What no comparison shows, such as operators that only move values to the wrong place."""
+    from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError
@@ -107,11 +108,16 @@ def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> 
     bisection = Bisection(state, path, programs, sys.stderr.write)
     try:
         groups = bisection.find().groups
+        bundles = bisection.capture()
     except (BisectError, CriterionError) as error:
         found.notes.append(f"bisection: {error}")
         return
     finally:
         programs.close()
+    if bundles is not None and acquitted(bundles, arguments.device, runner.environ):
+        names = " and ".join(name for group in groups for name in group)
+        found.notes.append(f"bisection: {told(names, bundles)}")
+        return
     for group in groups:
         why = bisection.why(group)
         found.guilty += [

@@ -108,13 +108,8 @@ def html(found: Diagnosis) -> str:
         ),
     ]
     for each in found.guilty:
-        parts = [page.preformatted("\n".join(_evidence(each)))]
-        if each.script is not None:
-            script = each.script.read_text(encoding="utf-8")
-            parts.append(page.paragraph(f"The smallest script that reproduces it: {each.script}"))
-            if len(script) < 20_000:
-                parts.append(page.preformatted(script))
-        sections.append(page.section(each.name, "Evidence.", *parts))
+        evidence = page.preformatted("\n".join(_evidence(each)))
+        sections.append(page.section(each.name, "What shows it.", evidence, *_script(each)))
     if found.guilty:
         words = "The program with these operators on the CPU, and all others on the device."
         sections.append(
@@ -127,6 +122,18 @@ def html(found: Diagnosis) -> str:
         gaps = [page.preformatted("\n".join(coverage.gaps))] if coverage.gaps else []
         sections.append(page.section("What was checked", power(coverage), *gaps, _table(coverage)))
     return page.page(verdict(found), sections)
+
+
+def _script(each: Guilty) -> list[str]:
+    """Where the script is, and its text, folded: it is longer than all else."""
+    if each.script is None:
+        return []
+    script = each.script.read_text(encoding="utf-8")
+    parts = [page.paragraph("The smallest script that reproduces it:")]
+    parts.append(page.preformatted(f"python {each.script}"))
+    if len(script) < 20_000:
+        parts.append(page.folded("its text", script))
+    return parts
 
 
 def _table(coverage: Coverage) -> str:
