@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diopi/types.gen.h"
 #include "graph/row_rules.h"
 
 namespace dl::graph {
