@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diopi/types.gen.h"
 #include "graph/row_rules.h"
 
 namespace dl::graph {
@@ -15,8 +16,8 @@ constexpr int64_t kGuessedCache = int64_t{1} << 20;
 constexpr int64_t kBlockShare = 4;
 // Each call that joins costs a look at all that are in the group.
 constexpr size_t kMostCalls = 64;
-// For each busy call a group needs so many light ones: a whole call reads ahead while it computes,
-// a block begins anew with each call. Measured with benchmarks/chains.py.
+// For each busy call a group needs so many light ones: whole calls of them were
+// faster, presumably as they read ahead while they compute. Chosen by benchmarks/chains.py.
 constexpr int64_t kLightPerBusy = 2;
 // Calls on tensors of fewer elements than this share of the largest one do not count there.
 constexpr int64_t kSmallShare = 4;
