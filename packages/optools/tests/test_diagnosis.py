@@ -56,12 +56,15 @@ def draw() -> None:
     torch.empty(1000).uniform_(-1, 3), torch.empty(1000).normal_(2, 0.5)
     torch.empty(1000).exponential_(2.0), torch.empty(1000).bernoulli_(0.3)
     torch.nn.functional.dropout(x, 0.25)
+    torch.bernoulli(torch.linspace(0.05, 0.95, 300)), torch.randint(0, 7, (300,))
+    torch.randint(5, (300,)), torch.randperm(50)
+    torch.multinomial(torch.tensor([0.2, 0.3, 0.5]), 400, True)
 
 
 def test_a_correct_device_draws_what_it_should() -> None:
     found = probed(draw)
     assert found["wrong"] == {} and found["unknown"] == {}
-    assert len(found["drawn"]) >= 6
+    assert len(found["drawn"]) >= 11
 
 
 def test_the_programs_own_numbers_stay_what_they_are() -> None:
@@ -86,6 +89,11 @@ def test_the_programs_own_numbers_stay_what_they_are() -> None:
         ("aten.bernoulli_.float", lambda x: x.mul_(2), "lie in"),
         ("aten.uniform_.default", lambda x: x.mul_(0.5), "Uniform"),
         ("aten.normal_.default", lambda x: x.sub_(2).mul_(1.1).add_(2), "Normal"),
+        ("aten.bernoulli.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
+        ("aten.randint.low", lambda x: x + (x == 3) * 9, "lie in"),
+        ("aten.randint.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
+        ("aten.randperm.default", lambda x: x.clamp(min=1), "each once"),
+        ("aten.multinomial.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
         ("aten.rand_like.default", lambda x: torch.linspace(0, 0.99, x.numel()), "numbers"),
         ("aten.randn_like.default", lambda x: x.sort().values, "correlated"),
     ],

@@ -25,7 +25,8 @@ class Law:
 
     :ivar text: ``Bernoulli(0.1)``.
     :ivar low: smallest value, and :ivar high: the largest one.
-    :ivar cdf: P(X <= x); None: of two values, 0 and 1.
+    :ivar alike: all draws have the same distribution: neighbours tell nothing of each other.
+    :ivar cdf: P(X <= x); None: of whole numbers, of 0 and 1 where ``high`` is 1.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Law:
     mean: float
     deviation: float
     cdf: Callable[[Any], Any] | None = None
+    alike: bool = True
 
     def problem(self, values: torch.Tensor) -> str:
         """What is wrong with a sample; empty if nothing is."""
@@ -45,8 +47,9 @@ class Law:
         low, high = float(x.min()), float(x.max())
         if low < self.low or high > self.high:
             return f"draws for {self.text} lie in [{low:g}, {high:g}]"
-        if self.cdf is None and not bool(((x == 0) | (x == 1)).all()):
-            return f"draws for {self.text} are not all 0 or 1"
+        if self.cdf is None and not bool((x == x.floor()).all()):
+            what = "0 or 1" if self.high == 1 else "whole"
+            return f"draws for {self.text} are not all {what}"
         count = x.numel()
         if count < FEWEST or self._rare(count):
             return ""
@@ -64,11 +67,37 @@ class Law:
 
     def _rare(self, count: int) -> bool:
         """Whether the normal approximation of the mean of zeros and ones is not good enough."""
-        return self.cdf is None and 0 < count * min(self.mean, 1 - self.mean) < 25
+        if self.cdf is not None or self.high != 1:
+            return False
+        return 0 < count * min(self.mean, 1 - self.mean) < 25
 
 
 def bernoulli(p: float) -> Law:
     return Law(f"Bernoulli({p:g})", 0, 1, p, math.sqrt(p * (1 - p)))
+
+
+def chances(p: torch.Tensor) -> Law:
+    """Zeros and ones, each with a probability of its own."""
+    wide = to_host(p).double()
+    deviation = math.sqrt(float((wide * (1 - wide)).mean()))
+    return Law("Bernoulli(of each)", 0, 1, float(wide.mean()), deviation, alike=False)
+
+
+def integers(low: int, high: int) -> Law:
+    """Whole numbers from ``low`` to below ``high``, equally often."""
+    width = high - low
+    deviation = math.sqrt((width * width - 1) / 12)
+    return Law(f"integers of [{low}, {high})", low, high - 1, (low + high - 1) / 2, deviation)
+
+
+def categories(weights: torch.Tensor) -> Law:
+    """Places of weights, as often as these say."""
+    p = to_host(weights).double()
+    p = p / p.sum()
+    at = torch.arange(len(p), dtype=torch.float64)
+    mean = float((p * at).sum())
+    deviation = math.sqrt(max(float((p * at.square()).sum()) - mean * mean, 0.0))
+    return Law(f"{len(p)} categories", 0, len(p) - 1, mean, deviation)
 
 
 def uniform(low: float, high: float) -> Law:
@@ -112,6 +141,14 @@ def law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
         return bernoulli(1 - float(bound["p"]))
     if name == "bernoulli" and isinstance(bound.get("p"), (int, float)):
         return bernoulli(float(bound["p"]))
+    if name == "bernoulli" and bound.get("p") is None and isinstance(bound["self"], torch.Tensor):
+        return chances(bound["self"])
+    if name == "randint":
+        return integers(int(bound.get("low", 0)), int(bound["high"]))
+    if name == "random" and bound.get("to") is not None:
+        return integers(int(bound.get("from", 0)), int(bound["to"]))
+    if name == "multinomial" and bound["self"].dim() == 1 and bound["replacement"]:
+        return categories(bound["self"])
     if name == "uniform":
         return uniform(float(bound["from"]), float(bound["to"]))
     if name == "normal" and all(isinstance(bound.get(x), (int, float)) for x in ("mean", "std")):
@@ -119,6 +156,14 @@ def law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
     if name == "exponential":
         return exponential(float(bound["lambd"]))
     return None
+
+
+def permutation_problem(values: torch.Tensor) -> str:
+    """Whether numbers are 0 to n - 1, each once."""
+    found = to_host(values).long().sort().values
+    if torch.equal(found, torch.arange(len(found))):
+        return ""
+    return f"{len(found)} numbers of a permutation are not those from 0, each once"
 
 
 def dropout_problem(

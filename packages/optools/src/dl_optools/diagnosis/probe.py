@@ -15,7 +15,7 @@ from dl_core.torch_backend.judging.op_classes import base_name, draws, is_uninit
 from dl_core.torch_backend.judging.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
-from dl_optools.diagnosis.distributions import dropout_problem, law_of
+from dl_optools.diagnosis.distributions import dropout_problem, law_of, permutation_problem
 from dl_optools.diagnosis.names import EVERY_VARIABLE
 from dl_optools.environment import environment
 from dl_optools.names import Level
@@ -108,6 +108,12 @@ class OpProbe(Tool):
         defaults = {x.name: x.default_value for x in overload._schema.arguments}
         bound = {**defaults, **facts.bind(call.args, call.kwargs)}
         name = base_name(overload)
+        if name == "randperm":
+            self.drawn[call.name] += 1
+            if problem := permutation_problem(result):
+                with self._lock:
+                    self.wrong.setdefault(call.name, f"{problem} (call {call.number})")
+            return
         law = law_of(name, bound)
         if law is None:
             self.unknown[call.name] += 1
@@ -137,12 +143,19 @@ class OpProbe(Tool):
         dtype = given["input"].dtype if "input" in given else drawn.dtype
         if "size" in given:
             given["size"] = [SAMPLE]
-        given = {
-            key: torch.ones(SAMPLE, dtype=dtype, device=drawn.device)
-            if key in ("self", "input")
-            else value
-            for key, value in given.items()
-        }
+        if "num_samples" in given:
+            given["num_samples"] = SAMPLE
+        elif overload is torch.ops.aten.bernoulli.default:
+            # As often as it takes, so that probabilities stay as they are spread.
+            p = given["self"].detach().flatten()
+            given["self"] = p.repeat(max(SAMPLE // max(p.numel(), 1), 1))
+        else:
+            given = {
+                key: torch.ones(SAMPLE, dtype=dtype, device=drawn.device)
+                if key in ("self", "input")
+                else value
+                for key, value in given.items()
+            }
         given.pop("generator", None)
         device = drawn.device
         generators: Any = None if device.type == "cpu" else torch.get_device_module(device)
@@ -177,7 +190,7 @@ class OpProbe(Tool):
             return f"from the same state of the generator it draws other numbers for {law.text}"
         if varied and torch.equal(one, two):
             return f"it draws the same numbers again and again for {law.text}"
-        if varied and (lag := _correlation(one)) > 8 / SAMPLE**0.5:
+        if varied and law.alike and (lag := _correlation(one)) > 8 / SAMPLE**0.5:
             return f"neighbouring draws for {law.text} are correlated: {lag:.3g}"
         return ""
 
