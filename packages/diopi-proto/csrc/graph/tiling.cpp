@@ -24,7 +24,8 @@ constexpr int64_t kSmallShare = 4;
 
 constexpr const char* kAlone = "no call beside it has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
-constexpr const char* kReadsAhead = "it reads ahead while it computes, and no group is before it";
+constexpr const char* kComputesLong =
+    "it computes long for what it reads, and no group is before it";
 constexpr const char* kComputes = "its group computes longer than it waits for memory";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
@@ -74,7 +75,7 @@ class Former {
       const bool reads_ahead = when_ == When::kFaster && is_busy(first);
       if (reads_ahead || !try_group(first, first, found)) {
         out.reasons[first] = !cuts_[first].possible() ? cuts_[first].reason
-                             : reads_ahead            ? kReadsAhead
+                             : reads_ahead            ? kComputesLong
                                                       : kLarge;
         ++first;
         continue;
