@@ -56,7 +56,7 @@ def assert_curves_stay_together(
 
 
 @pytest.mark.vendor("cpu")  # a vendor for tests takes minutes
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.full) for x in SEEDS[1:])])
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_losses_stay_with_the_cpus(
     name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
