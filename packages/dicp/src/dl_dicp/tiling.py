@@ -7,21 +7,29 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from diopi_proto.errors import GraphError
 from diopi_proto.graph import ContractGraph, TilingReport
 from dl_core import _C
 
 from .calls import Call
 from .document import ENTRY
+from .errors import NotCompiledError
 
 _NONE = TilingReport((), (), {}, 0)
 
 
 def tiling_of(graph: ContractGraph, device: torch.device, engine: str) -> TilingReport:
-    """The groups of a graph on a device; none where its calls run whole."""
+    """The groups of a graph on a device; none where its calls run whole.
+
+    :raises NotCompiledError: the graph is for other sizes than its own.
+    """
     known = _C.device_info(device.index)
     if engine != "tiled" or not (known["host_accessible"] and known["synchronous"]):
         return _NONE
-    return graph.tiling(ENTRY)
+    try:
+        return graph.tiling(ENTRY)
+    except GraphError as error:
+        raise NotCompiledError(str(error)) from error
 
 
 def tiled_calls(tilings: Sequence[TilingReport]) -> int:
