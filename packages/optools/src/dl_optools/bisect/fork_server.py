@@ -24,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dl_optools.environment import environment, replace_environment
+
 
 def serve(read: int, write: int) -> dict[str, Any]:
     """Answer requests until there are no more, and end then; returns in a child, with its run."""
@@ -142,11 +144,10 @@ def become(request: dict[str, Any]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, nothing), (1, log), (2, log)):
         os.dup2(source, target)
-    os.environ.clear()
-    os.environ.update(request["environment"])
+    replace_environment(request["environment"])
     from dl_optools.launching.autostart import start
 
-    start(os.environ)
+    start(environment())
 
 
 def execute(kind: str, what: str, arguments: list[str]) -> None:
