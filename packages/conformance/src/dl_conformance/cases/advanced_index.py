@@ -9,7 +9,8 @@ def places(shape, below):
     return T(shape, low=-below, high=below - 1, dtype="int64")
 
 
-ONCE = T("3", values=[3, 0, -2], dtype="int64")
+# No place twice in 5 or in 7: which of two values would stay is nobody's promise.
+ONCE = T("3", values=[3, 0, -1], dtype="int64")
 MASK = T("5", values=[1, 0, 1, 1, 0], dtype="bool")
 
 CASES = [
@@ -65,7 +66,7 @@ CASES = [
         dict(
             input="5x7",
             values="3x7",
-            indices=[T("3", values=[3, 0, -2], dtype="int64")],
+            indices=[T("3", values=[3, 0, -1], dtype="int64")],
             accumulate=False,
         ),
         dict(input="5x7x1"),
@@ -89,7 +90,7 @@ CASES = [
         dict(
             input="5x7",
             values="3x7",
-            indices=[T("3", values=[3, 0, -2], dtype="int64")],
+            indices=[T("3", values=[3, 0, -1], dtype="int64")],
             accumulate=False,
         ),
         dict(input="5x7x1"),
