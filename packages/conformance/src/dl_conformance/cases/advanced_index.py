@@ -73,7 +73,7 @@ CASES = [
         dict(values="3x7x1"),
         dict(values="3"),
         dict(input=T("5x7", low=0, high=1, dtype="int64")),
-        data=[dict(indices=[T("3", values=[-9], dtype="int64")])],
+        data=[dict(indices=[T("3", values=[-9, 1, 2], dtype="int64")])],
     ),
     refused(
         "IndexPut",
@@ -94,7 +94,7 @@ CASES = [
             accumulate=False,
         ),
         dict(input="5x7x1"),
-        data=[dict(indices=[T("3", values=[-9], dtype="int64")])],
+        data=[dict(indices=[T("3", values=[-9, 1, 2], dtype="int64")])],
     ),
     refused(
         "IndexBackward",
