@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,7 +151,7 @@ class Span:
         self.moved = 0.0
         self.flops: dict[str, float] = {}
         self.module = ""
-        self.stack: list[str] = []
+        self.stack: Sequence[str] = ()
         self.memory: int | None = None
 
     def pass_on(self, seconds: float, moved: float, flops: dict[str, float]) -> None:
