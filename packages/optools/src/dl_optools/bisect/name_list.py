@@ -7,22 +7,21 @@ from pathlib import Path
 COLLECTOR = "names"
 """What ``DL_TOOLS`` calls the tool that writes them."""
 FOLDER_VARIABLE = "DL_TOOLS_NAMES"
-
-
 MODULES_SUFFIX = ".modules"
 
 
 def imported(folder: Path) -> list[str]:
     """The modules that the processes of a run had imported, in order, each once."""
-    names: dict[str, None] = {}
-    for path in sorted(folder.glob(f"*{MODULES_SUFFIX}")):
-        names.update(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
-    return list(names)
+    return _lines(folder, MODULES_SUFFIX)
 
 
 def collected(folder: Path) -> list[str]:
     """The names of all processes, in order, each once."""
+    return _lines(folder, ".txt")
+
+
+def _lines(folder: Path, suffix: str) -> list[str]:
     names: dict[str, None] = {}
-    for path in sorted(folder.glob("*.txt")):
+    for path in sorted(folder.glob(f"*{suffix}")):
         names.update(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
     return list(names)
