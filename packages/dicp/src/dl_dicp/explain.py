@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from .compiled import CompiledGraph, Variant, all_graphs
 from .statistics import statistics
-from .tiling import describe
+from .tiling import counted, describe
 
 MOST_ARGUMENTS = 6
 """Shapes of arguments that are shown."""
@@ -58,9 +57,7 @@ def _variant(variant: Variant) -> Iterator[str]:
         yield f"    runs eagerly: {variant.reason}"
         return
     for region, tiling in zip(program.regions, program.tilings, strict=True):
-        counted = Counter(call.operator for call in region.calls)
-        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counted.items())
-        yield f"    contract graph, {len(region.calls)} calls: {names}"
+        yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
         for line in describe(region.calls, tiling):
             yield f"      {line}"
     if not program.regions:

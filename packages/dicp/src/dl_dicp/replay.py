@@ -12,7 +12,7 @@ from .errors import NotCompiledError
 from .memory import is_plain, span
 from .program import Program
 
-_SLACK = 64
+STEPS = 64
 """Rounding steps, of the largest element, that two runs of one operator may differ by: a vendor
 may add in another order each time."""
 
@@ -80,10 +80,17 @@ def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
         return True
     if not (one.is_floating_point() or one.is_complex()):
         return False
-    finite = other[torch.isfinite(other)]
+    return torch.allclose(one, other, rtol=0, atol=slack(other, one.dtype), equal_nan=True)
+
+
+def slack(wanted: torch.Tensor, dtype: torch.dtype, steps: float = STEPS) -> float:
+    """How far results may be from ``wanted``, which may be wider than they were computed in.
+
+    :param dtype: that they were computed in.
+    """
+    finite = wanted[torch.isfinite(wanted)]
     largest = float(finite.abs().max()) if finite.numel() else 0.0
-    slack = _SLACK * torch.finfo(one.dtype).eps * largest
-    return torch.allclose(one, other, rtol=0, atol=slack, equal_nan=True)
+    return steps * torch.finfo(dtype).eps * largest
 
 
 def overlapping(arguments: Sequence[Any], device: torch.device) -> set[int]:

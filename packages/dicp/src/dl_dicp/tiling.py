@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 
@@ -40,14 +40,15 @@ def tiled_calls(tilings: Sequence[TilingReport]) -> int:
 def describe(calls: Sequence[Call], tiling: TilingReport) -> Iterator[str]:
     """A line for each group, and for each reason why calls are in none."""
     for group, blocks in zip(tiling.groups, tiling.blocks, strict=True):
-        yield f"{blocks} blocks of {_names(calls, group)}"
+        yield f"{blocks} blocks of {counted(calls[number] for number in group)}"
     by_reason: dict[str, list[int]] = {}
     for number, reason in tiling.reasons.items():
         by_reason.setdefault(reason, []).append(number)
     for reason, numbers in by_reason.items():
-        yield f"whole, as {reason}: {_names(calls, numbers)}"
+        yield f"whole, as {reason}: {counted(calls[number] for number in numbers)}"
 
 
-def _names(calls: Sequence[Call], numbers: Sequence[int]) -> str:
-    counted = Counter(calls[number].operator for number in numbers)
-    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counted.items())
+def counted(calls: Iterable[Call]) -> str:
+    """The operators of calls, as text: ``diopiMul x2, diopiAdd``."""
+    names = Counter(call.operator for call in calls)
+    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in names.items())

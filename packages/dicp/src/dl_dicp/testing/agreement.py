@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-STEPS = 64
-"""Rounding steps of the largest element: sums may be made in another order, and torch's own
-decompositions round between their parts."""
+from dl_dicp.replay import STEPS, slack
 
 
 def difference(got: Sequence[Any], want: Sequence[Any]) -> str | None:
@@ -42,9 +40,7 @@ def values_differ(got: torch.Tensor, want: torch.Tensor, steps: float = STEPS) -
         return None
     if not (one.is_floating_point() or one.is_complex()):
         return f"{int((one != other).sum())} of {one.numel()} elements differ"
-    finite = other[torch.isfinite(other)]
-    largest = float(finite.abs().max()) if finite.numel() else 0.0
-    allowed = steps * torch.finfo(want.dtype).eps * largest
+    allowed = slack(other, want.dtype, steps)
     if torch.allclose(one, other, rtol=0, atol=allowed, equal_nan=True):
         return None
     worst = float((one - other).abs().nan_to_num(float("inf"), float("inf")).max())

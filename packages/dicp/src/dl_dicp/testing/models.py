@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from dl_dicp.replay import STEPS
 from dl_dicp.statistics import statistics
 
-from .agreement import STEPS, difference, values_differ
+from .agreement import difference, values_differ
 from .model_list import Family
 from .operators import Report, told
 
