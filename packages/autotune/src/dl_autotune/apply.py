@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
+
+from dl_core.errors import OutputError
+from dl_core.files import write
 
 from .errors import TuningError
 from .observers import Verdict
@@ -33,13 +35,13 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
             " or was changed since: tune it as it is now"
         )
     tuned = substitute(text, claim.config, source.name, keep_markers=True)
-    part = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        # As a whole or not at all: it may be the only copy.
+
+    def fill(part: Path) -> None:
         part.write_text(tuned, encoding="utf-8")
         if output.exists():
             part.chmod(output.stat().st_mode)
-        part.replace(output)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise TuningError(f"[tune] {output} cannot be written: {error.strerror}") from error
+
+    try:
+        write(output, fill, force=True)
+    except OutputError as error:
+        raise TuningError(f"[tune] {error}") from error

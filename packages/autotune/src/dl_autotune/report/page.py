@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 
@@ -191,7 +192,7 @@ def _finalists(timed: Sequence[StoredTrial]) -> str:
 
 
 def _samples(trial: StoredTrial) -> list[float]:
-    default = sorted(trial.baseline)[len(trial.baseline) // 2]
+    default = statistics.median_high(trial.baseline)
     return [default / seconds for seconds in trial.candidate]
 
 
@@ -241,9 +242,9 @@ def _cell(value: object) -> Cell:
 def _milliseconds(seconds: Sequence[float]) -> Cell:
     if not seconds:
         return "", None
-    middle = 1e3 * sorted(seconds)[len(seconds) // 2]
+    middle = 1e3 * statistics.median_high(seconds)
     return f"{middle:.4g}", middle
 
 
 def _middle(race: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, race)) / len(race)) if race else 1.0
+    return statistics.geometric_mean(race) if race else 1.0
