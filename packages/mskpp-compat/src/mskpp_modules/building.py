@@ -92,7 +92,7 @@ def compile(
     if source not in GENERATED:
         raise MskppError(f"[mskpp] {launch_src_file} was not written by Launcher.code_gen")
     generated = GENERATED[source]
-    if not (use_cache and _newer(output, [source, generated.config.path])):
+    if not (use_cache and is_newer(output, [source, generated.config.path])):
         run_script(build_script, source, output)
     return CompiledKernel(output, generated, str(Path(build_script).absolute()))
 
@@ -148,5 +148,6 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
         raise MskppError(f"[mskpp] {script} did not make {output}:\n{last}")
 
 
-def _newer(file: Path, others: Sequence[Path]) -> bool:
+def is_newer(file: Path, others: Sequence[Path]) -> bool:
+    """Whether a file is there, and newer than the others."""
     return file.is_file() and all(file.stat().st_mtime > other.stat().st_mtime for other in others)

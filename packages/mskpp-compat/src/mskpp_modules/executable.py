@@ -18,7 +18,7 @@ from dl_autotune.errors import MarkerError
 from dl_autotune.observers import RaceSettings, race
 from dl_autotune.spaces.markers import substitute
 
-from .building import run_script
+from .building import is_newer, run_script
 from .errors import MskppError
 from .launcher import beside
 from .tuning import Config, check_configs, told
@@ -60,8 +60,7 @@ def compile_executable(
     source, output = Path(src_file).absolute(), Path(output_bin_path).absolute()
     if not source.is_file():
         raise MskppError(f"[mskpp] {src_file} is no file")
-    current = output.is_file() and output.stat().st_mtime > source.stat().st_mtime
-    if not (use_cache and current):
+    if not (use_cache and is_newer(output, [source])):
         run_script(build_script, source, output)
     return CompiledExecutable(output, source, str(Path(build_script).absolute()))
 
