@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from diopi_proto import include_dir as contract_dir
+from dl_conformance.catalog import in_sample
 from dl_conformance.commit_seed import commit_seed
 from dl_kernels import include_dir
 from emulated import EMULATED_GPU
@@ -42,12 +42,8 @@ def of_this_commit() -> list[str]:
     """One header in four, others for each commit; DL_TEST_SAMPLE=1 takes all."""
     if environ.get("DL_TEST_SAMPLE") == "1":
         return HEADERS
-    seed = commit_seed(Path(__file__).parent)
-
-    def drawn(header: str) -> bool:
-        return hashlib.sha256(f"{seed} {header}".encode()).digest()[0] % ONE_OF == 0
-
-    return [header for header in HEADERS if drawn(header)]
+    seed = int(commit_seed(Path(__file__).parent), 16)
+    return [header for header in HEADERS if in_sample(header, ONE_OF, seed)]
 
 
 @pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="no C++ compiler")
