@@ -66,7 +66,7 @@ CASES = [
         dict(
             input="5x7",
             values="3x7",
-            indices=[T("3", values=[3, 0, -1], dtype="int64")],
+            indices=[ONCE],
             accumulate=False,
         ),
         dict(input="5x7x1"),
@@ -90,7 +90,7 @@ CASES = [
         dict(
             input="5x7",
             values="3x7",
-            indices=[T("3", values=[3, 0, -1], dtype="int64")],
+            indices=[ONCE],
             accumulate=False,
         ),
         dict(input="5x7x1"),
