@@ -1,5 +1,7 @@
 #include "extensions/companions.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "runtime/driver.h"
@@ -52,6 +54,11 @@ const kit::Companion& cudnn_companion() {
                      {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"},
                      "`pip install nvidia-cudnn-cu13`"});
   return where;
+}
+
+bool libraries_wanted() {
+  const char* const said = std::getenv("DL_CUDA_LIBRARIES");
+  return said == nullptr || std::strcmp(said, "off") != 0;
 }
 
 }  // namespace dl::cuda

@@ -13,6 +13,9 @@ const kit::Companion& cupti_companion();
 const kit::Companion& blaslt_companion();
 const kit::Companion& cudnn_companion();
 
+// Whether operators may use the libraries that compute: false for DL_CUDA_LIBRARIES=off.
+bool libraries_wanted();
+
 }  // namespace dl::cuda
 
 #endif  // DL_CUDA_EXTENSIONS_COMPANIONS_H_

@@ -1,8 +1,6 @@
 #include "library/convolution.h"
 
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -117,8 +115,7 @@ namespace cudnn {
 
 Library* library() {
   static Library* const found = []() -> Library* {
-    const char* said = std::getenv("DL_CUDA_LIBRARIES");
-    if (said != nullptr && std::strcmp(said, "off") == 0) return nullptr;
+    if (!libraries_wanted()) return nullptr;
     static Library opened;
     // cuDNN opens it when a graph is made, and ends the process where it finds none.
     static kit::Library blaslt(blaslt_companion().names(), "cuBLASLt",

@@ -1,8 +1,6 @@
 #include "library/gemm.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -95,8 +93,7 @@ Library& library() {
 
 bool wanted() {
   static const bool answer = [] {
-    const char* said = std::getenv("DL_CUDA_LIBRARIES");
-    if (said != nullptr && std::strcmp(said, "off") == 0) return false;
+    if (!libraries_wanted()) return false;
     try {
       return library().has("cublasLtMatmul");
     } catch (const kit::Error&) {
