@@ -244,6 +244,21 @@ assert cu.cuStreamSynchronize(one) == 400
     )
 
 
+def test_who_waited_for_the_last_event_finds_the_stream_idle(tmp_path: Path) -> None:
+    """Each round is a chance to be told of an event before its stream is done with it."""
+    run(
+        """
+start()
+stream, event = new("H", cu.cuStreamCreateWithPriority, 1, 0), new("H", cu.cuEventCreate, 0)
+for _ in range(3000):
+    ok(cu.cuEventRecord(event, stream))
+    ok(cu.cuEventSynchronize(event))
+    ok(cu.cuStreamQuery(stream))
+""",
+        tmp_path,
+    )
+
+
 def test_a_missing_wait_shows(tmp_path: Path) -> None:
     """What is queued behind a host function has not happened while that one waits."""
     run(

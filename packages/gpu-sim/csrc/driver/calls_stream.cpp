@@ -170,7 +170,8 @@ DL_EXPORT CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle) {
     event->capture = nullptr;
     event->mark = mark;
   }
-  return enqueue(stream, [mark] { mark->set(); });
+  record(stream, mark);
+  return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int) {

@@ -104,6 +104,11 @@ CUresult enqueue(CUstream stream, Work work) {
   return CUDA_SUCCESS;
 }
 
+void record(CUstream stream, std::shared_ptr<Mark> mark) {
+  order_with_others(stream);
+  stream->add(std::move(mark));
+}
+
 void note_wait() {
   Call& call = call_of_thread();
   if (!std::exchange(call.waited, true)) Journal::get().wait(call.name);

@@ -124,6 +124,9 @@ CUstream stream_of(CUstream handle);
 /** Add work to a stream, or to the graph that it captures. */
 CUresult enqueue(CUstream stream, Work work);
 
+/** Set a mark behind what a stream has been given; it captures nothing. */
+void record(CUstream stream, std::shared_ptr<Mark> mark);
+
 /** The host waits, in the call that its thread is in. */
 void note_wait();
 /** Everything of a context is done. */

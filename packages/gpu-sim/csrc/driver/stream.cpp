@@ -22,9 +22,11 @@ void CUstream_st::add(Entry entry) {
   changed_.notify_all();
 }
 
+void CUstream_st::add(std::shared_ptr<sim::Mark> mark) { add(Entry{nullptr, std::move(mark)}); }
+
 std::shared_ptr<sim::Mark> CUstream_st::mark() {
   auto made = std::make_shared<sim::Mark>();
-  add(Entry{nullptr, made});
+  add(made);
   return made;
 }
 

@@ -70,6 +70,8 @@ struct CUstream_st {
   ~CUstream_st();
 
   void add(sim::Work work);
+  /** What is set when all that was added before is done. */
+  void add(std::shared_ptr<sim::Mark> mark);
   /** Something that is done when all that was added before is. */
   std::shared_ptr<sim::Mark> mark();
   bool idle();
