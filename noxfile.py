@@ -95,6 +95,10 @@ TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
 # Tested there too, with all wheels; beside torch, what needs it: the rest has passed by then.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
+# Of functions with many cases a part runs, another one for each commit; `full` runs all. Not drawn
+# are the rules of the repository, and TORCH_FREE, where the plugin's own needs are not installed.
+DRAWN = ("-p", "tools.drawn_tests", "--one-of=4", "--whole=tests/house")
+
 # What writes committed files; with --check it compares them with what it would write.
 GENERATORS = (
     ("-m", "diopi_proto.generate"),
@@ -315,11 +319,14 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 
     There are as many at a time as processors. What a process writes is shown when it has ended.
     """
+    # Who names tests gets them.
+    drawn = () if session.posargs or WHOLE_PACKAGES in os.environ else DRAWN
 
     def run(suite: Suite) -> subprocess.CompletedProcess[str]:
         folder, env = suite
+        options = (*session.posargs, *(drawn if folder not in TORCH_FREE else ()))
         return subprocess.run(
-            [python, "-m", "pytest", folder, *session.posargs],
+            [python, "-m", "pytest", folder, *options],
             # Those that wait for a thread leave the processor to another suite.
             env={"OMP_WAIT_POLICY": "passive", **os.environ, **env},
             cwd=ROOT,

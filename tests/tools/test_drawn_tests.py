@@ -1,0 +1,58 @@
+"""Of a function's many cases a part runs; a function with few cases runs whole."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TESTS = """
+import pytest
+@pytest.mark.parametrize("x", range(100))
+def test_many(x): assert x >= 0
+@pytest.mark.parametrize("x", range(11))
+def test_few(x): pass
+class TestOther:
+    @pytest.mark.parametrize("x", range(12))
+    def test_many(self, x): pass
+def test_fails(): assert False
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_one.py").write_text(TESTS)
+    return tmp_path
+
+
+def run(folder: Path, *options: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "tools.drawn_tests", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-v", *options, str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_one_in_so_many_of_many_cases_runs(suite: Path) -> None:
+    # 100 -> 34 and 12 -> 4; all of the 11, and what is no case.
+    first = run(suite, "--one-of=3")
+    assert "1 failed, 49 passed, 74 deselected" in first
+    assert len(re.findall(r"test_few\[\d+\] PASSED", first)) == 11
+    assert "drawn: one in 3 of many cases, by commit" in first
+    ran = re.findall(r"(\S+) PASSED", first)
+    assert re.findall(r"(\S+) PASSED", run(suite, "--one-of=3")) == ran, "another draw of one tree"
+
+
+def test_otherwise_all_run(suite: Path) -> None:
+    assert "1 failed, 123 passed" in run(suite)
+    assert "1 failed, 123 passed" in run(suite, "--one-of=3", f"--whole={suite}")
+    assert "--one-of=0 is not 1 or more" in run(suite, "--one-of=0")

@@ -1,0 +1,63 @@
+"""A plugin of pytest: of one function's many cases, a part runs, another one for each commit.
+
+``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function that has ``MANY``
+or more; which, follows from their names and the commit, so that the same tree has the same result,
+and all cases run in time. Functions with fewer cases run whole, and so does what is below a folder
+of ``--whole FOLDER``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from dl_conformance.commit_seed import commit_seed
+
+MANY = 12
+ROOT = Path(__file__).absolute().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("drawn tests")
+    group.addoption("--one-of", metavar="N", type=int, default=1, help="the part that runs")
+    group.addoption("--whole", metavar="FOLDER", type=Path, action="append", default=[])
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    parts: int = config.getoption("--one-of")
+    if parts == 1:
+        return None
+    return f"drawn: one in {parts} of many cases, by commit {commit_seed(ROOT)}"
+
+
+# After the folders' own choices: what they left out is no case.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    parts: int = config.getoption("--one-of")
+    if parts < 1:
+        raise pytest.UsageError(f"--one-of={parts} is not 1 or more")
+    seed = commit_seed(ROOT)
+    whole = [folder.absolute() for folder in config.getoption("--whole")]
+    functions: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        if not any(item.path.is_relative_to(folder) for folder in whole):
+            functions[_function(item)].append(item.nodeid)
+    left_out = {name for names in functions.values() for name in _undrawn(names, parts, seed)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def _function(item: pytest.Item) -> str:
+    """The name of a test without what its case is called."""
+    return f"{item.path}::{getattr(item, 'originalname', None) or item.name}"
+
+
+def _undrawn(names: list[str], parts: int, seed: str) -> list[str]:
+    """What does not run: of many names all but one in so many, of a few none."""
+    if len(names) < MANY:
+        return []
+    order = sorted(names, key=lambda name: hashlib.blake2b(f"{seed} {name}".encode()).digest())
+    return order[-(-len(order) // parts) :]
