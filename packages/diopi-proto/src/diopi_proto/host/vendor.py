@@ -16,6 +16,7 @@ from ..errors import NotSupportedError
 from . import instance as capability
 from .arrays import empty, from_array
 from .cabi import constants, ffi
+from .choices import Choices
 from .communicators import Communicators
 from .devices import DeviceProperties, read_properties
 from .graphs import Graphs
@@ -234,7 +235,7 @@ class Vendor:
     @property
     def extensions(self) -> frozenset[str]:
         """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
-        ``"communicator"``, ``"peer"``.
+        ``"communicator"``, ``"peer"``, ``"choices"``.
         """
         instance = self._instance
         return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
@@ -278,6 +279,14 @@ class Vendor:
         :raises NotSupportedError: the vendor does not offer it.
         """
         return Peers(self._instance)
+
+    @property
+    def choices(self) -> Choices:
+        """Which of the vendor's implementations serves a call.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Choices.of_instance(self._instance)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.
