@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 
 from .apply import apply
 from .errors import TuningError
+from .layers import user_database
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
@@ -23,14 +23,6 @@ from .terminal import Display, shown
 
 STATUS_STOPPED = 130
 _MOST_TRIALS = 10
-
-
-def default_database() -> Path:
-    """``$DL_TUNING_DATABASE``, or a file in the person's data folder."""
-    if named := os.environ.get("DL_TUNING_DATABASE"):
-        return Path(named)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "dl" / "tuning.sqlite"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the arguments say; return the exit status."""
     try:
-        database = Database(arguments.database or default_database())
+        database = Database(arguments.database or user_database())
         if arguments.what == "kernel":
             return tune_kernel(arguments, database)
         if arguments.what == "show":

@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Conversion
+from ..choices import Choices
 from ..dtypes import Dtype
 from ..errors import NotSupportedError
 from . import instance as capability
 from .arrays import empty, from_array
 from .cabi import constants, ffi
-from .choices import Choices
 from .communicators import Communicators
 from .devices import DeviceProperties, read_properties
+from .extensions import extension_of
 from .graphs import Graphs
 from .guard import Guard
 from .instance import Instance
@@ -286,7 +287,7 @@ class Vendor:
 
         :raises NotSupportedError: the vendor does not offer it.
         """
-        return Choices.of_instance(self._instance)
+        return Choices(extension_of(self._instance, "choices")[1].call)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.

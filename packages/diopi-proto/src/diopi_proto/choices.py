@@ -1,19 +1,24 @@
-"""The choices extension: which of a vendor's implementations serves a call."""
+"""The choices extension: which of a vendor's implementations serves a call.
+
+Other hosts use it while a program waits, so it imports little.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from .._native import text
-from ..errors import ArgumentError
-from .cabi import constants, ffi
-from .extensions import extension_of
-from .hosttable import report_callback_failure
-from .instance import Instance
-from .structs import CData, TableSlots
+from ._ffi_gen import ffi
+from ._native import text
+from .errors import ArgumentError
 
+CData = Any
+"""cffi's objects have no static type."""
+_constants: Any = ffi.dlopen(None)
 _LONGEST_NAME = 31
+_log = logging.getLogger("diopi_proto.vendor")
 
 
 @dataclass(frozen=True)
@@ -58,20 +63,18 @@ class ChoiceStatistics:
     misses: int
 
 
+def _report(kind: Any, error: BaseException, trace: Any) -> None:
+    """What a request does with an exception: it must not reach the vendor, nor be lost."""
+    _log.error("a request of the host failed", exc_info=(kind, error, trace))
+
+
 class Choices:
     """The choices extension of one vendor; :attr:`diopi_proto.Vendor.choices`."""
 
-    def __init__(self, slots: TableSlots) -> None:
-        self._slots = slots
+    def __init__(self, call: Callable[..., None]) -> None:
+        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
+        self._call = call
         self._kept: list[CData] = []
-
-    @classmethod
-    def of_instance(cls, instance: Instance) -> Choices:
-        """Of a vendor that this host has loaded.
-
-        :raises NotSupportedError: the vendor does not have the extension.
-        """
-        return cls(extension_of(instance, "choices")[1])
 
     @classmethod
     def of_address(cls, address: int, vendor: str) -> Choices | None:
@@ -82,18 +85,27 @@ class Choices:
         """
         instance = ffi.cast("dl_vendor_t*", address)
         link = instance.table.extensions
-        while link != ffi.NULL and link.type != constants.DL_EXT_CHOICES:
+        while link != ffi.NULL and link.type != _constants.DL_EXT_CHOICES:
             link = link.next
         if link == ffi.NULL:
             return None
         table = ffi.cast("dl_choices_extension_t*", link)
-        return cls(TableSlots(instance, table, vendor, "choices"))
+
+        def call(slot: str, *arguments: Any) -> None:
+            status = getattr(table, slot)(instance, *arguments)
+            if status != ffi.NULL:
+                # All that a host needs; its import takes a while.
+                from .host.structs import raise_status
+
+                raise_status(status, f"choices.{slot}", vendor)
+
+        return cls(call)
 
     def identity(self, device: int = 0) -> str:
         """All that a measured choice depends on besides its key, in a line."""
         raw = ffi.new("dl_choice_properties_t*")
         raw.struct_size = ffi.sizeof("dl_choice_properties_t")
-        self._slots.call("properties", device, raw)
+        self._call("properties", device, raw)
         return text(raw.identity)
 
     def install(self, entries: Mapping[ChoiceKey, str], device: int = 0) -> None:
@@ -104,7 +116,7 @@ class Choices:
         """
         raw = ffi.new("dl_choice_entry_t[]", max(1, len(entries)))
         for entry, (key, choice) in zip(raw, entries.items(), strict=False):
-            if len(key.values) > constants.DL_CHOICE_MOST_VALUES:
+            if len(key.values) > _constants.DL_CHOICE_MOST_VALUES:
                 raise ArgumentError(f"[choices.install] {key} has {len(key.values)} values")
             for name in (key.point, choice):
                 if len(name.encode()) > _LONGEST_NAME:
@@ -113,7 +125,7 @@ class Choices:
             entry.key.count = len(key.values)
             entry.key.values[0 : len(key.values)] = list(key.values)
             entry.choice = choice.encode()
-        self._slots.call("install", device, raw, len(entries))
+        self._call("install", device, raw, len(entries))
 
     def request(self, wanted: Callable[[], None] | None, device: int = 0) -> None:
         """Have ``wanted`` called once, by the first call that comes to a choice point, on its
@@ -125,13 +137,13 @@ class Choices:
             def call(self: CData) -> None:
                 wanted()
 
-            callback = ffi.callback("void(void*)", call, onerror=report_callback_failure)
+            callback = ffi.callback("void(void*)", call, onerror=_report)
             self._kept.append(callback)
-        self._slots.call("request", device, callback, ffi.NULL)
+        self._call("request", device, callback, ffi.NULL)
 
     def record(self, capacity: int = 10000, device: int = 0) -> None:
         """Record the first ``capacity`` keys that are met from now on; 0 ends it."""
-        self._slots.call("record", device, capacity)
+        self._call("record", device, capacity)
 
     def recorded(self, device: int = 0) -> Iterable[ChoiceRecord]:
         """The keys that were met since :meth:`record`, in the order they were first met."""
@@ -139,7 +151,7 @@ class Choices:
         while True:
             raw = ffi.new("dl_choice_record_t*")
             raw.struct_size = ffi.sizeof("dl_choice_record_t")
-            self._slots.call("recorded", device, number, raw)
+            self._call("recorded", device, number, raw)
             if raw.calls == 0:
                 return
             values = tuple(int(value) for value in raw.key.values[0 : raw.key.count])
@@ -151,5 +163,5 @@ class Choices:
         """How often the table was asked, and what it knew."""
         raw = ffi.new("dl_choice_statistics_t*")
         raw.struct_size = ffi.sizeof("dl_choice_statistics_t")
-        self._slots.call("statistics", device, raw)
+        self._call("statistics", device, raw)
         return ChoiceStatistics(int(raw.entries), int(raw.hits), int(raw.misses))
