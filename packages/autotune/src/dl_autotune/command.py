@@ -11,6 +11,7 @@ from pathlib import Path
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
+from .operators.command import OPERATOR_COMMANDS, configure_operators
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
@@ -56,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument(
         "--report", type=Path, metavar="FILE", help="write a page for the browser at the end"
     )
+    operators = configure_operators(commands)
     show = commands.add_parser("show", help="what was tuned; or the trials of one study")
     show.add_argument("study", nargs="?", help="the beginning of its key")
     report = commands.add_parser("report", help="write a study as a page for the browser")
@@ -74,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="the beginning of its key")
     export.add_argument("file", type=Path, metavar="FILE")
-    for each in (kernel, show, report, applied, forget, export):
+    for each in (kernel, *operators, show, report, applied, forget, export):
         each.add_argument(
             "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
         )
@@ -86,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         database = Database(arguments.database or user_database())
         if arguments.what == "kernel":
             return tune_kernel(arguments, database)
+        if arguments.what in OPERATOR_COMMANDS:
+            return OPERATOR_COMMANDS[arguments.what](arguments, database)
         if arguments.what == "show":
             return show_studies(arguments.study, database)
         study = _find(arguments.study, database)

@@ -52,6 +52,11 @@ def request() -> None:
             choices.request(functools.partial(_fill, vendor, choices))
 
 
+def loaded() -> list[str]:
+    """The vendors whose devices are visible."""
+    return list(_vendors)
+
+
 def extension(vendor: str) -> Choices | None:
     """The choices extension of a loaded vendor; None where it has none.
 
