@@ -1,6 +1,7 @@
-"""Choices that were measured, in files of several layers; see :func:`.hookspecs.dl_tuned_databases`.
+"""Choices that were measured, in the files of several layers.
 
-Imports no torch. The files are SQLite databases with a table ``choices``, which dl-autotune writes.
+Imports no torch. :func:`.hookspecs.dl_tuned_databases` names the files: SQLite databases with a
+table ``choices``, which dl-autotune writes.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ CData = Any
 """cffi's objects have no static type."""
 _constants: Any = ffi.dlopen(None)
 _LONGEST_NAME = 31
+_kept: list[CData] = []
+"""What vendors may still call; few programs make more than one request."""
 _log = logging.getLogger("diopi_proto.vendor")
 
 
@@ -74,7 +76,6 @@ class Choices:
     def __init__(self, call: Callable[..., None]) -> None:
         """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
         self._call = call
-        self._kept: list[CData] = []
 
     @classmethod
     def of_address(cls, address: int, vendor: str) -> Choices | None:
@@ -138,7 +139,7 @@ class Choices:
                 wanted()
 
             callback = ffi.callback("void(void*)", call, onerror=_report)
-            self._kept.append(callback)
+            _kept.append(callback)
         self._call("request", device, callback, ffi.NULL)
 
     def record(self, capacity: int = 10000, device: int = 0) -> None:

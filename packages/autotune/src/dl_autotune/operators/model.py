@@ -105,7 +105,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
             raise TuningError(
-                f"[tune] the program ends with status {done.status} before it is tuned"
+                f"[tune] the program ends with status {done.status}, untuned as it is"
             )
         if not file.is_file():
             raise TuningError(

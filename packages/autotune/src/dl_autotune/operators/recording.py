@@ -80,7 +80,8 @@ def _name(function: Any) -> str:
 
 
 def recorded(path: Path) -> list[tuple[Call, int, float]]:
-    """Distinct calls that have choices, with how often they were made and their seconds in all, the longest first."""
+    """Distinct calls with choices, how often they were made, and their seconds in all, the longest
+    first."""
     found = json.loads(path.read_text(encoding="utf-8"))
     calls = [(Call.of_json(each), int(each["count"]), float(each["seconds"])) for each in found]
     return sorted(calls, key=lambda entry: -entry[2])

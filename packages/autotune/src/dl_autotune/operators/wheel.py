@@ -61,7 +61,8 @@ def export_wheel(
             "Requires-Dist: dl-core\nRequires-Dist: pluggy>=1.3\n"
         ).encode(),
         f"{information}/WHEEL": (
-            b"Wheel-Version: 1.0\nGenerator: dl-autotune\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            b"Wheel-Version: 1.0\nGenerator: dl-autotune\n"
+            b"Root-Is-Purelib: true\nTag: py3-none-any\n"
         ),
         f"{information}/entry_points.txt": f"[dl]\ntuned-{device} = {module}.plugin\n".encode(),
     }

@@ -109,12 +109,8 @@ def search(subject: Subject, settings: RaceSettings, seed: int, seconds: float) 
             trial |= {"invalidity": "correct", **_told(result)}
             if interval.low > 1 + noise and interval.ratio > fastest:
                 fastest, best[str(record.key)] = interval.ratio, choice
-    return {
-        "trials": trials,
-        "best": best,
-        "noise": noise,
-        "keys": [_key(x) for x in subject.records],
-    }
+    keys = [_key(record) for record in subject.records]
+    return {"trials": trials, "best": best, "noise": noise, "keys": keys}
 
 
 def _key(record: ChoiceRecord) -> dict[str, Any]:
@@ -154,9 +150,10 @@ def main() -> int:
     """Read a job, do it, and print the answer as the last line."""
     job = json.loads(sys.stdin.read())
     try:
-        print(json.dumps(answer(job)))
+        told = answer(job)
     except TuningError as error:
-        print(json.dumps({"error": str(error)}))
+        told = {"error": str(error)}
+    sys.stdout.write(f"{json.dumps(told)}\n")
     return 0
 
 

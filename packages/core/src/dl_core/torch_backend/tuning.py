@@ -99,8 +99,8 @@ def tuning_stats() -> dict[str, dict[str, int]]:
 
 def _fill(vendor: str, choices: Choices) -> None:
     """Install what the layers say; runs on the thread of the first call that has a choice."""
-    from diopi_proto.errors import DiopiError
     from diopi_proto.choices import ChoiceKey
+    from diopi_proto.errors import DiopiError
 
     merged = _merged[vendor] = read_layers(_layers, choices.identity())
     try:
