@@ -43,7 +43,7 @@ class ChoiceKey:
         try:
             return ChoiceKey(point, tuple(int(number) for number in numbers.split(",") if number))
         except ValueError:
-            raise ArgumentError(f"[choices] {text[:100]!r} is no key like 'gemm:1,2'") from None
+            raise _refused(f"{text[:100]!r} is no key like 'gemm:1,2'") from None
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class ChoiceStatistics:
     entries: int
     hits: int
     misses: int
+
+
+def _refused(why: str) -> ArgumentError:
+    return ArgumentError(f"[choices.install] {why}", operator="choices.install")
 
 
 def _report(kind: Any, error: BaseException, trace: Any) -> None:
@@ -118,10 +122,10 @@ class Choices:
         raw = ffi.new("dl_choice_entry_t[]", max(1, len(entries)))
         for entry, (key, choice) in zip(raw, entries.items(), strict=False):
             if len(key.values) > _constants.DL_CHOICE_MOST_VALUES:
-                raise ArgumentError(f"[choices.install] {key} has {len(key.values)} values")
+                raise _refused(f"{key} has {len(key.values)} values, more than a key can have")
             for name in (key.point, choice):
                 if len(name.encode()) > _LONGEST_NAME:
-                    raise ArgumentError(f"[choices.install] the name {name!r} is too long")
+                    raise _refused(f"the name {name!r} is longer than {_LONGEST_NAME} bytes")
             entry.key.point = key.point.encode()
             entry.key.count = len(key.values)
             entry.key.values[0 : len(key.values)] = list(key.values)

@@ -44,9 +44,8 @@ dl_status_t* properties(dl_vendor_t* vendor, int32_t device,
     const dl_device_properties_t card = own.device_properties(device);
     dl_choice_properties_t all{};
     kit::put(all.identity, std::string("cpu ") + Vendor::kVersion + ", " + card.architecture +
-                               ", " + card.name + ", " +
-                               std::to_string(card.multiprocessor_count) + " processors, " +
-                               onednn::version() + ", " + openblas::version());
+                               ", " + card.name + ", " + std::to_string(card.multiprocessor_count) +
+                               " processors, " + onednn::version() + ", " + openblas::version());
     kit::fill(properties, all);
   });
 }
@@ -65,8 +64,7 @@ dl_status_t* install(dl_vendor_t* vendor, int32_t device, const dl_choice_entry_
 
 dl_status_t* request(dl_vendor_t* vendor, int32_t device, void (*wanted)(void* self),
                      void* self) noexcept {
-  return kit::device_slot<Vendor>(vendor, device,
-                                  [&](Vendor&) { choices::request(wanted, self); });
+  return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) { choices::request(wanted, self); });
 }
 
 dl_status_t* record(dl_vendor_t* vendor, int32_t device, uint64_t capacity) noexcept {
@@ -104,8 +102,15 @@ dl_status_t* statistics(dl_vendor_t* vendor, int32_t device,
 }  // namespace
 
 dl_choices_extension_t choices_extension = {
-    sizeof(dl_choices_extension_t), DL_EXT_CHOICES, nullptr,  properties, install,
-    request,                        record,         recorded, statistics,
+    sizeof(dl_choices_extension_t),
+    DL_EXT_CHOICES,
+    nullptr,
+    properties,
+    install,
+    request,
+    record,
+    recorded,
+    statistics,
 };
 
 }  // namespace dl::cpu

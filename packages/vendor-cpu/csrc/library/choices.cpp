@@ -164,9 +164,8 @@ bool parse(Point point, const std::string& name, Choice* choice) {
 }
 
 bool parse_point(const std::string& name, Point* point) {
-  const auto* const found =
-      std::find_if(std::begin(kPointNames), std::end(kPointNames),
-                   [&](const char* known) { return name == known; });
+  const auto* const found = std::find_if(std::begin(kPointNames), std::end(kPointNames),
+                                         [&](const char* known) { return name == known; });
   *point = static_cast<Point>(found - std::begin(kPointNames));
   return found != std::end(kPointNames);
 }

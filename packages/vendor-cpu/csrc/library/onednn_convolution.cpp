@@ -78,8 +78,8 @@ struct Convolution {
 
   Key key(int64_t kind) const {
     Key key;
-    for (int64_t value : {as_given ? -kind : kind, int64_t(type), int64_t(image_type), int64_t(shape.dims),
-                          shape.groups, int64_t(with_bias)})
+    for (int64_t value : {as_given ? -kind : kind, int64_t(type), int64_t(image_type),
+                          int64_t(shape.dims), shape.groups, int64_t(with_bias)})
       key.add(value);
     for (const Layout* layout : {&image, &weight, &result}) {
       for (int i = 0; i < layout->ndim; ++i) {

@@ -41,8 +41,7 @@ std::unique_ptr<Runtime> load() {
   made->dgemm = reinterpret_cast<Gemm<double>>(dlsym(library, "scipy_cblas_dgemm"));
   made->set_threads =
       reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
-  made->config =
-      reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
+  made->config = reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
   if (made->sgemm == nullptr || made->dgemm == nullptr || made->set_threads == nullptr)
     return nullptr;
   return made;
@@ -112,15 +111,16 @@ bool serves(diopiDtype_t dtype) {
 bool gemm(const Launch& launch, const GemmCall& call, bool chosen) {
   const bool wide = call.dtype == diopi_dtype_float64;
   if ((!wide && call.dtype != diopi_dtype_float32) || call.bias != nullptr ||
-      (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) || !fits(call.n) || !fits(call.k))
+      (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) || !fits(call.n) ||
+      !fits(call.k))
     return false;
   Runtime* blas = runtime();
   if (blas == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1) return false;
-    return gemm(launch, {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
-                         call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(),
-                         nullptr},
+    return gemm(launch,
+                {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
+                 call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr},
                 chosen);
   }
   return wide ? multiply(*blas, blas->dgemm, launch, call)
