@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TuningError
 from ..runners.database import Database
+from ..runners.device_lock import device_lock
 from .plan import OperatorPlan
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
     function_of(arguments.operator)
     tensors = tuple({"shape": shape, "dtype": arguments.dtype} for shape in shapes)
     call = Call(arguments.operator, tensors, keywords)
-    sys.stdout.write(told(tune_call(call, arguments.vendor, database, plan)))
+    with device_lock(arguments.vendor, 0):
+        tuned = tune_call(call, arguments.vendor, database, plan)
+    sys.stdout.write(told(tuned))
     return 0
 
 
@@ -93,7 +96,8 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
         sys.stderr.write(f"dl tune: {line}\n")
 
     command = program_of(arguments.program)
-    tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
+    with device_lock(arguments.vendor, 0):
+        tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
     sys.stdout.write(told(tuned))
     return 0
 

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dl_core.torch_backend.devices import synchronize
 from dl_core.torch_backend.tuning import extension, loaded
 
 from .call import Call, described
@@ -25,7 +25,7 @@ class CallRecorder(TorchDispatchMode):
     """Times operators on dl by the wall clock; writes those that have choices when it is left."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._seen: dict[str, list[Any]] = {}
 
     def __torch_dispatch__(
@@ -46,7 +46,7 @@ class CallRecorder(TorchDispatchMode):
             return result
         begin = time.perf_counter()
         result = function(*args, **kwargs)
-        torch.dl.synchronize()
+        synchronize()
         seen[1] += 1
         seen[2] += time.perf_counter() - begin
         return result
@@ -63,7 +63,7 @@ class CallRecorder(TorchDispatchMode):
         return result, any(len(record.choices) > 1 for record in met)
 
     def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
         path = os.environ.get(FILE)
         if path:
             calls = [

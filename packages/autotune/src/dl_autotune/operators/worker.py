@@ -16,6 +16,8 @@ from typing import Any
 import torch
 
 from diopi_proto.choices import ChoiceKey, ChoiceRecord, Choices
+from dl_core.torch_backend.devices import synchronize
+from dl_core.torch_backend.modes import autocompare
 from dl_core.torch_backend.tuning import extension
 
 from ..errors import TuningError
@@ -59,7 +61,7 @@ class Subject:
         """Make the call."""
         with torch.no_grad():
             self._function(*self._args, **self._kwargs)
-        torch.dl.synchronize()
+        synchronize()
 
     def timed(self, table: Mapping[ChoiceKey, str]) -> Callable[[], float]:
         """A function that makes the call under a table and returns its seconds."""
@@ -77,7 +79,7 @@ class Subject:
         """What is wrong with the results under a table; empty if nothing is."""
         self.choices.install(table)
         try:
-            with torch.dl.autocompare(".*") as report:
+            with autocompare(".*") as report:
                 self.run()
         except RuntimeError as error:
             return str(error).strip().partition("\n")[0]
