@@ -128,6 +128,9 @@ def test_a_slow_choice_is_replaced_and_a_wrong_one_refused(tmp_path: Path) -> No
         ("this", "fast"),
         ("other", "slow"),
     }
+    (study,) = database.studies()
+    database.forget(study)
+    assert [c.identity for c in database.choices()] == ["other"]
 
 
 @pytest.mark.parametrize("again", [1.0, 0.9])

@@ -248,8 +248,12 @@ class Database:
         return [StoredChoice(*row) for row in rows]
 
     def forget(self, study: Study) -> None:
-        """Drop a study with all that belongs to it."""
+        """Drop a study with all that belongs to it, what it chose among it."""
         with self._told():
+            self._connection.execute(
+                "DELETE FROM choices WHERE identity = ? AND operator = ?",
+                (study.identity.get("device"), study.identity.get("function")),
+            )
             self._connection.execute("DELETE FROM studies WHERE id = ?", (study.id,))
 
     def close(self) -> None:
