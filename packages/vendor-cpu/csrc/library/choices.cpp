@@ -114,10 +114,11 @@ constexpr Named kConvolutionNames[] = {{"onednn", Implementation::kOneDnn},
                                        {"onednn-given", Implementation::kOneDnnOther},
                                        {"own", Implementation::kOwn}};
 
+thread_local bool one_thread = false;
+
 }  // namespace
 
 std::atomic<bool> active{false};
-thread_local bool OneThread::wanted_ = false;
 
 bool Key::operator==(const Key& other) const {
   return point_ == other.point_ && count_ == other.count_ &&
@@ -208,6 +209,12 @@ bool recorded(uint64_t number, Record* record) {
 Statistics statistics() {
   const Table* const installed = table.load(std::memory_order_acquire);
   return {installed == nullptr ? 0 : installed->size(), hits.load(), misses.load()};
+}
+
+OneThread::OneThread(bool wanted) : before_(one_thread) { one_thread = wanted; }
+OneThread::~OneThread() { one_thread = before_; }
+int64_t OneThread::threads(const kernels::Launch& launch) {
+  return one_thread ? 1 : launch.threads();
 }
 
 void Names::add(const char* name, bool has_twin) {

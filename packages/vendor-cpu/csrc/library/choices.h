@@ -96,15 +96,14 @@ class Names {
 // For the length of a call, libraries take one thread.
 class OneThread {
  public:
-  explicit OneThread(bool wanted) : before_(wanted_) { wanted_ = wanted; }
-  ~OneThread() { wanted_ = before_; }
+  explicit OneThread(bool wanted);
+  ~OneThread();
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 
-  static int64_t threads(const kernels::Launch& launch) { return wanted_ ? 1 : launch.threads(); }
+  static int64_t threads(const kernels::Launch& launch);
 
  private:
-  static thread_local bool wanted_;
   const bool before_;
 };
 
