@@ -2,6 +2,7 @@
 
 python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
 python benchmarks/autotune.py --claims N [--json FILE]
+python benchmarks/autotune.py --operators [--only TEXT] [--seconds N] [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
 github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
@@ -9,6 +10,9 @@ kernel_tuner is installed, its strategies run in the same replay with --kernel-t
 
 --claims tunes N kernels on the CPU, and N that are all alike: does one more process measure what
 was claimed, and how often is something claimed of nothing?
+
+--operators tunes operators of real models on the CPU against the usual choice of libraries, races
+what was chosen once more, and says what the look-up costs.
 """
 
 from __future__ import annotations
@@ -110,7 +114,19 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
     parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
+    parser.add_argument("--operators", action="store_true", help="tune operators of real models")
+    parser.add_argument("--only", default="", help="of those the ones with this in their name")
+    parser.add_argument("--seconds", type=float, default=20.0, help="to search for each (20)")
     arguments = parser.parse_args()
+    if arguments.operators:
+        from _tuned_operators import look_up, tune_operators
+
+        rows = {"look_up": look_up(), "calls": tune_operators(arguments.seconds, 3, arguments.only)}
+        file = arguments.json.with_stem(arguments.json.stem + "-operators")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(rows, indent=1))
+        print(f"\n{file}")
+        return
     if arguments.claims:
         test_claims(arguments.claims, arguments.json.with_stem(arguments.json.stem + "-claims"))
         return

@@ -19,12 +19,13 @@ from diopi_proto import (
     VendorError,
     load_vendor,
 )
+from diopi_proto.choices import ChoiceKey, ChoiceStatistics
 from diopi_proto.host.cabi import ffi
 from diopi_proto.host.communicators import Communicator
 from diopi_proto.trial import TriedKernels, try_library
 
 Compile = Callable[..., Path]
-ALL = {"communicator", "graph", "kernel", "peer", "profiler"}
+ALL = {"choices", "communicator", "graph", "kernel", "peer", "profiler"}
 
 
 class Fixture:
@@ -77,7 +78,7 @@ def test_known_extensions_are_found_among_others(fixture: Fixture) -> None:
 def test_a_vendor_without_extensions_says_so(build: Compile) -> None:
     with load_vendor(build("vendor.cpp")) as vendor:
         assert vendor.extensions == frozenset()
-        for name in ("kernels", "graphs", "profiler", "communicators", "peers"):
+        for name in ("kernels", "graphs", "profiler", "communicators", "peers", "choices"):
             with pytest.raises(NotSupportedError, match=r"does not offer the \w+ extension"):
                 getattr(vendor, name)
     with pytest.raises(ClosedError):
@@ -137,6 +138,37 @@ def test_activities_are_read_by_their_own_size(fixture: Fixture) -> None:
         assert dropped == 3 and fixture.released == 1
         assert profiler.clock().host_time(1500) == 5500
         assert profiler.correlate(17) == 8 and fixture.said == "correlate 17"
+
+
+def test_choices_pass_what_they_were_given(fixture: Fixture) -> None:
+    with load_vendor(fixture.path) as vendor:
+        choices = vendor.choices
+        assert choices.identity(1) == "fixture 1, on a card" and fixture.said == "properties 1"
+        first, second = choices.recorded()
+        assert (first.calls, second.calls) == (1, 2)
+        assert first.key == ChoiceKey("gemm", (0, -3)) == ChoiceKey.parse("gemm:0,-3")
+        assert first.choices == ("ours", "theirs/1")
+        choices.install({ChoiceKey("sum", (1,)): "x", first.key: "theirs/1"}, device=1)
+        assert fixture.said == "install 1 2 gemm 2 -3 theirs/1"
+        choices.install({})
+        assert fixture.said == "install 0 0"
+        asked: list[int] = []
+        choices.request(lambda: asked.append(1))
+        assert asked == [1] and fixture.said == "request 0 1"
+        choices.request(None)
+        assert fixture.said == "request 0 0"
+        choices.record(7, 1)
+        assert fixture.said == "record 1 7"
+        assert choices.statistics() == ChoiceStatistics(entries=1, hits=2, misses=3)
+
+
+def test_choices_that_no_table_can_hold_are_refused(fixture: Fixture) -> None:
+    with load_vendor(fixture.path) as vendor:
+        for key, name in ((ChoiceKey("gemm", (1,) * 65), "x"), (ChoiceKey("g", ()), "x" * 32)):
+            with pytest.raises(ArgumentError, match=r"\[choices.install\]"):
+                vendor.choices.install({key: name})
+    with pytest.raises(ArgumentError, match="no key like"):
+        ChoiceKey.parse("gemm:one")
 
 
 def test_collectives_pass_what_they_were_given(fixture: Fixture) -> None:
@@ -241,6 +273,7 @@ def test_an_extension_without_slots_has_none(older: Callable[..., Fixture], exte
             "profiler": lambda: vendor.profiler.start(),
             "communicator": lambda: vendor.communicators.unique_id(),
             "peer": lambda: vendor.peers.can_access(0, 1),
+            "choices": lambda: vendor.choices.install({}),
         }
         with pytest.raises(NotSupportedError, match=rf"\[{extension}\.\w+\] vendor extended"):
             uses[extension]()
@@ -365,6 +398,10 @@ WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
     "record_ends_early": (COLLECT, "its record 1 ends before it starts"),
     "record_is_of_another_device": (COLLECT, "its record 1 is of device 1, not 0"),
     "records_are_out_of_order": (COLLECT, "its record 1 starts before the one in front of it"),
+    "key_is_too_long": (
+        lambda v: list(v.choices.recorded()),
+        "its record 0 has a key of 65 values",
+    ),
     "clock_is_uncertain_below_zero": (
         lambda v: v.profiler.clock(),
         "its clock is uncertain by -1 nanoseconds",

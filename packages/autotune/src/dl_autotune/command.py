@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 
 from .apply import apply
 from .errors import TuningError
+from .layers import user_database
+from .operators.command import OPERATOR_COMMANDS, configure_operators
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
@@ -23,14 +24,6 @@ from .terminal import Display, shown
 
 STATUS_STOPPED = 130
 _MOST_TRIALS = 10
-
-
-def default_database() -> Path:
-    """``$DL_TUNING_DATABASE``, or a file in the person's data folder."""
-    if named := os.environ.get("DL_TUNING_DATABASE"):
-        return Path(named)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "dl" / "tuning.sqlite"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument(
         "--report", type=Path, metavar="FILE", help="write a page for the browser at the end"
     )
+    operators = configure_operators(commands)
     show = commands.add_parser("show", help="what was tuned; or the trials of one study")
     show.add_argument("study", nargs="?", help="the beginning of its key")
     report = commands.add_parser("report", help="write a study as a page for the browser")
@@ -82,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="the beginning of its key")
     export.add_argument("file", type=Path, metavar="FILE")
-    for each in (kernel, show, report, applied, forget, export):
+    for each in (kernel, *operators, show, report, applied, forget, export):
         each.add_argument(
             "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
         )
@@ -91,9 +85,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the arguments say; return the exit status."""
     try:
-        database = Database(arguments.database or default_database())
+        database = Database(arguments.database or user_database())
         if arguments.what == "kernel":
             return tune_kernel(arguments, database)
+        if arguments.what in OPERATOR_COMMANDS:
+            return OPERATOR_COMMANDS[arguments.what](arguments, database)
         if arguments.what == "show":
             return show_studies(arguments.study, database)
         study = _find(arguments.study, database)

@@ -9,6 +9,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from dl_core.commands import Command
+    from dl_core.contributions import Contribution
 
 hookimpl = pluggy.HookimplMarker("dl")
 
@@ -20,3 +21,30 @@ def dl_cli_commands() -> Sequence[Command]:
 
     help = "find the fastest configuration of a kernel, and measure it again before it is believed"
     return [Command.of_module("tune", help, "dl_autotune.command")]
+
+
+@hookimpl
+def dl_tuned_databases() -> Sequence[Contribution]:
+    """What was tuned on this machine, by its user and for all who use this environment."""
+    from dl_core.contributions import Contribution
+
+    from .layers import site_database, user_database
+
+    return [
+        Contribution("user", "choices that this user has measured", user_database),
+        Contribution("site", "choices that were measured for this environment", site_database),
+    ]
+
+
+@hookimpl
+def dl_op_tools() -> Sequence[Contribution]:
+    """What ``dl tune model`` watches a program with."""
+    from dl_core.contributions import Contribution
+
+    def load() -> object:
+        from .operators.recording import CallRecorder
+
+        return CallRecorder
+
+    help = "counts and times distinct operator calls for dl tune model"
+    return [Contribution("tuning-calls", help, load)]

@@ -176,6 +176,7 @@ VARIABLES = (
     Variable("DL_MEM_CHECK", "memory_check", "0, 1, 2", _level_up_to(2)),
     Variable("DL_MOCK_CUDA", "mock_cuda", "0, 1", _flag),
     Variable("DL_MEM_CHECK_ENABLE_BACKTRACE", "memory_check_stacks", "0, 1", _flag),
+    Variable("DL_TUNING", "tuning", "on, off", _flag),
     Variable("DL_PROBE_TIMEOUT", "probe_timeout", "seconds, above 0 and up to 3600", _seconds),
 )
 
@@ -207,6 +208,8 @@ class Config(NamedTuple):
     """``DL_AUTOCOMPARE_ACTION``: what a wrong result does."""
     dump_op_args: int = 0
     """``DL_DUMP_OP_ARGS``: what is written of each call of an operator."""
+    tuning: bool = True
+    """``DL_TUNING``: measured choices of implementations are used where there are any."""
     probe_timeout: float = 30.0
     """``DL_PROBE_TIMEOUT``: seconds that ``dl doctor`` waits for one vendor library."""
     sources: Mapping[str, str] = MappingProxyType({})

@@ -86,12 +86,13 @@ def dl_tuning_spaces() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
 @hookspec
 def dl_tuned_databases() -> Sequence[Contribution]:  # type: ignore[empty-body]
-    """Add configurations that were measured; the name is that of the database.
+    """Add choices between a vendor's implementations that were measured.
 
-    ``load`` returns the ``pathlib.Path`` of a file that comes with the plugin. It is only read.
-    What the user has measured on this machine goes before all of them.
-
-    Nothing of this release asks for them yet.
+    The name is that of the layer: ``user`` and ``site`` are those of dl-autotune, which go before
+    all others. ``load`` returns the ``pathlib.Path`` of an SQLite file with the table of
+    :data:`dl_core.tuned_choices.SCHEMA`, which need not be there; it is called while torch is
+    imported. The file is read by the first operator that has a choice, and never written. Entries
+    of another release or device than the ones at hand are ignored.
     """
 
 

@@ -71,6 +71,10 @@ def start(environ: Mapping[str, str]) -> Outcome:
     from dl_core.torch_backend import registration
 
     done = registration.register(ready.plan, ready.vendors, ready.records, ready.config)
+    if done.active:
+        from dl_core.torch_backend import tuning
+
+        tuning.begin(ready.manager, done.loaded, wanted=ready.config.tuning)
     return Outcome(
         done.active, [*ready.plan.reasons, *done.reasons], [*ready.problems, *done.problems]
     )

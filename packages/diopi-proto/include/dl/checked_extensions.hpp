@@ -130,6 +130,60 @@ inline void wrap(const Table& theirs, Table& ours) {
 
 }  // namespace peer
 
+namespace choices {
+
+using Table = dl_choices_extension_t;
+
+inline dl_status_t* properties(dl_vendor_t* self, int32_t device,
+                               dl_choice_properties_t* properties) noexcept {
+  return filled(
+      properties, "properties of choices",
+      [&](dl_choice_properties_t* given) {
+        return Slot<&Table::properties>::call(self, device, given);
+      },
+      [](dl_choice_properties_t& given) { tidy(given.identity); });
+}
+
+inline dl_status_t* recorded(dl_vendor_t* self, int32_t device, uint64_t number,
+                             dl_choice_record_t* record) noexcept {
+  if (dl_status_t* status = filled(
+          record, "a record",
+          [&](dl_choice_record_t* given) {
+            return Slot<&Table::recorded>::call(self, device, number, given);
+          },
+          [](dl_choice_record_t& given) {
+            tidy(given.key.point);
+            tidy(given.choices);
+          }))
+    return status;
+  const uint64_t count = record->key.count;
+  if (count > DL_CHOICE_MOST_VALUES)
+    return defect(format("its record %" PRIu64 " has a key of %" PRIu64 " values", number, count));
+  return nullptr;
+}
+
+inline dl_status_t* statistics(dl_vendor_t* self, int32_t device,
+                               dl_choice_statistics_t* statistics) noexcept {
+  return filled(
+      statistics, "statistics of choices",
+      [&](dl_choice_statistics_t* given) {
+        return Slot<&Table::statistics>::call(self, device, given);
+      },
+      [](dl_choice_statistics_t&) {});
+}
+
+inline void wrap(const Table& theirs, Table& ours) {
+  DL_CHECKED_OURS(properties)
+  DL_CHECKED_AS_IT_IS(install)
+  DL_CHECKED_AS_IT_IS(request)
+  DL_CHECKED_AS_IT_IS(record)
+  DL_CHECKED_OURS(recorded)
+  DL_CHECKED_OURS(statistics)
+  DL_CHECKED_LAST(statistics);
+}
+
+}  // namespace choices
+
 // Extensions that this host does not know are left out: who knows them reads the library's own
 // table.
 inline void Vendor::chain() {
@@ -154,6 +208,7 @@ inline void Vendor::chain() {
   DL_CHECKED_OFFER(graph)
   DL_CHECKED_OFFER(profiler)
   DL_CHECKED_OFFER(peer)
+  DL_CHECKED_OFFER(choices)
 #undef DL_CHECKED_OFFER
 }
 

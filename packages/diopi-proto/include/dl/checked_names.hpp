@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "dl/choices.h"
 #include "dl/communicator.h"
 #include "dl/graph.h"
 #include "dl/kernel.h"
@@ -46,6 +47,8 @@ DL_CHECKED_NAMES(dl_profiler_extension_t, sizeof(dl_extension_t), "start", "stop
 DL_CHECKED_NAMES(dl_peer_extension_t, sizeof(dl_extension_t), "can_access", "enable_access",
                  "disable_access", "copy", "export_memory", "open_memory", "close_memory",
                  "export_event", "open_event");
+DL_CHECKED_NAMES(dl_choices_extension_t, sizeof(dl_extension_t), "properties", "install", "request",
+                 "record", "recorded", "statistics");
 #undef DL_CHECKED_NAMES
 
 #pragma GCC visibility pop

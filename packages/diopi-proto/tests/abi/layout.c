@@ -6,6 +6,7 @@
  * major version instead: dl_vendor_v2, or another magic for the prefixes. */
 #include "diopi/diopirt.h"
 #include "dl/adaptor.h"
+#include "dl/choices.h"
 #include "dl/communicator.h"
 #include "dl/graph.h"
 #include "dl/kernel.h"
@@ -300,6 +301,42 @@ AT(dl_profiler_extension_t, clock, 48);
 AT(dl_profiler_extension_t, correlate, 56);
 SIZE(dl_profiler_extension_t, 64);
 
+AT(dl_choice_key_t, point, 0);
+AT(dl_choice_key_t, count, 32);
+AT(dl_choice_key_t, values, 40);
+SIZE(dl_choice_key_t, 552);
+
+AT(dl_choice_entry_t, key, 0);
+AT(dl_choice_entry_t, choice, 552);
+SIZE(dl_choice_entry_t, 584);
+
+AT(dl_choice_properties_t, struct_size, 0);
+AT(dl_choice_properties_t, identity, 8);
+SIZE(dl_choice_properties_t, 1032);
+
+AT(dl_choice_record_t, struct_size, 0);
+AT(dl_choice_record_t, key, 8);
+AT(dl_choice_record_t, calls, 560);
+AT(dl_choice_record_t, choices, 568);
+SIZE(dl_choice_record_t, 1080);
+
+AT(dl_choice_statistics_t, struct_size, 0);
+AT(dl_choice_statistics_t, entries, 8);
+AT(dl_choice_statistics_t, hits, 16);
+AT(dl_choice_statistics_t, misses, 24);
+SIZE(dl_choice_statistics_t, 32);
+
+AT(dl_choices_extension_t, struct_size, 0);
+AT(dl_choices_extension_t, type, 8);
+AT(dl_choices_extension_t, next, 16);
+AT(dl_choices_extension_t, properties, 24);
+AT(dl_choices_extension_t, install, 32);
+AT(dl_choices_extension_t, request, 40);
+AT(dl_choices_extension_t, record, 48);
+AT(dl_choices_extension_t, recorded, 56);
+AT(dl_choices_extension_t, statistics, 64);
+SIZE(dl_choices_extension_t, 72);
+
 AT(dl_communicator_id_t, bytes, 0);
 SIZE(dl_communicator_id_t, 128);
 
@@ -436,6 +473,18 @@ SLOT(dl_profiler_extension_t, stop, dl_status_t* (*)(dl_vendor_t*, int32_t));
 SLOT(dl_profiler_extension_t, collect, dl_status_t* (*)(dl_vendor_t*, int32_t, dl_activities_t**));
 SLOT(dl_profiler_extension_t, clock, dl_status_t* (*)(dl_vendor_t*, int32_t, dl_clock_t*));
 SLOT(dl_profiler_extension_t, correlate, dl_status_t* (*)(dl_vendor_t*, uint64_t, uint64_t*));
+
+SLOT(dl_choices_extension_t, properties, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     dl_choice_properties_t*));
+SLOT(dl_choices_extension_t, install, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     const dl_choice_entry_t*, uint64_t));
+SLOT(dl_choices_extension_t, request, dl_status_t* (*)(dl_vendor_t*, int32_t, void (*)(void*),
+     void*));
+SLOT(dl_choices_extension_t, record, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t));
+SLOT(dl_choices_extension_t, recorded, dl_status_t* (*)(dl_vendor_t*, int32_t, uint64_t,
+     dl_choice_record_t*));
+SLOT(dl_choices_extension_t, statistics, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     dl_choice_statistics_t*));
 
 SLOT(dl_communicator_extension_t, unique_id, dl_status_t* (*)(dl_vendor_t*, dl_communicator_id_t*));
 SLOT(dl_communicator_extension_t, create, dl_status_t* (*)(dl_vendor_t*, int32_t, const
@@ -601,6 +650,8 @@ VALUE(DL_EXT_KERNEL, 2);
 VALUE(DL_EXT_GRAPH, 3);
 VALUE(DL_EXT_PROFILER, 4);
 VALUE(DL_EXT_PEER, 5);
+VALUE(DL_EXT_CHOICES, 6);
+VALUE(DL_CHOICE_MOST_VALUES, 64);
 VALUE(DL_EVENT_TIMING, 1);
 VALUE(DL_KERNEL_VALUE, 0);
 VALUE(DL_KERNEL_MEMORY, 1);

@@ -289,8 +289,16 @@ dl_status_t* launch(dl_vendor_t* vendor, int32_t device, void* function,
 }  // namespace
 
 dl_kernel_extension_t kernel_extension = {
-    sizeof(dl_kernel_extension_t), DL_EXT_KERNEL, nullptr, properties, compile, load, unload, find,
-    function_properties,           launch,
+    sizeof(dl_kernel_extension_t),
+    DL_EXT_KERNEL,
+    reinterpret_cast<dl_extension_t*>(&choices_extension),
+    properties,
+    compile,
+    load,
+    unload,
+    find,
+    function_properties,
+    launch,
 };
 
 }  // namespace dl::cpu

@@ -1,22 +1,156 @@
 #include "library/libraries.h"
 
+#include "library/choices.h"
+
 namespace dl::cpu {
 namespace {
 
+using choices::Choice;
+using choices::Implementation;
+using choices::Key;
+using choices::Names;
+using choices::OneThread;
+using choices::Point;
+using kernels::ConvShape;
+using kernels::GemmCall;
+using kernels::Launch;
+using kernels::TensorRef;
+using onednn::Operands;
+
 // One or two columns, or rows, of dot products along dense memory: our kernels read the matrix as
 // fast as memory gives it, which the libraries' general products do not.
-bool is_vector_product(const kernels::GemmCall& call) {
+bool is_vector_product(const GemmCall& call) {
   return (call.n <= 2 && call.a.column == 1) || (call.m <= 2 && call.b.row == 1);
 }
 
-bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
+bool usual_gemm(const Launch& launch, const GemmCall& call) {
   if (is_vector_product(call) || call.out_dtype != call.dtype) return false;
   return onednn::gemm(launch, call) || openblas::gemm(launch, call);
 }
 
+template <class Data>
+void add_matrix(Key& key, const kernels::MatrixBatch<Data>& matrix) {
+  for (const int64_t value : {matrix.step, matrix.row, matrix.column}) key.add(value);
+}
+
+Key key_of(const Launch& launch, const GemmCall& call) {
+  Key key(Point::kGemm);
+  // The scale of a product and of what it is added to cost the same whatever they are, but for 1
+  // and 0.
+  for (const int64_t value :
+       {int64_t(call.dtype), int64_t(call.out_dtype), int64_t(call.precision), call.batch, call.m,
+        call.n, call.k, int64_t(call.alpha != 1), int64_t(call.beta != 0),
+        int64_t(call.bias != nullptr), launch.threads()})
+    key.add(value);
+  add_matrix(key, call.a);
+  add_matrix(key, call.b);
+  add_matrix(key, call.c);
+  return key;
+}
+
+struct Product {
+  const Launch& launch;
+  const GemmCall& call;
+};
+
+std::string gemm_candidates(const void* of) {
+  const auto& [launch, call] = *static_cast<const Product*>(of);
+  Names names(launch.threads());
+  const bool vectors = is_vector_product(call), mixed = call.out_dtype != call.dtype;
+  if (vectors || mixed) names.add("own", false);
+  if (!mixed && onednn::serves(call.dtype)) {
+    names.add("onednn");
+    names.add("onednn-packed");
+  }
+  if (!mixed && call.bias == nullptr && openblas::serves(call.dtype)) names.add("openblas");
+  if (!vectors && !mixed) names.add("own", false);
+  return names.text();
+}
+
+bool gemm(const Launch& launch, const GemmCall& call) {
+  if (!choices::active.load(std::memory_order_relaxed)) return usual_gemm(launch, call);
+  const Product product{launch, call};
+  const Choice choice = choices::choose(key_of(launch, call), gemm_candidates, &product);
+  const OneThread limit(choice.one_thread);
+  const bool same = call.out_dtype == call.dtype;
+  switch (choice.implementation) {
+    case Implementation::kOneDnn:
+      if (same && onednn::gemm(launch, call, Operands::kUsual, true)) return true;
+      break;
+    case Implementation::kOneDnnOther:
+      if (same && onednn::gemm(launch, call, Operands::kOther, true)) return true;
+      break;
+    case Implementation::kOpenBlas:
+      if (same && openblas::gemm(launch, call, true)) return true;
+      break;
+    case Implementation::kOwn:
+      return false;
+    case Implementation::kDefault:
+      break;
+  }
+  return usual_gemm(launch, call);
+}
+
+struct Convolution {
+  const Launch& launch;
+  diopiDtype_t dtype;
+};
+
+std::string convolution_candidates(const void* of) {
+  const auto& [launch, dtype] = *static_cast<const Convolution*>(of);
+  Names names(launch.threads());
+  if (onednn::serves(dtype)) {
+    names.add("onednn");
+    names.add("onednn-given");
+  }
+  names.add("own", false);
+  return names.text();
+}
+
+// Asks for a convolution, and calls `run` with how its operands are to lie.
+template <class Run>
+bool convolution(Point point, const Launch& launch, const ConvShape& shape, const TensorRef& image,
+                 const TensorRef& weight, const TensorRef& result, bool bias, const Run& run) {
+  if (!choices::active.load(std::memory_order_relaxed)) return run(Operands::kUsual);
+  Key key(point);
+  key.add(launch.threads());
+  onednn::add_convolution(key, shape, image, weight, result, bias);
+  const Convolution asked{launch, weight.dtype};
+  const Choice choice = choices::choose(key, convolution_candidates, &asked);
+  if (choice.implementation == Implementation::kOwn) return false;
+  const OneThread limit(choice.one_thread);
+  return (choice.implementation == Implementation::kOneDnnOther && run(Operands::kOther)) ||
+         run(Operands::kUsual);
+}
+
+bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
+              const TensorRef& input, const TensorRef& weight, const void* bias) {
+  return convolution(
+      Point::kConvolve, launch, shape, input, weight, out, bias != nullptr,
+      [&](Operands how) { return onednn::convolve(launch, shape, out, input, weight, bias, how); });
+}
+
+bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
+                    const TensorRef& grad_output, const TensorRef& weight) {
+  return convolution(Point::kInputGradient, launch, shape, grad_input, weight, grad_output, false,
+                     [&](Operands how) {
+                       return onednn::input_gradient(launch, shape, grad_input, grad_output, weight,
+                                                     how);
+                     });
+}
+
+bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
+                     void* grad_bias, const TensorRef& grad_output, const TensorRef& input) {
+  return convolution(Point::kWeightGradient, launch, shape, input, grad_weight, grad_output,
+                     grad_bias != nullptr, [&](Operands how) {
+                       return onednn::weight_gradient(launch, shape, grad_weight, grad_bias,
+                                                      grad_output, input, how);
+                     });
+}
+
 // While this library is loaded; the libraries behind it are opened by the first call.
 const bool installed = [] {
-  kernels::library = {gemm, onednn::convolve, onednn::input_gradient, onednn::weight_gradient};
+  kernels::library = {gemm, convolve, input_gradient, weight_gradient};
   return true;
 }();
 

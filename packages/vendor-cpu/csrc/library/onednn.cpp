@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "library/find.h"
+#include "library/libraries.h"
 
 namespace dl::cpu::onednn {
 namespace {
@@ -32,6 +33,13 @@ const Runtime* runtime() {
   // Never unloaded: oneDNN's threads and the code it generates outlive every call.
   static const Runtime* const loaded = load().release();
   return loaded;
+}
+
+std::string version() {
+  if (runtime() == nullptr) return "no oneDNN";
+  const Version& found = *runtime()->api.version();
+  return "oneDNN " + std::to_string(found.major) + "." + std::to_string(found.minor) + "." +
+         std::to_string(found.patch);
 }
 
 DataType data_type(diopiDtype_t dtype) {

@@ -2,6 +2,7 @@
 #include <list>
 #include <unordered_map>
 
+#include "library/choices.h"
 #include "library/onednn.h"
 
 namespace dl::cpu::onednn {
@@ -90,7 +91,7 @@ bool run_cached(const kernels::Launch& launch, const Key& key,
                 const std::function<std::unique_ptr<Operation>()>& make, void* const* data) {
   if (!key.complete()) return false;
   thread_local Cache cache;
-  const int threads = static_cast<int>(launch.threads());
+  const int threads = static_cast<int>(choices::OneThread::threads(launch));
   // Operations are made for a number of threads.
   const ThreadCount count(threads);
   Key full = key;

@@ -62,10 +62,10 @@ struct Convolution {
   const ConvShape& shape;
   Geometry geometry;
   Layout image, weight, result;
-  bool with_bias;
+  bool with_bias, as_given;
 
   Convolution(const ConvShape& of, const TensorRef& images, const TensorRef& weights,
-              const TensorRef& results, bool bias)
+              const TensorRef& results, bool bias, Operands operands)
       : type(data_type(weights.dtype)),
         image_type(data_type(images.dtype)),
         shape(of),
@@ -73,12 +73,13 @@ struct Convolution {
         image(image_layout(images, of)),
         weight(weight_layout(weights, of)),
         result(image_layout(results, of)),
-        with_bias(bias) {}
+        with_bias(bias),
+        as_given(operands == Operands::kOther) {}
 
   Key key(int64_t kind) const {
     Key key;
-    for (int64_t value : {kind, int64_t(type), int64_t(image_type), int64_t(shape.dims),
-                          shape.groups, int64_t(with_bias)})
+    for (int64_t value : {as_given ? -kind : kind, int64_t(type), int64_t(image_type),
+                          int64_t(shape.dims), shape.groups, int64_t(with_bias)})
       key.add(value);
     for (const Layout* layout : {&image, &weight, &result}) {
       for (int i = 0; i < layout->ndim; ++i) {
@@ -98,6 +99,7 @@ struct Convolution {
     return describe(type_of(layout), layout.ndim, layout.sizes, layout.strides);
   }
   MemoryDescOwner any(const Layout& layout) const {
+    if (as_given) return given(layout);
     return describe_any(type_of(layout), layout.ndim, layout.sizes);
   }
   DataType type_of(const Layout& layout) const { return &layout == &image ? image_type : type; }
@@ -107,8 +109,9 @@ struct Convolution {
   }
 
   PrimitiveDescOwner forward(const Attributes* attributes, bool hint) const {
-    const MemoryDescOwner from = describe_any(type, image.ndim, image.sizes), taps = any(weight),
-                          to = any(result), shift = hint ? nullptr : bias();
+    const MemoryDescOwner from = as_given ? describe(type, image.ndim, image.sizes, image.strides)
+                                          : describe_any(type, image.ndim, image.sizes),
+                          taps = any(weight), to = any(result), shift = hint ? nullptr : bias();
     PrimitiveDesc* made = nullptr;
     if (from == nullptr || taps == nullptr || to == nullptr ||
         runtime()->api.convolution_forward_primitive_desc_create(
@@ -186,35 +189,54 @@ std::unique_ptr<Operation> make_weight_gradient(const Convolution& call) {
   return Operation::make(PrimitiveDescOwner(made), std::move(list));
 }
 
-bool served(const TensorRef& tensor) {
-  return data_type(tensor.dtype) != kUndefined && runtime() != nullptr;
-}
+bool served(const TensorRef& tensor) { return serves(tensor.dtype); }
 
 enum Kind : int64_t { kForward = 1, kInputGradient, kWeightGradient };
 
 }  // namespace
 
+void add_convolution(choices::Key& key, const ConvShape& shape, const TensorRef& image,
+                     const TensorRef& weight, const TensorRef& result, bool bias) {
+  for (const int64_t value :
+       {int64_t(weight.dtype), int64_t(image.dtype), int64_t(shape.dims), int64_t(bias)})
+    key.add(value);
+  for (const TensorRef* tensor : {&image, &weight, &result}) {
+    for (int64_t d = 0; d < tensor->ndim; ++d) {
+      key.add(tensor->sizes[d]);
+      key.add(tensor->strides[d]);
+    }
+  }
+  key.add(shape.groups);
+  for (int i = 3 - shape.dims; i < 3; ++i) {
+    key.add(shape.axes[i].stride);
+    key.add(shape.axes[i].dilation);
+    key.add(shape.axes[i].padding);
+  }
+}
+
 bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
-              const TensorRef& input, const TensorRef& weight, const void* bias) {
+              const TensorRef& input, const TensorRef& weight, const void* bias,
+              Operands operands) {
   if (!served(out)) return false;
-  const Convolution call(shape, input, weight, out, bias != nullptr);
+  const Convolution call(shape, input, weight, out, bias != nullptr, operands);
   void* const data[] = {input.data, weight.data, out.data, const_cast<void*>(bias)};
   return run_cached(launch, call.key(kForward), [&] { return make_forward(call); }, data);
 }
 
 bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
-                    const TensorRef& grad_output, const TensorRef& weight) {
+                    const TensorRef& grad_output, const TensorRef& weight, Operands operands) {
   if (!served(grad_output)) return false;
-  const Convolution call(shape, grad_input, weight, grad_output, false);
+  const Convolution call(shape, grad_input, weight, grad_output, false, operands);
   void* const data[] = {grad_input.data, weight.data, grad_output.data};
   return run_cached(
       launch, call.key(kInputGradient), [&] { return make_input_gradient(call); }, data);
 }
 
 bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
-                     void* grad_bias, const TensorRef& grad_output, const TensorRef& input) {
+                     void* grad_bias, const TensorRef& grad_output, const TensorRef& input,
+                     Operands operands) {
   if (!served(grad_output)) return false;
-  const Convolution call(shape, input, grad_weight, grad_output, grad_bias != nullptr);
+  const Convolution call(shape, input, grad_weight, grad_output, grad_bias != nullptr, operands);
   void* const data[] = {input.data, grad_weight.data, grad_output.data, grad_bias};
   return run_cached(
       launch, call.key(kWeightGradient), [&] { return make_weight_gradient(call); }, data);

@@ -64,15 +64,19 @@ int64_t bits_of(double value) { return kernels::bit_cast<int64_t>(value); }
 
 }  // namespace
 
-bool gemm(const kernels::Launch& launch, const GemmCall& call) {
+bool serves(diopiDtype_t dtype) { return data_type(dtype) != kUndefined && runtime() != nullptr; }
+
+bool gemm(const kernels::Launch& launch, const GemmCall& call, Operands operands, bool chosen) {
   const DataType type = data_type(call.dtype);
-  if (type == kUndefined || call.batch * call.m * call.n * call.k < kSmallest) return false;
+  if (type == kUndefined || (!chosen && call.batch * call.m * call.n * call.k < kSmallest))
+    return false;
   if (runtime() == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1 || call.bias != nullptr) return false;
-    return gemm(launch, {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
-                         call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(),
-                         nullptr});
+    return gemm(launch,
+                {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
+                 call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr},
+                operands, chosen);
   }
   if (!has_dense_lines(call.a, call.m, call.k) || !has_dense_lines(call.b, call.k, call.n) ||
       !has_dense_lines(call.c, call.m, call.n) || (call.batch > 1 && call.c.step == 0))
@@ -81,8 +85,9 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call) {
                b = layout_of(call.b, call.batch, call.k, call.n),
                c = layout_of(call.c, call.batch, call.m, call.n);
   const int first = call.batch == 1 ? 1 : 0, ndim = 3 - first;
+  const bool packed = operands == Operands::kOther;
   Key key;
-  for (int64_t value : {int64_t(0), int64_t(type), int64_t(ndim), bits_of(call.alpha),
+  for (int64_t value : {int64_t(packed ? -1 : 0), int64_t(type), int64_t(ndim), bits_of(call.alpha),
                         bits_of(call.beta), int64_t(call.bias != nullptr)})
     key.add(value);
   add_layout(key, a, first);
@@ -104,9 +109,15 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call) {
     }
     const AttributesOwner attributes = attributes_of(call, type);
     if (attributes == nullptr) return nullptr;
+    MemoryDescOwner any;
+    if (packed) {
+      any = describe_any(type, ndim, b.sizes + first);
+      if (any == nullptr) return nullptr;
+      ports[1].query = kWeightsDesc;
+    }
     PrimitiveDesc* made = nullptr;
     const Status status = onednn.api.matmul_primitive_desc_create(
-        &made, onednn.engine, ports[0].given.get(), ports[1].given.get(),
+        &made, onednn.engine, ports[0].given.get(), packed ? any.get() : ports[1].given.get(),
         call.bias == nullptr ? nullptr : ports[3].given.get(), ports[2].given.get(),
         attributes.get());
     if (status != kSuccess) return nullptr;

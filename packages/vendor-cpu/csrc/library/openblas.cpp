@@ -26,6 +26,7 @@ struct Runtime {
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
   void (*set_threads)(int) = nullptr;
+  const char* (*config)() = nullptr;  // null in builds without it
   // The number of threads is one for the process.
   std::mutex mutex;
   int threads = 0;
@@ -40,6 +41,7 @@ std::unique_ptr<Runtime> load() {
   made->dgemm = reinterpret_cast<Gemm<double>>(dlsym(library, "scipy_cblas_dgemm"));
   made->set_threads =
       reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
+  made->config = reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
   if (made->sgemm == nullptr || made->dgemm == nullptr || made->set_threads == nullptr)
     return nullptr;
   return made;
@@ -83,7 +85,7 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
       !leading(call.c, call.m, call.n, &c_side, &c_stride) || c_side != kNo)
     return false;
   const std::lock_guard<std::mutex> lock(blas.mutex);
-  const int threads = static_cast<int>(launch.threads());
+  const int threads = static_cast<int>(choices::OneThread::threads(launch));
   if (threads != blas.threads) blas.set_threads(blas.threads = threads);
   for (int64_t i = 0; i < call.batch; ++i) {
     gemm(kRowMajor, a_side, b_side, static_cast<int>(call.m), static_cast<int>(call.n),
@@ -97,18 +99,29 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
 
 }  // namespace
 
-bool gemm(const Launch& launch, const GemmCall& call) {
+std::string version() {
+  if (runtime() == nullptr) return "no OpenBLAS";
+  return runtime()->config == nullptr ? "OpenBLAS" : runtime()->config();
+}
+
+bool serves(diopiDtype_t dtype) {
+  return (dtype == diopi_dtype_float64 || dtype == diopi_dtype_float32) && runtime() != nullptr;
+}
+
+bool gemm(const Launch& launch, const GemmCall& call, bool chosen) {
   const bool wide = call.dtype == diopi_dtype_float64;
   if ((!wide && call.dtype != diopi_dtype_float32) || call.bias != nullptr ||
-      call.m * call.n * call.k < kSmallest || !fits(call.m) || !fits(call.n) || !fits(call.k))
+      (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) || !fits(call.n) ||
+      !fits(call.k))
     return false;
   Runtime* blas = runtime();
   if (blas == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1) return false;
-    return gemm(launch, {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
-                         call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(),
-                         nullptr});
+    return gemm(launch,
+                {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
+                 call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr},
+                chosen);
   }
   return wide ? multiply(*blas, blas->dgemm, launch, call)
               : multiply(*blas, blas->sgemm, launch, call);

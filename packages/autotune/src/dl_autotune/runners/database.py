@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from dl_core.tuned_choices import SCHEMA as CHOICES
 
 from ..errors import DatabaseError
 from ..spaces import Config
@@ -69,6 +72,25 @@ class StoredClaim:
 
 
 @dataclass(frozen=True)
+class StoredChoice:
+    """The implementation that was faster than a vendor's usual one for a call.
+
+    :ivar identity: of vendor, libraries and device, as the vendor tells it.
+    :ivar key: of the call, as the vendor tells it.
+    :ivar operator: what was called, for people.
+    :ivar ratio: of times, the usual choice by this one, with its interval.
+    """
+
+    identity: str
+    key: str
+    choice: str
+    operator: str
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Study:
     """Trials that may be compared: of one kernel, shape, device and compiler."""
 
@@ -98,7 +120,7 @@ class Database:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA foreign_keys=ON")
-            self._connection.executescript(_SCHEMA)
+            self._connection.executescript(_SCHEMA + CHOICES)
             self._connection.execute(f"PRAGMA user_version={VERSION}")
 
     @contextlib.contextmanager
@@ -199,9 +221,39 @@ class Database:
         blocks = tuple(tuple(each) for each in json.loads(races))
         return StoredClaim(json.loads(config), verdict, ratio, low, high, noise, blocks)
 
-    def forget(self, study: Study) -> None:
-        """Drop a study with all that belongs to it."""
+    def choose(self, made: StoredChoice) -> None:
+        """Keep a choice, in place of the one that its key had."""
         with self._told():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO choices (identity, key, choice, operator, ratio, low, high)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                dataclasses.astuple(made),
+            )
+
+    def unchoose(self, identity: str, keys: Iterable[str]) -> None:
+        """Drop what was chosen for keys: the vendor's usual choice is as good."""
+        with self._told():
+            self._connection.executemany(
+                "DELETE FROM choices WHERE identity = ? AND key = ?",
+                [(identity, key) for key in keys],
+            )
+
+    def choices(self) -> list[StoredChoice]:
+        """All that was chosen, the oldest first."""
+        with self._told():
+            rows = self._connection.execute(
+                "SELECT identity, key, choice, operator, ratio, low, high FROM choices"
+                " ORDER BY finished, key"
+            ).fetchall()
+        return [StoredChoice(*row) for row in rows]
+
+    def forget(self, study: Study) -> None:
+        """Drop a study with all that belongs to it, what it chose among it."""
+        with self._told():
+            self._connection.execute(
+                "DELETE FROM choices WHERE identity = ? AND operator = ?",
+                (study.identity.get("device"), study.identity.get("function")),
+            )
             self._connection.execute("DELETE FROM studies WHERE id = ?", (study.id,))
 
     def close(self) -> None:

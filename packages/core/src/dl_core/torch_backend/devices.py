@@ -8,7 +8,7 @@ from types import TracebackType
 import torch
 
 from dl_core import _C
-from dl_core.torch_backend import DEVICE
+from dl_core.torch_backend import DEVICE, tuning
 from dl_core.torch_backend._utils import DeviceLike, _get_device_index, existing_index
 
 
@@ -152,6 +152,7 @@ def init() -> None:
             "with the spawn method: torch.multiprocessing.set_start_method('spawn')."
         )
     _C.note_first_use()
+    tuning.request()
 
 
 _lazy_init = init

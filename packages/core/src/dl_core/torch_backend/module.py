@@ -127,6 +127,7 @@ from dl_core.torch_backend.streams import (
     set_stream,
     stream,
 )
+from dl_core.torch_backend.tuning import tuning_stats
 
 AcceleratorError = torch.AcceleratorError
 OutOfMemoryError = torch.OutOfMemoryError
@@ -221,6 +222,7 @@ __all__ = [
     "stream",
     "streams",
     "synchronize",
+    "tuning_stats",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -31,6 +32,8 @@ class Registration(NamedTuple):
     active: bool
     reasons: Sequence[str]
     problems: Sequence[str]
+    loaded: Mapping[str, int] = MappingProxyType({})
+    """The vendors whose devices are visible, with their index in the compiled part."""
 
 
 def register(
@@ -93,7 +96,8 @@ def register(
         _C.set_visible_devices([(indices[name], local) for name, local in choice.devices])
         _C.activate()
         problems += _attach(config)
-    return Registration(bool(choice.devices), choice.reasons, problems)
+    loaded = {name: indices[name] for name, _ in choice.devices}
+    return Registration(bool(choice.devices), choice.reasons, problems, loaded)
 
 
 def _refused(problem: str) -> Registration:

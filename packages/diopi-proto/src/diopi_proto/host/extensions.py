@@ -23,6 +23,7 @@ _NAMES: dict[int, str] = {
     constants.DL_EXT_GRAPH: "graph",
     constants.DL_EXT_PROFILER: "profiler",
     constants.DL_EXT_PEER: "peer",
+    constants.DL_EXT_CHOICES: "choices",
 }
 
 

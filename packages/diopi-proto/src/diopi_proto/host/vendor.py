@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Conversion
+from ..choices import Choices
 from ..dtypes import Dtype
 from ..errors import NotSupportedError
 from . import instance as capability
@@ -18,6 +19,7 @@ from .arrays import empty, from_array
 from .cabi import constants, ffi
 from .communicators import Communicators
 from .devices import DeviceProperties, read_properties
+from .extensions import extension_of
 from .graphs import Graphs
 from .guard import Guard
 from .instance import Instance
@@ -234,7 +236,7 @@ class Vendor:
     @property
     def extensions(self) -> frozenset[str]:
         """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
-        ``"communicator"``, ``"peer"``.
+        ``"communicator"``, ``"peer"``, ``"choices"``.
         """
         instance = self._instance
         return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
@@ -278,6 +280,14 @@ class Vendor:
         :raises NotSupportedError: the vendor does not offer it.
         """
         return Peers(self._instance)
+
+    @property
+    def choices(self) -> Choices:
+        """Which of the vendor's implementations serves a call.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Choices(extension_of(self._instance, "choices")[1].call)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.

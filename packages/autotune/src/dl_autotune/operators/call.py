@@ -1,0 +1,128 @@
+"""A call of an operator, written down so that another process can make it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..errors import TuningError
+
+_NOT_PLAIN = "not_plain"
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator and its arguments; tensors by what they are like, with other numbers in them.
+
+    :ivar operator: ``"aten::mm"``, an overload of it like ``"aten::sum.dim_IntList"``, or the name
+        of a function of torch or ``torch.nn.functional``.
+    :ivar arguments: JSON values; a tensor is ``{"shape": [], "strides": [], "dtype": "float32"}``.
+    """
+
+    operator: str
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+    def __str__(self) -> str:
+        values = [_shown(value) for value in self.arguments]
+        values += [f"{name}={_shown(value)}" for name, value in self.keywords.items()]
+        return f"{self.operator.removeprefix('aten::')}({', '.join(values)})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return {
+            "operator": self.operator,
+            "arguments": list(self.arguments),
+            "keywords": self.keywords,
+        }
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> Call:
+        """The call that :meth:`as_json` wrote."""
+        return cls(value["operator"], tuple(value["arguments"]), dict(value["keywords"]))
+
+    def signature(self) -> str:
+        """A text that is the same for the same call."""
+        return json.dumps(self.as_json(), sort_keys=True)
+
+
+def described(operator: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
+    """Write a call down; None where something in it is neither tensor nor plain value."""
+    arguments = [_described(value) for value in args]
+    keywords = {name: _described(value) for name, value in kwargs.items()}
+    if _NOT_PLAIN in (*arguments, *keywords.values()):
+        return None
+    return Call(operator, tuple(arguments), keywords)
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        floating = value.dtype.is_floating_point and value.layout is torch.strided
+        if not floating or value.device.type != "dl":
+            return _NOT_PLAIN
+        return {
+            "shape": list(value.shape),
+            "strides": list(value.stride()),
+            "dtype": str(value.dtype).removeprefix("torch."),
+        }
+    if isinstance(value, (list, tuple)):
+        inner = [_described(each) for each in value]
+        return _NOT_PLAIN if _NOT_PLAIN in inner else inner
+    return value if value is None or isinstance(value, (bool, int, float)) else _NOT_PLAIN
+
+
+def function_of(operator: str) -> Callable[..., Any]:
+    """What to call.
+
+    :raises TuningError: torch has no operator or function of that name.
+    """
+    if operator.startswith("aten::"):
+        name, _, overload = operator.removeprefix("aten::").partition(".")
+        packet = getattr(torch.ops.aten, name, None)
+        found = getattr(packet, overload, None) if overload else packet
+    else:
+        places = (torch, torch.nn.functional, torch.ops.aten)
+        found = next((getattr(each, operator) for each in places if hasattr(each, operator)), None)
+    if not callable(found):
+        raise TuningError(
+            f"[tune] torch has no operator {operator!r}; give one like mm, conv2d or aten::addmm"
+        )
+    function: Callable[..., Any] = found
+    return function
+
+
+def made(call: Call, *, seed: int) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments on the device: seeded normal numbers in the layouts that were described."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def make(value: Any) -> Any:
+        if isinstance(value, dict):
+            shape, strides = value["shape"], value.get("strides")
+            dtype = getattr(torch, value["dtype"])
+            dense = torch.randn(shape, generator=generator).to(dtype).to("dl")
+            if strides is None or list(dense.stride()) == strides:
+                return dense
+            placed = torch.empty_strided(shape, strides, dtype=dtype, device="dl")
+            # An expanded dimension has one element for many.
+            target = placed
+            for d, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+                if stride == 0 and size > 1:
+                    target, dense = target.narrow(d, 0, 1), dense.narrow(d, 0, 1)
+            target.copy_(dense)
+            return placed
+        if isinstance(value, list):
+            return [make(each) for each in value]
+        return value
+
+    keywords = {name: make(value) for name, value in call.keywords.items()}
+    return [make(value) for value in call.arguments], keywords
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{value['dtype']}[{'x'.join(map(str, value['shape']))}]"
+    return str(value)

@@ -1,0 +1,155 @@
+"""``dl tune op``, ``model`` and ``export-wheel``: the options, and what is said."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import TuningError
+from ..runners.database import Database
+from ..runners.device_lock import device_lock
+from .plan import OperatorPlan
+
+if TYPE_CHECKING:
+    from .tuner import TunedCall
+
+
+def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
+    """Add the commands; returns their parsers."""
+    op = commands.add_parser(
+        "op",
+        help="choose the implementation that serves an operator fastest",
+        description="Race all implementations that the vendor has for one call, check their"
+        " results, and keep the winner: later programs use it for calls with the same shapes.",
+    )
+    _configure_op(op)
+    model = commands.add_parser(
+        "model",
+        help="the same for the calls of a program, which is not changed",
+        description="Run a program to see which operators it calls, tune those that take longest,"
+        " and time the whole program before and after.",
+    )
+    _add_plan(model, seconds=600.0)
+    model.add_argument("--runs", type=int, default=5, help="pairs of whole runs in the end (5)")
+    model.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
+    wheel = commands.add_parser(
+        "export-wheel",
+        help="make a wheel of what was chosen, for others with the same device",
+    )
+    wheel.add_argument("device", help="what the device is called: the wheel is dl-tuned-DEVICE")
+    wheel.add_argument("--output", type=Path, default=Path(), metavar="FOLDER")
+    wheel.add_argument("--version", default="0.1.0", help="of the wheel (0.1.0)")
+    return [op, model, wheel]
+
+
+def _configure_op(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("operator", metavar="OPERATOR", help="mm, conv2d, aten::addmm, ...")
+    parser.add_argument(
+        "--shapes", nargs="+", required=True, metavar="SHAPE", help="of its tensors: 64x128 128x32"
+    )
+    parser.add_argument("--dtype", default="float32", help="of all of them (float32)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="another argument"
+    )
+    _add_plan(parser, seconds=60.0)
+
+
+def _add_plan(parser: argparse.ArgumentParser, *, seconds: float) -> None:
+    parser.add_argument("--vendor", default="cpu", help="whose implementations (cpu)")
+    parser.add_argument(
+        "--seconds", type=float, default=seconds, help=f"of searching ({seconds:g})"
+    )
+    parser.add_argument("--processes", type=int, default=3, help="that race in the end (3)")
+    parser.add_argument("--seed", type=int, default=0, help="of inputs and order (0)")
+
+
+def tune_op(arguments: argparse.Namespace, database: Database) -> int:
+    """``dl tune op``."""
+    plan = _plan(arguments)
+    # torch takes a second, which bad options need not wait for.
+    shapes = [_shape(text) for text in arguments.shapes]
+    keywords = dict(_keyword(text) for text in arguments.set)
+    from .call import Call, function_of
+    from .tuner import tune_call
+
+    function_of(arguments.operator)
+    tensors = tuple({"shape": shape, "dtype": arguments.dtype} for shape in shapes)
+    call = Call(arguments.operator, tensors, keywords)
+    with device_lock(arguments.vendor, 0):
+        tuned = tune_call(call, arguments.vendor, database, plan)
+    sys.stdout.write(told(tuned))
+    return 0
+
+
+def tune_program(arguments: argparse.Namespace, database: Database) -> int:
+    """``dl tune model``."""
+    plan = _plan(arguments)
+    if arguments.runs < 2:
+        raise TuningError("[tune] give 2 or more --runs: one pair says nothing")
+    from .model import program_of, told, tune_model
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"dl tune: {line}\n")
+
+    command = program_of(arguments.program)
+    with device_lock(arguments.vendor, 0):
+        tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
+    sys.stdout.write(told(tuned))
+    return 0
+
+
+def make_wheel(arguments: argparse.Namespace, database: Database) -> int:
+    """``dl tune export-wheel``."""
+    from .wheel import export_wheel
+
+    choices = database.choices()
+    path = export_wheel(arguments.device, choices, arguments.output, version=arguments.version)
+    sys.stdout.write(f"{path}: {len(choices)} choices; pip install {path}\n")
+    return 0
+
+
+OPERATOR_COMMANDS = {"op": tune_op, "model": tune_program, "export-wheel": make_wheel}
+
+
+def _plan(arguments: argparse.Namespace) -> OperatorPlan:
+    if arguments.seconds <= 0 or arguments.processes < 1:
+        raise TuningError("[tune] give more than 0 --seconds and 1 or more --processes")
+    return OperatorPlan(arguments.seconds, arguments.processes, arguments.seed)
+
+
+def told(tuned: TunedCall) -> str:
+    """What came of a call, in lines."""
+    lines = [f"call    {tuned.call}", f"on      {tuned.identity}"]
+    for key, choices in tuned.keys.items():
+        lines.append(f"choices {key.partition(':')[0]}: {', '.join(choices)}")
+    lines += [f"refused {choice}: {reason}" for choice, reason in tuned.refused]
+    for key, choice in tuned.chosen.items():
+        lines.append(f"chosen  {key.partition(':')[0]}: {choice}")
+    if not any(len(choices) > 1 for choices in tuned.keys.values()):
+        lines.append("verdict there is nothing to choose between for this call")
+    elif tuned.claimed is None:
+        lines.append("verdict no significant winner: the vendor's usual choice stays")
+    else:
+        lines.append(f"verdict {tuned.claimed} (measured again in fresh processes)")
+    return "\n".join(lines) + "\n"
+
+
+def _shape(text: str) -> list[int]:
+    if not re.fullmatch(r"\d+(x\d+)*", text):
+        raise TuningError(f"[tune] --shapes {text!r} is no shape like 64x128")
+    return [int(size) for size in text.split("x")]
+
+
+def _keyword(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        found = None if not equals else ast
+    if found is ast or not equals or not name.isidentifier():
+        raise TuningError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")
+    return name, found

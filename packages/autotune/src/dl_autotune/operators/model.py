@@ -1,0 +1,190 @@
+"""``dl tune model``: the calls of a program that is not changed, tuned, and the program timed."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import TuningError
+from ..observers.interval import Interval, bootstrap
+from ..runners.database import Database
+from .call import Call
+from .plan import OperatorPlan
+from .recording import FILE, recorded
+from .tuner import TunedCall, tune_call
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LEAST_SHARE = 0.005
+"""Of the program's time in operators; a call with less is not worth its tuning."""
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """One run of the program.
+
+    :ivar seconds: from start to end, by the wall clock.
+    """
+
+    seconds: float
+    status: int
+    output: str
+
+
+@dataclass(frozen=True)
+class TunedModel:
+    """What came of a program.
+
+    :ivar calls: those that were tuned, by the time they took in the program.
+    :ivar left: calls with choices that the budget did not reach.
+    :ivar whole: of the times of whole runs, before by after.
+    :ivar outputs: how the program's output differs with the choices; empty if it does not.
+    """
+
+    calls: tuple[TunedCall, ...]
+    left: int
+    whole: Interval
+    outputs: str
+
+
+def tune_model(
+    command: Sequence[str],
+    vendor: str,
+    database: Database,
+    plan: OperatorPlan,
+    *,
+    runs: int,
+    say: Callable[[str], object],
+) -> TunedModel:
+    """Tune what a program calls, the longest first, and time the whole program.
+
+    :param plan: for all calls together.
+    :param runs: pairs of whole runs, without and with what was chosen.
+    :raises TuningError: the program fails, calls nothing that has choices, or ends otherwise with
+        what was chosen, which is then dropped.
+    """
+    calls = record_calls(command, vendor)
+    total = sum(seconds for _, _, seconds in calls)
+    worth = [entry for entry in calls if entry[2] >= _LEAST_SHARE * total]
+    say(f"{len(worth)} calls with choices take {total:.2f} s of the program in operators")
+    tuned: list[TunedCall] = []
+    deadline = time.monotonic() + plan.seconds
+    for call, count, seconds in worth:
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            break
+        share = max(5.0, min(rest, plan.seconds * seconds / total))
+        one = OperatorPlan(share, plan.processes, plan.seed)
+        tuned.append(tune_call(call, vendor, database, one))
+        verdict = tuned[-1].claimed or "no significant winner"
+        say(f"{count} x {call}: {verdict}")
+    environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": str(database.path)}
+    whole, outputs = compare(command, environment, runs=runs, seed=plan.seed)
+    if outputs.startswith("status"):
+        for each in tuned:
+            database.unchoose(each.identity, each.keys)
+        raise TuningError(f"[tune] with what was chosen the program ends otherwise: {outputs}")
+    return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs)
+
+
+def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, float]]:
+    """Run a program once and return its distinct calls that have choices, the longest first.
+
+    :raises TuningError: it fails, or there is no such call.
+    """
+    with tempfile.TemporaryDirectory(prefix="dl-tune-") as folder:
+        file = Path(folder) / "calls.json"
+        tools = {"DL_TOOLS": "tuning-calls", FILE: str(file), "DL_TUNING": "off"}
+        done = run(command, {**tools, "DL_VENDORS": vendor})
+        if done.status != 0:
+            raise TuningError(
+                f"[tune] the program ends with status {done.status}, untuned as it is"
+            )
+        if not file.is_file():
+            raise TuningError(
+                "[tune] the program's calls were not recorded. It has to import torch, and"
+                " dl-optools, which starts the recorder, has to be installed in its environment"
+            )
+        calls = recorded(file)
+    if not calls:
+        raise TuningError(f"[tune] the program calls nothing on vendor {vendor} that has choices")
+    return calls
+
+
+def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
+    """Run a program to its end.
+
+    :raises TuningError: it cannot be started.
+    """
+    begin = time.perf_counter()
+    try:
+        done = subprocess.run(
+            list(command), env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
+        )
+    except OSError as error:
+        raise TuningError(f"[tune] {command[0]} cannot be started: {error.strerror}") from error
+    return ProgramRun(time.perf_counter() - begin, done.returncode, done.stdout)
+
+
+def compare(
+    command: Sequence[str], environment: dict[str, str], *, runs: int, seed: int
+) -> tuple[Interval, str]:
+    """Pairs of whole runs in random order, without and with what was chosen."""
+    rng = random.Random(seed)
+    ratios: list[float] = []
+    difference = ""
+    for _ in range(runs):
+        found: dict[str, ProgramRun] = {}
+        for tuning in rng.sample(("off", "on"), 2):
+            found[tuning] = run(command, {**environment, "DL_TUNING": tuning})
+        ratios.append(found["off"].seconds / found["on"].seconds)
+        difference = difference or differs(found["off"], found["on"])
+    return bootstrap(ratios, confidence=0.95, seed=seed), difference
+
+
+def differs(before: ProgramRun, after: ProgramRun) -> str:
+    """How two runs differ; empty if they do not."""
+    if before.status != after.status:
+        return f"status {after.status}, not {before.status}"
+    if before.output == after.output:
+        return ""
+    if _NUMBER.sub("#", before.output) != _NUMBER.sub("#", after.output):
+        return "its text differs"
+    pairs = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
+    off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in pairs]
+    return f"numbers that it prints differ by up to {max(off):.2g} of their size"
+
+
+def told(tuned: TunedModel) -> str:
+    """What came of it, in lines."""
+    chosen = sum(bool(each.chosen) for each in tuned.calls)
+    whole = tuned.whole
+    verdict = "no significant change"
+    if whole.low > 1:
+        verdict = "faster"
+    elif whole.high < 1:
+        verdict = "slower"
+    return (
+        f"calls   {len(tuned.calls)} tuned, {chosen} with another implementation, {tuned.left} left"
+        " by the budget\n"
+        f"outputs {tuned.outputs or 'the same, letter by letter'}\n"
+        f"program {verdict}: {whole} (whole runs, before by after)\n"
+    )
+
+
+def program_of(rest: Sequence[str]) -> list[str]:
+    """The command behind ``--``; ``python`` is this interpreter.
+
+    :raises TuningError: there is none.
+    """
+    command = [word for number, word in enumerate(rest) if number or word != "--"]
+    if not command:
+        raise TuningError("[tune] name the program: dl tune model -- python train.py")
+    return [sys.executable if command[0] == "python" else command[0], *command[1:]]

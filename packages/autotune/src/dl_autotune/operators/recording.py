@@ -1,0 +1,87 @@
+"""The operator calls of a program: which there are, how often, and how long they take."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dl_core.torch_backend.devices import synchronize
+from dl_core.torch_backend.tuning import extension, loaded
+
+from .call import Call, described
+
+FILE = "DL_TUNING_CALLS"
+"""The variable that names the file to write."""
+_MOST = 20000
+"""Distinct calls; a program whose shapes never repeat has nothing to gain from more."""
+
+
+class CallRecorder(TorchDispatchMode):
+    """Times operators on dl by the wall clock; writes those that have choices when it is left."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._seen: dict[str, list[Any]] = {}
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        call = described(_name(function), args, kwargs)
+        if call is None or not any(isinstance(value, dict) for value in call.arguments):
+            return function(*args, **kwargs)
+        signature = call.signature()
+        seen = self._seen.get(signature)
+        if seen is None:
+            if len(self._seen) >= _MOST:
+                return function(*args, **kwargs)
+            # The first run makes things ready: it counts, but its time does not.
+            result, has_choices = self._first(function, args, kwargs)
+            self._seen[signature] = [call, 1, 0.0, has_choices]
+            return result
+        begin = time.perf_counter()
+        result = function(*args, **kwargs)
+        synchronize()
+        seen[1] += 1
+        seen[2] += time.perf_counter() - begin
+        return result
+
+    def _first(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, bool]:
+        """Run a call and see whether its vendor has anything to choose for it."""
+        vendors = [choices for name in loaded() if (choices := extension(name)) is not None]
+        for choices in vendors:
+            choices.record()
+        result = function(*args, **kwargs)
+        met = [record for choices in vendors for record in choices.recorded()]
+        for choices in vendors:
+            choices.record(0)
+        return result, any(len(record.choices) > 1 for record in met)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        path = os.environ.get(FILE)
+        if path:
+            calls = [
+                {**call.as_json(), "count": count, "seconds": seconds / max(1, count - 1) * count}
+                for call, count, seconds, has_choices in self._seen.values()
+                if has_choices
+            ]
+            Path(path).write_text(json.dumps(calls), encoding="utf-8")
+
+
+def _name(function: Any) -> str:
+    name = str(function.name())
+    return name if "." in name or function._overloadname == "" else f"{name}.default"
+
+
+def recorded(path: Path) -> list[tuple[Call, int, float]]:
+    """Distinct calls with choices, how often they were made, and their seconds in all, the longest
+    first."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    calls = [(Call.of_json(each), int(each["count"]), float(each["seconds"])) for each in found]
+    return sorted(calls, key=lambda entry: -entry[2])

@@ -1,0 +1,162 @@
+"""Finds the fastest implementation of a call, and believes it after races in fresh processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TuningError
+from ..observers.calibration import Calibration
+from ..observers.claim import Claim, Verdict, claim
+from ..observers.interval import Interval
+from ..observers.race import Race
+from ..runners.database import Database, StoredChoice, StoredClaim, StoredTrial
+from .call import Call
+from .plan import OperatorPlan
+
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+"""Has a job of :mod:`.worker` done in a process of its own."""
+_PATIENCE = 60.0
+"""Seconds beyond a job's own, for importing torch and for warming up."""
+
+
+@dataclass(frozen=True)
+class TunedCall:
+    """What came of a call.
+
+    :ivar keys: its choice points, with the names of what may be chosen there.
+    :ivar chosen: by key; empty where the usual choice stays.
+    :ivar claimed: of the call with all that was chosen; None where nothing was worth a race.
+    :ivar refused: choices that were not timed, each with the reason.
+    """
+
+    call: Call
+    identity: str
+    keys: Mapping[str, tuple[str, ...]]
+    chosen: Mapping[str, str]
+    claimed: Claim | None
+    refused: tuple[tuple[str, str], ...]
+    seconds: float = field(default=0.0)
+    """Of one call as it was before."""
+
+
+def ask_child(job: dict[str, Any]) -> dict[str, Any]:
+    """Do a job in a fresh process without any table of choices.
+
+    :raises TuningError: it fails, crashes or takes too long.
+    """
+    environment = {**os.environ, "DL_TUNING": "off", "DL_VENDORS": job["vendor"]}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "dl_autotune.operators.worker"],
+            input=json.dumps(job),
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=4 * job["seconds"] + _PATIENCE,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TuningError(f"[tune] the process that measures did not end: {error}") from error
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise TuningError(
+            f"[tune] the process that measures ended with status {done.returncode}: {last[:300]}"
+        )
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if "error" in answer:
+        raise TuningError(answer["error"])
+    return answer
+
+
+def tune_call(
+    call: Call, vendor: str, database: Database, plan: OperatorPlan, ask: Ask = ask_child
+) -> TunedCall:
+    """Tune one call and keep what came of it; a choice that was kept before is replaced.
+
+    :raises TuningError: the call fails, or the vendor has nothing to choose between.
+    """
+    job = {"call": call.as_json(), "vendor": vendor, "seed": plan.seed, "seconds": plan.seconds}
+    found = ask({"do": "search", **job})
+    identity = found["identity"]
+    keys = {each["key"]: tuple(each["choices"]) for each in found["keys"]}
+    study = database.study(
+        {
+            "kernel": "operator",
+            "function": str(call),
+            "vendor": vendor,
+            "device": identity,
+            "call": call.as_json(),
+        }
+    )
+    correct = [trial for trial in found["trials"] if trial["invalidity"] == "correct"]
+    for trial in found["trials"]:
+        database.record(study, _stored(trial))
+    claimed, chosen = None, dict(found["best"])
+    if chosen:
+        races = []
+        for number in range(plan.processes):
+            again = ask({**job, "do": "race", "table": chosen, "seed": plan.seed + 1 + number})
+            if again["identity"] != identity:
+                raise TuningError("[tune] the vendor or a library changed while it was measured")
+            races.append(_race(again))
+        noise = Calibration(found["noise"], 1)
+        claimed = claim(races, noise, seed=plan.seed)
+        interval = claimed.interval
+        ratios = tuple(each.ratios for each in races)
+        database.claim(
+            study,
+            StoredClaim(
+                chosen,
+                claimed.verdict.value,
+                interval.ratio,
+                interval.low,
+                interval.high,
+                noise.noise,
+                ratios,
+            ),
+        )
+        if claimed.verdict is not Verdict.FASTER:
+            chosen = {}
+    database.unchoose(identity, keys)
+    for key, choice in chosen.items():
+        assert claimed is not None
+        interval = claimed.interval
+        database.choose(
+            StoredChoice(
+                identity, key, choice, str(call), interval.ratio, interval.low, interval.high
+            )
+        )
+    refused = tuple(
+        (trial["choice"], trial["message"])
+        for trial in found["trials"]
+        if trial["invalidity"] != "correct"
+    )
+    baselines = [second for trial in correct for second in trial["baseline"]]
+    usual = sorted(baselines)[len(baselines) // 2] if baselines else 0.0
+    return TunedCall(call, identity, keys, chosen, claimed, refused, usual)
+
+
+def _stored(trial: dict[str, Any]) -> StoredTrial:
+    config = {"key": trial["key"], "choice": trial["choice"]}
+    if trial["invalidity"] != "correct":
+        return StoredTrial(config, trial["invalidity"], trial["message"])
+    return StoredTrial(
+        config,
+        "correct",
+        ratio=trial["ratio"],
+        low=trial["low"],
+        high=trial["high"],
+        baseline=tuple(trial["baseline"]),
+        candidate=tuple(trial["candidate"]),
+    )
+
+
+def _race(told: dict[str, Any]) -> Race:
+    interval = Interval(told["ratio"], told["low"], told["high"])
+    sides = tuple(told["baseline"]), tuple(told["candidate"])
+    return Race(interval, tuple(told["ratios"]), *sides)

@@ -1,0 +1,172 @@
+"""The choices extension: which of a vendor's implementations serves a call.
+
+Other hosts use it while a program waits, so it imports little.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._ffi_gen import ffi
+from ._native import text
+from .errors import ArgumentError
+
+CData = Any
+"""cffi's objects have no static type."""
+_constants: Any = ffi.dlopen(None)
+_LONGEST_NAME = 31
+_kept: list[CData] = []
+"""What vendors may still call; few programs make more than one request."""
+_log = logging.getLogger("diopi_proto.vendor")
+
+
+@dataclass(frozen=True)
+class ChoiceKey:
+    """What a choice is made for: a choice point of the vendor, and its numbers for one call."""
+
+    point: str
+    values: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.point}:{','.join(map(str, self.values))}"
+
+    @staticmethod
+    def parse(text: str) -> ChoiceKey:
+        """The key of a text that ``str`` made.
+
+        :raises ArgumentError: it is none.
+        """
+        point, _, numbers = text.partition(":")
+        try:
+            return ChoiceKey(point, tuple(int(number) for number in numbers.split(",") if number))
+        except ValueError:
+            raise _refused(f"{text[:100]!r} is no key like 'gemm:1,2'") from None
+
+
+@dataclass(frozen=True)
+class ChoiceRecord:
+    """A key that was met."""
+
+    key: ChoiceKey
+    calls: int
+    choices: tuple[str, ...]
+    """Names of what may be chosen; untuned the first one is tried first."""
+
+
+@dataclass(frozen=True)
+class ChoiceStatistics:
+    """Of the look-ups since the library was loaded."""
+
+    entries: int
+    hits: int
+    misses: int
+
+
+def _refused(why: str) -> ArgumentError:
+    return ArgumentError(f"[choices.install] {why}", operator="choices.install")
+
+
+def _report(kind: Any, error: BaseException, trace: Any) -> None:
+    """What a request does with an exception: it must not reach the vendor, nor be lost."""
+    _log.error("a request of the host failed", exc_info=(kind, error, trace))
+
+
+class Choices:
+    """The choices extension of one vendor; :attr:`diopi_proto.Vendor.choices`."""
+
+    def __init__(self, call: Callable[..., None]) -> None:
+        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
+        self._call = call
+
+    @classmethod
+    def of_address(cls, address: int, vendor: str) -> Choices | None:
+        """Of an instance that another host in this process has loaded and checked; None without
+        the extension.
+
+        :param address: of its ``dl_vendor_t``, which lives longer than this object.
+        """
+        instance = ffi.cast("dl_vendor_t*", address)
+        link = instance.table.extensions
+        while link != ffi.NULL and link.type != _constants.DL_EXT_CHOICES:
+            link = link.next
+        if link == ffi.NULL:
+            return None
+        table = ffi.cast("dl_choices_extension_t*", link)
+
+        def call(slot: str, *arguments: Any) -> None:
+            status = getattr(table, slot)(instance, *arguments)
+            if status != ffi.NULL:
+                # All that a host needs; its import takes a while.
+                from .host.structs import raise_status
+
+                raise_status(status, f"choices.{slot}", vendor)
+
+        return cls(call)
+
+    def identity(self, device: int = 0) -> str:
+        """All that a measured choice depends on besides its key, in a line."""
+        raw = ffi.new("dl_choice_properties_t*")
+        raw.struct_size = ffi.sizeof("dl_choice_properties_t")
+        self._call("properties", device, raw)
+        return text(raw.identity)
+
+    def install(self, entries: Mapping[ChoiceKey, str], device: int = 0) -> None:
+        """Let the vendor take these choices from now on, and no others.
+
+        :raises ArgumentError: a key or a name is longer than one can be.
+        :raises VendorError: the vendor does not have a point or a choice; nothing has changed.
+        """
+        raw = ffi.new("dl_choice_entry_t[]", max(1, len(entries)))
+        for entry, (key, choice) in zip(raw, entries.items(), strict=False):
+            if len(key.values) > _constants.DL_CHOICE_MOST_VALUES:
+                raise _refused(f"{key} has {len(key.values)} values, more than a key can have")
+            for name in (key.point, choice):
+                if len(name.encode()) > _LONGEST_NAME:
+                    raise _refused(f"the name {name!r} is longer than {_LONGEST_NAME} bytes")
+            entry.key.point = key.point.encode()
+            entry.key.count = len(key.values)
+            entry.key.values[0 : len(key.values)] = list(key.values)
+            entry.choice = choice.encode()
+        self._call("install", device, raw, len(entries))
+
+    def request(self, wanted: Callable[[], None] | None, device: int = 0) -> None:
+        """Have ``wanted`` called once, by the first call that comes to a choice point, on its
+        thread and before it chooses. What it raises is logged. None takes the request back.
+        """
+        callback = ffi.NULL
+        if wanted is not None:
+
+            def call(self: CData) -> None:
+                wanted()
+
+            callback = ffi.callback("void(void*)", call, onerror=_report)
+            _kept.append(callback)
+        self._call("request", device, callback, ffi.NULL)
+
+    def record(self, capacity: int = 10000, device: int = 0) -> None:
+        """Record the first ``capacity`` keys that are met from now on; 0 ends it."""
+        self._call("record", device, capacity)
+
+    def recorded(self, device: int = 0) -> Iterable[ChoiceRecord]:
+        """The keys that were met since :meth:`record`, in the order they were first met."""
+        number = 0
+        while True:
+            raw = ffi.new("dl_choice_record_t*")
+            raw.struct_size = ffi.sizeof("dl_choice_record_t")
+            self._call("recorded", device, number, raw)
+            if raw.calls == 0:
+                return
+            values = tuple(int(value) for value in raw.key.values[0 : raw.key.count])
+            key = ChoiceKey(text(raw.key.point), values)
+            yield ChoiceRecord(key, int(raw.calls), tuple(text(raw.choices).split()))
+            number += 1
+
+    def statistics(self, device: int = 0) -> ChoiceStatistics:
+        """How often the table was asked, and what it knew."""
+        raw = ffi.new("dl_choice_statistics_t*")
+        raw.struct_size = ffi.sizeof("dl_choice_statistics_t")
+        self._call("statistics", device, raw)
+        return ChoiceStatistics(int(raw.entries), int(raw.hits), int(raw.misses))

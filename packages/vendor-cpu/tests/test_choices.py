@@ -1,0 +1,121 @@
+"""Which implementation serves a product: what may be chosen, what is chosen, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import support
+from diopi_proto import Vendor, VendorError, load_vendor
+from diopi_proto.choices import ChoiceKey, ChoiceStatistics
+
+
+@pytest.fixture
+def vendor() -> Iterator[Vendor]:
+    with load_vendor(support.tested_library()) as loaded:
+        yield loaded
+        loaded.choices.install({})
+        loaded.choices.record(0)
+        loaded.choices.request(None)
+
+
+def product(vendor: Vendor, size: int = 40) -> bytes:
+    """A product of two fixed matrices, as bytes."""
+    rng = np.random.default_rng(3)
+    a, b = (vendor.tensor(rng.normal(size=(size, size)).astype(np.float32)) for _ in range(2))
+    out = vendor.empty((size, size), "float32")
+    vendor.op.Mm(out, a, b)
+    return out.numpy().tobytes()
+
+
+def met(vendor: Vendor) -> tuple[ChoiceKey, tuple[str, ...]]:
+    """The key of the product, with what may be chosen for it."""
+    vendor.choices.record()
+    product(vendor)
+    product(vendor)
+    (record,) = vendor.choices.recorded()
+    vendor.choices.record(0)
+    assert record.calls == 2
+    return record.key, record.choices
+
+
+def used(vendor: Vendor, before: ChoiceStatistics) -> tuple[int, int]:
+    now = vendor.choices.statistics()
+    return now.hits - before.hits, now.misses - before.misses
+
+
+def test_keys_tell_calls_apart_and_say_what_may_be_chosen(vendor: Vendor) -> None:
+    assert "choices" in vendor.extensions
+    key, choices = met(vendor)
+    assert key.point == "gemm" and choices[-1] == "own"
+    assert key == ChoiceKey.parse(str(key))
+    vendor.choices.record()
+    product(vendor, 41)
+    (other,) = vendor.choices.recorded()
+    assert other.key != key
+    assert list(vendor.choices.recorded()) == [other]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_what_is_chosen_is_used_and_right(vendor: Vendor, last: bool) -> None:
+    usual = np.frombuffer(product(vendor), np.float32)
+    key, choices = met(vendor)
+    before = vendor.choices.statistics()
+    vendor.choices.install({key: choices[-1 if last else 0]})
+    np.testing.assert_allclose(np.frombuffer(product(vendor), np.float32), usual, atol=1e-4)
+    product(vendor, 41)
+    assert used(vendor, before) == (1, 1)
+    assert vendor.choices.statistics().entries == 1
+
+
+def test_without_a_table_all_is_as_before_bit_by_bit(vendor: Vendor) -> None:
+    usual = product(vendor)
+    key, choices = met(vendor)
+    vendor.choices.install({key: choices[-1]})
+    product(vendor)
+    vendor.choices.install({})
+    before = vendor.choices.statistics()
+    assert product(vendor) == usual
+    assert used(vendor, before) == (0, 0)
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "own/1", "onednn/2", "onednn-given", ""])
+def test_what_is_no_choice_is_refused_and_the_table_stays(vendor: Vendor, wrong: str) -> None:
+    key, _ = met(vendor)
+    vendor.choices.install({key: "own"})
+    with pytest.raises(VendorError, match=f"entry 0 chooses '{wrong}' at 'gemm'"):
+        vendor.choices.install({ChoiceKey("gemm", (1,)): wrong})
+    with pytest.raises(VendorError, match="choice point 'sum', which is not there"):
+        vendor.choices.install({ChoiceKey("sum", (1,)): "own"})
+    before = vendor.choices.statistics()
+    product(vendor)
+    assert used(vendor, before) == (1, 0)
+
+
+def test_a_request_is_called_once_and_before_the_choice(vendor: Vendor) -> None:
+    key, _ = met(vendor)
+    asked = []
+
+    def wanted() -> None:
+        asked.append(None)
+        vendor.choices.install({key: "own"})
+
+    before = vendor.choices.statistics()
+    vendor.choices.request(wanted)
+    assert asked == []
+    product(vendor)
+    product(vendor)
+    assert len(asked) == 1 and used(vendor, before) == (2, 0)
+    vendor.choices.request(wanted)
+    vendor.choices.request(None)
+    product(vendor)
+    assert len(asked) == 1
+
+
+def test_the_identity_names_what_measurements_depend_on(vendor: Vendor) -> None:
+    identity = vendor.choices.identity()
+    assert identity.startswith(f"cpu {vendor.version}, ")
+    assert vendor.properties().architecture in identity
+    assert "oneDNN" in identity and "OpenBLAS" in identity

@@ -1,0 +1,181 @@
+"""Measured choices at dispatch: layers, an installed wheel, other devices, the off switch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dl_autotune.errors import TuningError
+from dl_autotune.observers.race import RaceSettings
+from dl_autotune.operators.call import Call
+from dl_autotune.operators.plan import OperatorPlan
+from dl_autotune.operators.tuner import tune_call
+from dl_autotune.operators.wheel import export_wheel
+from dl_autotune.operators.worker import search
+from dl_autotune.runners.database import Database, StoredChoice
+
+from .processes import RUNS_ONCE, output
+
+pytestmark = RUNS_ONCE
+KEY = """
+import json, torch
+from dl_core.torch_backend.tuning import extension
+torch.manual_seed(5)
+a, b = torch.randn(2, 48, 48).to("dl")
+choices = extension("cpu")
+"""
+LEARN = (
+    KEY
+    + """
+choices.record()
+a @ b
+key, = (str(record.key) for record in choices.recorded())
+print(json.dumps([choices.identity(), key, (a @ b).cpu().numpy().tobytes().hex()]))
+"""
+)
+USE = (
+    KEY
+    + """
+result = (a @ b).cpu().numpy().tobytes().hex()
+print(json.dumps([torch.dl.tuning_stats()["cpu"], result]))
+"""
+)
+COMPILED = (
+    USE
+    + """
+compiled = torch.compile(lambda x, y: x @ y, backend="dl")
+compiled(a, b)
+before = torch.dl.tuning_stats()["cpu"]["hits"]
+compiled(a, b)
+print(torch.dl.tuning_stats()["cpu"]["hits"] - before)
+"""
+)
+
+
+def choice(identity: str, key: str, name: str = "own") -> StoredChoice:
+    return StoredChoice(identity, key, name, "mm", 1.5, 1.4, 1.6)
+
+
+def test_a_wheel_is_used_and_ignored_on_another_device(tmp_path: Path) -> None:
+    database = tmp_path / "user.sqlite"
+    site = tmp_path / "site"
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    variables = {"DL_VENDORS": "cpu", "DL_TUNING_DATABASE": str(database), "PYTHONPATH": path}
+    identity, key, usual = json.loads(output(LEARN, **variables))
+    wheels = [
+        export_wheel("this", [choice(identity, key)], tmp_path),
+        export_wheel("other", [choice("another card", key), choice("cpu 0", key)], tmp_path),
+    ]
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(site)]
+    subprocess.run([*install, "--no-index", *wheels], check=True, capture_output=True)
+    eager, in_graph = output(COMPILED, **variables).splitlines()
+    stats, _ = json.loads(eager)
+    assert stats["entries"] == 1 and stats["ignored"] == 2
+    assert stats["from_tuned-this"] == 1 and stats["from_tuned-other"] == 0
+    assert (stats["hits"], stats["misses"], in_graph) == (1, 0, "1")
+
+    # The user's own entry goes first; off is as if nothing were there, bit by bit.
+    Database(database).choose(choice(identity, key, "no such choice"))
+    off, result = json.loads(output(USE, DL_TUNING="off", **variables))
+    assert (off["entries"], off["hits"], off["misses"]) == (0, 0, 0) and result == usual
+    refused, result = json.loads(output(USE, **variables).splitlines()[-1])
+    assert refused["from_user"] == 1 and refused["from_tuned-this"] == 0
+    assert refused["entries"] == 0 and result == usual
+
+
+def trial(name: str, ratio: float | None, message: str = "") -> dict[str, Any]:
+    if ratio is None:
+        return {"key": "gemm:1", "choice": name, "invalidity": "correctness", "message": message}
+    return {"key": "gemm:1", "choice": name, "invalidity": "correct", **raced(ratio)}
+
+
+def raced(ratio: float) -> dict[str, Any]:
+    low, high, times = ratio * 0.98, ratio * 1.02, [0.1] * 8
+    ratios = [ratio * (1 + 0.002 * (number % 3 - 1)) for number in range(8)]
+    sides = {"ratios": ratios, "baseline": times, "candidate": times}
+    return {"ratio": ratio, "low": low, "high": high, **sides}
+
+
+def asked(best: dict[str, str], again: float) -> Any:
+    def ask(job: dict[str, Any]) -> dict[str, Any]:
+        if job["do"] == "race":
+            assert job["table"] == best
+            return {"identity": "this", **raced(again)}
+        trials = [trial("slow", 0.5), trial("fast", 2.0), trial("wrong", None, "mm is off")]
+        keys = [{"key": "gemm:1", "choices": ["slow", "fast", "wrong"]}]
+        return {"identity": "this", "trials": trials, "best": best, "noise": 0.01, "keys": keys}
+
+    return ask
+
+
+CALL = Call("mm", ({"shape": [2, 2], "dtype": "float32"},) * 2, {})
+PLAN = OperatorPlan(seconds=1, processes=3)
+
+
+def test_a_slow_choice_is_replaced_and_a_wrong_one_refused(tmp_path: Path) -> None:
+    database = Database(tmp_path / "t.sqlite")
+    database.choose(choice("this", "gemm:1", "slow"))
+    database.choose(choice("other", "gemm:1", "slow"))
+    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    assert tuned.chosen == {"gemm:1": "fast"} and tuned.refused == (("wrong", "mm is off"),)
+    assert {(c.identity, c.choice) for c in database.choices()} == {
+        ("this", "fast"),
+        ("other", "slow"),
+    }
+    (study,) = database.studies()
+    database.forget(study)
+    assert [c.identity for c in database.choices()] == ["other"]
+
+
+@pytest.mark.parametrize("again", [1.0, 0.9])
+def test_what_does_not_win_again_is_not_chosen(tmp_path: Path, again: float) -> None:
+    database = Database(tmp_path / "t.sqlite")
+    database.choose(choice("this", "gemm:1", "slow"))
+    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, again))
+    assert tuned.chosen == {} and database.choices() == []
+
+
+class Planted:
+    """A call whose usual implementation is slow, and whose fastest one is wrong."""
+
+    class Record:
+        key, calls, choices = "gemm:1", 1, ("usual", "good", "broken", "bad")
+
+    records = (Record(),)
+
+    def __init__(self) -> None:
+        self.seconds = {"usual": 1e-3, "good": 5e-4, "broken": 1e-4, "bad": 2e-3}
+        self.timed_choices: set[str] = set()
+
+    def wrong(self, table: dict[str, str]) -> str:
+        return "mm is off" if table["gemm:1"] == "broken" else ""
+
+    def timed(self, table: dict[str, str]) -> Any:
+        name = table.get("gemm:1", "usual")
+
+        def run() -> float:
+            self.timed_choices.add(name)
+            return self.seconds[name]
+
+        return run
+
+
+def test_a_search_finds_the_fast_one_and_times_no_wrong_one() -> None:
+    subject: Any = Planted()
+    found = search(subject, RaceSettings(), seed=1, seconds=60)
+    assert found["best"] == {"gemm:1": "good"}
+    assert subject.timed_choices == {"usual", "good", "bad"}
+    assert [t["choice"] for t in found["trials"] if t["invalidity"] == "correctness"] == ["broken"]
+
+
+def test_a_wheel_needs_a_name_a_version_and_choices(tmp_path: Path) -> None:
+    one = [choice("this", "gemm:1")]
+    for name, choices, version in (("A b", one, "1"), ("a", [], "1"), ("a", one, "x")):
+        with pytest.raises(TuningError):
+            export_wheel(name, choices, tmp_path, version=version)
