@@ -42,7 +42,8 @@ def serve() -> Callable[[Measure], Race]:
         shape = (problem.batch, problem.m, problem.k)
         a = rng.standard_normal(shape, dtype=np.float32)
         b = rng.standard_normal((problem.batch, problem.k, problem.n), dtype=np.float32)
-        given = torch.from_numpy(a).to(f"dl:{request.device}"), torch.from_numpy(b).to("dl")
+        device = f"dl:{request.device}"
+        given = torch.from_numpy(a).to(device), torch.from_numpy(b).to(device)
         judge(gemm, a, b, given)
         baseline = timed(lambda: torch.matmul(*given))
         found = race(baseline, timed(lambda: gemm(*given)), request.settings, seed=request.seed)
