@@ -3,6 +3,7 @@
 python benchmarks/autotune.py [--spaces FOLDER] [--seeds N] [--strategies A,B] [--json FILE]
 python benchmarks/autotune.py --claims N [--json FILE]
 python benchmarks/autotune.py --operators [--only TEXT] [--seconds N] [--json FILE]
+python benchmarks/autotune.py --overhead [ROUNDS] [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
 github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
@@ -13,6 +14,8 @@ was claimed, and how often is something claimed of nothing?
 
 --operators tunes operators of real models on the CPU against the usual choice of libraries, races
 what was chosen once more, and says what the look-up costs.
+
+--overhead tunes one C++ kernel by this tuner and by Kernel Tuner, in turn: evaluations per minute.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import statistics
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -28,13 +32,15 @@ from pathlib import Path
 import numpy as np
 from _synthetic_spaces import tiles
 from _tuning_claims import Tested, run_claim, summary
+from _tuning_overhead import compare
 
 from dl_autotune.runners.replay import fractions, replay
 from dl_autotune.spaces.recorded import Recording, read_recording
-from dl_autotune.strategies import DEFAULT, STRATEGIES, make_strategy
+from dl_autotune.strategies import DEFAULT, OPTIONAL, STRATEGIES, make_strategy
 
 AFTER = (30, 60, 120)
 BATCH = 4
+PER_ROUND = 16
 Rows = dict[str, dict[str, list[list[float]]]]
 """By space and strategy, for each seed the fractions after so many evaluations."""
 
@@ -104,6 +110,19 @@ def test_claims(count: int, file: Path) -> None:
     print(f"\n{file}")
 
 
+def test_overhead(rounds: int, file: Path) -> None:
+    """How many evaluations a minute has, by ours and by Kernel Tuner, and the ratio of rounds."""
+    found = compare(rounds, PER_ROUND)
+    ratios = [ours / theirs for ours, theirs in found]
+    print(
+        f"evaluations per minute, ours by Kernel Tuner's: {statistics.median(ratios):.2f} x", end=""
+    )
+    print(f" (median of {rounds} rounds, {min(ratios):.2f} to {max(ratios):.2f})")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"per_minute": found, "ratios": ratios}))
+    print(f"\n{file}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spaces", type=Path, help="a folder of recorded spaces")
@@ -117,6 +136,7 @@ def main() -> None:
     parser.add_argument("--operators", action="store_true", help="tune operators of real models")
     parser.add_argument("--only", default="", help="of those the ones with this in their name")
     parser.add_argument("--seconds", type=float, default=20.0, help="to search for each (20)")
+    parser.add_argument("--overhead", type=int, nargs="?", const=5, default=0, metavar="ROUNDS")
     arguments = parser.parse_args()
     if arguments.operators:
         from _tuned_operators import look_up, tune_operators
@@ -130,11 +150,18 @@ def main() -> None:
     if arguments.claims:
         test_claims(arguments.claims, arguments.json.with_stem(arguments.json.stem + "-claims"))
         return
+    if (arguments.overhead or arguments.kernel_tuner) and not importlib.util.find_spec(
+        "kernel_tuner"
+    ):
+        parser.error("this needs the package kernel_tuner: pip install kernel_tuner")
+    if arguments.overhead:
+        file = arguments.json.with_stem(arguments.json.stem + "-overhead")
+        test_overhead(arguments.overhead, file)
+        return
     names = arguments.strategies.split(",")
-    if unknown := set(names) - set(STRATEGIES):
-        parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(STRATEGIES)}")
-    if arguments.kernel_tuner and importlib.util.find_spec("kernel_tuner") is None:
-        parser.error("--kernel-tuner needs the package kernel_tuner: pip install kernel_tuner")
+    known = (*STRATEGIES, *OPTIONAL)
+    if unknown := set(names) - set(known):
+        parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(known)}")
     files: list[Path | None] = [None]
     if arguments.spaces is not None:
         files = [*sorted(arguments.spaces.glob("*.json")), *sorted(arguments.spaces.glob("*.gz"))]

@@ -22,11 +22,15 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "surrogate": Surrogate,
 }
 
+OPTIONAL = ("optuna",)
+"""Of other projects, where they are installed: extras of this wheel."""
+
 DEFAULT = "guided-climbing"
 """The best of them on recorded spaces, in the mean: `nox -s bench-autotune`."""
 
 __all__ = [
     "DEFAULT",
+    "OPTIONAL",
     "STRATEGIES",
     "Budget",
     "Exhaustive",
@@ -45,8 +49,13 @@ __all__ = [
 def make_strategy(name: str, space: SearchSpace, *, seed: int) -> Strategy:
     """A strategy by its name.
 
-    :raises TuningError: there is none of that name.
+    :raises TuningError: there is none of that name, or what it needs is not installed.
     """
+    if name == "optuna":
+        from .optuna import OptunaSampler
+
+        return OptunaSampler(space, seed=seed)
     if name not in STRATEGIES:
-        raise TuningError(f"[search] strategy {name!r} is none of {', '.join(STRATEGIES)}")
+        known = ", ".join((*STRATEGIES, *OPTIONAL))
+        raise TuningError(f"[search] strategy {name!r} is none of {known}")
     return STRATEGIES[name](space, seed=seed)

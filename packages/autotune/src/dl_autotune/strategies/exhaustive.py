@@ -7,11 +7,14 @@ from .strategy import Strategy
 
 
 class Exhaustive(Strategy):
-    """Propose every point, in order; takes no `seed` into account."""
+    """Propose every point, in order; takes no `seed` into account.
 
-    def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
+    :param first: the point to begin with; those before it are not proposed.
+    """
+
+    def __init__(self, space: SearchSpace, *, seed: int = 0, first: int = 0) -> None:
         super().__init__(space, seed=seed)
-        self._next = 0
+        self._next = first
 
     def propose(self, count: int) -> list[int]:
         """The next ones."""

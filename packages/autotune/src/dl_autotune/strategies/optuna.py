@@ -1,0 +1,78 @@
+"""Optuna's samplers behind the same ask and tell; needs the package optuna."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import TuningError
+from ..spaces import SearchSpace
+from .strategy import Outcome, Strategy
+
+_TRIES = 20
+"""Of a sampler for one point: it knows no constraints, and proposes a point more than once."""
+
+
+class OptunaSampler(Strategy):
+    """A sampler of Optuna, by default its tree-structured Parzen estimator.
+
+    It sees the parameters as categories, or as places on a scale where they are numbers. What it
+    proposes that is not valid is told to it as failed, without a budget for it; after some tries
+    the next point is a random one.
+
+    :param sampler: makes one from a seed; None: ``TPESampler``.
+    :raises TuningError: optuna is not installed.
+    """
+
+    def __init__(self, space: SearchSpace, *, seed: int = 0, sampler: Any = None) -> None:
+        super().__init__(space, seed=seed)
+        try:
+            import optuna
+        except ImportError as error:
+            raise TuningError(
+                "[search] strategy optuna needs the package optuna: pip install"
+                " 'dl-autotune[optuna]'"
+            ) from error
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._failed = optuna.trial.TrialState.FAIL
+        made = (sampler or optuna.samplers.TPESampler)(seed=seed)
+        self._study = optuna.create_study(sampler=made)
+        self._asked: dict[int, Any] = {}
+
+    def propose(self, count: int) -> list[int]:
+        """What the sampler takes for good."""
+        found: list[int] = []
+        for _ in range(count * _TRIES):
+            if len(found) == count:
+                return found
+            trial = self._study.ask()
+            point = self._point(trial)
+            if point is None or self.seen(point) or point in self._asked:
+                self._study.tell(trial, state=self._failed)
+                continue
+            self._asked[point] = trial
+            found.append(point)
+        return found or self.fresh(count)
+
+    def _point(self, trial: Any) -> int | None:
+        config = {}
+        for parameter in self.space.parameters:
+            values = parameter.values
+            if len(values) == 1:
+                config[parameter.name] = values[0]
+            elif parameter.numeric:
+                config[parameter.name] = values[
+                    trial.suggest_int(parameter.name, 0, len(values) - 1)
+                ]
+            else:
+                config[parameter.name] = trial.suggest_categorical(parameter.name, values)
+        return self.space.point(config)
+
+    def learn(self, outcome: Outcome) -> None:
+        """Tell it what came of its trial; it does not learn from what others proposed."""
+        trial = self._asked.pop(outcome.point, None)
+        if trial is None:
+            return
+        if outcome.value is None:
+            self._study.tell(trial, state=self._failed)
+        else:
+            self._study.tell(trial, outcome.value)

@@ -1,0 +1,117 @@
+"""``SimpleLocalTester.py CONFIG RESULT START MAX CHECKTFLOPS SPEEDUP``: tune matrix products."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dl_autotune import TuningError
+from dl_autotune.spaces.deepgen import read_deepgen
+from dl_autotune.strategies import STRATEGIES, Exhaustive, Strategy, make_strategy
+
+from .errors import KcgError
+from .files import write_json
+from .searching import Measured, Searcher, best
+
+_KEPT = 10
+"""Results in the file."""
+_FINALISTS = 3
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The command. 0: something was right; 1: nothing was; 2: it could not be asked."""
+    parser = argparse.ArgumentParser("SimpleLocalTester.py", description=__doc__)
+    parser.add_argument("config", type=Path, help="a JSON file of parameters, each with its values")
+    parser.add_argument("result", type=Path, help="a JSON file to write: the ten best")
+    parser.add_argument("start", type=_count, help="the first configuration, by its number")
+    parser.add_argument("max", type=_count, help="how many are measured at most")
+    parser.add_argument("checktflops", type=float, help="stop at so many TFLOPS; 0: do not")
+    parser.add_argument("speedup", type=float, help="stop at this speedup; 0: do not")
+    parser.add_argument("opty", nargs="?", default="matmul", choices=["matmul"])
+    parser.add_argument("device", nargs="?", type=int, default=0, help="of dl (default 0)")
+    parser.add_argument("dtype", nargs="?", default="float32", choices=["float32"])
+    parser.add_argument(
+        "--strategy",
+        default="exhaustive",
+        choices=STRATEGIES,
+        help="default: exhaustive, which is the order of the numbers",
+    )
+    given = parser.parse_args(words)
+    try:
+        return _tune(given)
+    except (TuningError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is less than 0")
+    return number
+
+
+def _tune(given: argparse.Namespace) -> int:
+    space = read_deepgen(given.config)
+    if given.start >= space.size:
+        raise KcgError(f"[kcg] START {given.start}: there are {space.size} configurations, from 0")
+    if given.strategy == "exhaustive":
+        strategy: Strategy = Exhaustive(space, first=given.start)
+    elif given.start:
+        raise KcgError(f"[kcg] --strategy {given.strategy} has its own order: START has to be 0")
+    else:
+        strategy = make_strategy(given.strategy, space, seed=0)
+    _say(f"{space.size} configurations")
+    found: list[Measured] = []
+    with Searcher(given.device) as searcher:
+        for point, _, answer in searcher.search(space, strategy, given.max):
+            if isinstance(answer, str):
+                _say(f"No.{point}: failed: {answer}")
+                continue
+            found.append(answer)
+            _say(
+                f"No.{point}: {answer.milliseconds:.4f} ms, torch {answer.baseline:.4f} ms,"
+                f" {answer.speedup:.3f} x, {answer.teraflops:.4f} TFLOPS, {answer.name}"
+            )
+            # After each: what ends the search loses nothing that was measured.
+            _write(given.result, [], found)
+            if 0 < given.speedup <= answer.speedup or 0 < given.checktflops <= answer.teraflops:
+                break
+        again = searcher.again(best(found, _FINALISTS))
+    _write(given.result, again, found)
+    if not again:
+        _say("no configuration ran and was right")
+        return 1
+    _say(f"best: {again[0].name}")
+    _say(f"measured again, against torch.matmul: {again[0].verdict}")
+    return 0
+
+
+def _write(path: Path, again: Sequence[Measured], found: Sequence[Measured]) -> None:
+    """The ten best; those that were measured again before those that were not."""
+    names = {each.name for each in again}
+    others = sorted((e for e in found if e.name not in names), key=lambda each: -each.speedup)
+    rows = []
+    for each in [*again, *others][:_KEPT]:
+        row = {
+            "name": each.name,
+            "speedup": each.speedup,
+            "time": each.milliseconds,
+            "time_base": each.baseline,
+        }
+        if each.verdict is not None:
+            row["verdict"] = each.verdict.verdict.value
+            row["interval"] = [each.verdict.interval.low, each.verdict.interval.high]
+        rows.append(row)
+    write_json(path, {"testResult": rows})
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""What a model calls instead of torch, and what puts tuned kernels behind it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dl_autotune.observers import Verdict
+from dl_autotune.strategies import DEFAULT, make_strategy
+
+from .defaults import default_space
+from .errors import KcgError
+from .files import read_json, write_json
+from .gemm import Gemm, Problem, toolchain
+from .names import config_of
+from .searching import Measured, Searcher, best
+
+__all__ = ["OpProxy", "compile_model", "registerPreCompiledKernelByJson"]
+LOG = logging.getLogger("kcg")
+_KERNELS: dict[tuple[int, Problem], Gemm] = {}
+_CALLS: Counter[str] = Counter()
+_COLLECTING: list[Counter[tuple[int, Problem]]] = []
+_EVALUATIONS = 40
+_FINALISTS = 2
+
+
+class OpProxy:
+    """Operators that use a tuned kernel where there is one for exactly their shape."""
+
+    @staticmethod
+    def f_matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        """``torch.matmul``, which computes it where no kernel does: the shape has none, it is not
+        float32, or a gradient is wanted.
+        """
+        problem = Problem.between(a, b) if a.device.type == "dl" else None
+        if problem is None:
+            return torch.matmul(a, b)
+        key = (a.device.index or 0, problem)
+        for each in _COLLECTING:
+            each[key] += 1
+        gemm = _KERNELS.get(key)
+        if gemm is None or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)):
+            return torch.matmul(a, b)
+        _CALLS["MatmulOp"] += 1
+        return gemm(a, b)
+
+    @staticmethod
+    def f_attention(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Softmax of scaled products, times `v`; no kernel is tuned for it as a whole.
+
+        :param q: shape (..., queries, width); `k` (..., keys, width), `v` (..., keys, values).
+        :param mask: is added to the products.
+        """
+        products = OpProxy.f_matmul(q, k.transpose(-1, -2)) * q.shape[-1] ** -0.5
+        if mask is not None:
+            products = products + mask
+        return OpProxy.f_matmul(torch.softmax(products, dim=-1), v)
+
+    @staticmethod
+    def GetOpCallCounts() -> dict[str, int]:  # noqa: N802
+        """How many calls tuned kernels served, by operator."""
+        return dict(_CALLS)
+
+    @staticmethod
+    def clear() -> None:
+        """Forget all kernels and counts."""
+        _KERNELS.clear()
+        _CALLS.clear()
+
+
+def registerPreCompiledKernelByJson(path: str, deviceId: int = 0) -> int:  # noqa: N802, N803
+    """Have :class:`OpProxy` use the kernels that a file names.
+
+    They are compiled now, if the vendor has not kept them. A file with a mistake changes nothing.
+
+    :returns: how many there are.
+    :raises KcgError: the file or a name in it cannot be used, or a kernel does not compile; names
+        the entry.
+    """
+    toolchain(deviceId)
+    entries = read_json(Path(path)).get("kernels")
+    if not isinstance(entries, list):
+        raise KcgError(f"[kcg] {path} has no list 'kernels'")
+    made = []
+    for number, entry in enumerate(entries):
+        where = f"{path}: kernels[{number}]"
+        if not isinstance(entry, dict) or not isinstance(entry.get("kernelName"), str):
+            raise KcgError(f"[kcg] {where} has no text 'kernelName'")
+        if entry.get("type") != "matmul":
+            raise KcgError(f"[kcg] {where} is of type {entry.get('type')!r}: only 'matmul' is")
+        if entry.get("pklpath"):
+            raise KcgError(
+                f"[kcg] {where}: pklpath has to be empty: a pickle runs whatever is in it, and the"
+                " name says all"
+            )
+        try:
+            made.append(Gemm(config_of(entry["kernelName"]), deviceId))
+        except KcgError as error:
+            raise KcgError(f"{error} ({where})") from error
+    for gemm in made:
+        _KERNELS[deviceId, gemm.problem] = gemm
+    return len(made)
+
+
+def compile_model(
+    deviceId: int,  # noqa: N803
+    run: Callable[[], object],
+    collectInfoOnly: bool = False,  # noqa: N803
+    *,
+    evaluations: int = _EVALUATIONS,
+    save: str | None = None,
+) -> list[tuple[Problem, Measured | None]]:
+    """Tune the products that a model asks :class:`OpProxy` for, and use what is faster.
+
+    :param run: runs the model once.
+    :param collectInfoOnly: only say which products there are.
+    :param evaluations: configurations of each shape that are measured.
+    :param save: a file for :func:`registerPreCompiledKernelByJson`, written after each shape.
+    :returns: the products, those with the most work first, and the best kernel of each that was
+        measured again; None where nothing was tuned, or no kernel takes the shape.
+    :raises KcgError: `run` cannot be called, or the device runs no kernels.
+    """
+    toolchain(deviceId)
+    if not callable(run):
+        raise KcgError(
+            f"[compile_model] {type(run).__name__} cannot be called: give what runs the model, as"
+            " lambda: model(input_ids)"
+        )
+    if evaluations < 1:
+        raise KcgError(f"[compile_model] evaluations={evaluations}: give 1 or more")
+    calls: Counter[tuple[int, Problem]] = Counter()
+    _COLLECTING.append(calls)
+    try:
+        with torch.no_grad():
+            run()
+    finally:
+        _COLLECTING.remove(calls)
+    problems = sorted(
+        (problem for device, problem in calls if device == deviceId),
+        key=lambda problem: -problem.operations * calls[deviceId, problem],
+    )
+    for problem in problems:
+        LOG.info("%d x %s", calls[deviceId, problem], problem)
+    if collectInfoOnly:
+        return [(problem, None) for problem in problems]
+    found: list[tuple[Problem, Measured | None]] = []
+    for problem in problems:
+        winner = _tuned(problem, deviceId, evaluations)
+        found.append((problem, winner))
+        LOG.info("%s: %s", problem, "no kernel takes it" if winner is None else winner.verdict)
+        if winner and winner.verdict and winner.verdict.verdict is Verdict.FASTER:
+            _KERNELS[deviceId, problem] = Gemm(winner.config, deviceId)
+        if save is not None:
+            write_json(Path(save), _registered(deviceId))
+    return found
+
+
+def _tuned(problem: Problem, device: int, evaluations: int) -> Measured | None:
+    space = default_space(problem)
+    if space is None:
+        return None
+    with Searcher(device) as searcher:
+        answers = searcher.search(space, make_strategy(DEFAULT, space, seed=0), evaluations)
+        right = [answer for _, _, answer in answers if isinstance(answer, Measured)]
+        return next(iter(searcher.again(best(right, _FINALISTS))), None)
+
+
+def _registered(device: int) -> dict[str, Any]:
+    return {
+        "kernels": [
+            {"type": "matmul", "kernelName": gemm.name, "pklpath": ""}
+            for (where, _), gemm in _KERNELS.items()
+            if where == device
+        ]
+    }

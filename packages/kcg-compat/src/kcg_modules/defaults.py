@@ -1,0 +1,49 @@
+"""The search space of a product that no file describes."""
+
+from __future__ import annotations
+
+from dl_autotune import SearchSpace, SpaceError
+from dl_autotune.spaces.deepgen import gemm_space
+
+from .gemm import Problem
+
+_SIZES = [16, 32, 64, 128, 256]
+_ONE = (
+    *("GLOB_LOAD_WIDTH_A", "GLOB_LOAD_WIDTH_B", "BLOCK_SCATTER_WIDTH_M", "BLOCK_SCATTER_WIDTH_N"),
+    *("WARP_SCATTER_WIDTH_M", "WARP_SCATTER_WIDTH_N", "LOCAL_SPLIT_U"),
+)
+_NONE = (
+    *("GLOB_STORE_WIDTH", "REG_PREFETCH", "SHARED_PREFETCH"),
+    *("LOAD_CONTINUOUS", "STORE_CONTINUOUS"),
+)
+
+
+def default_space(problem: Problem) -> SearchSpace | None:
+    """Configurations that differ in what a CPU depends on; None if none takes the problem."""
+    values = {
+        "BATCH_SIZE": [problem.batch],
+        "M_SIZE": [problem.m],
+        "N_SIZE": [problem.n],
+        "K_SIZE": [problem.k],
+        "BLOCK_SIZE_M": _SIZES,
+        "BLOCK_SIZE_N": _SIZES,
+        "BLOCK_SIZE_K": [8, 16, 32, 64],
+        "THREAD_SIZE_M": [2, 4, 8],
+        "THREAD_SIZE_N": [8, 16, 32],
+        "WARP_SIZE": [1, 2, 4, 8],
+        "WARP_LAYOUT_Y": [1, 2, 4, 8],
+        "WARP_LAYOUT_X": [1, 2, 4, 8],
+        "BLOCK_LAYOUT_Y": [1, 2, 4, 8, 16],
+        "BLOCK_LAYOUT_X": [1, 2, 4, 8, 16],
+        "BLOCK_MAPPING": [0, 4],
+        "IS_ATRANS": [0, 1],
+        "UNROLL_NUM": [1, 4, 8],
+        **{f"DATATYPE_{matrix}": [4] for matrix in "ABC"},
+        **{key: [1] for key in _ONE},
+        **{key: [0] for key in _NONE},
+    }
+    try:
+        return gemm_space(values)
+    except SpaceError:
+        # Sizes that no block divides: torch keeps them.
+        return None

@@ -1,0 +1,9 @@
+"""What goes wrong by what a caller gave."""
+
+from __future__ import annotations
+
+from dl_autotune import TuningError
+
+
+class KcgError(TuningError, ValueError, RuntimeError):
+    """A configuration, a kernel's name, a file or a device cannot be used."""

@@ -1,0 +1,38 @@
+"""JSON files: read with clear errors, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import KcgError
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object.
+
+    :raises KcgError: it cannot be read, or is none.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise KcgError(f"[kcg] {path} cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise KcgError(f"[kcg] {path} is no JSON object")
+    return document
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    """Replace a file: whoever is ended while it is written leaves the one before.
+
+    :raises KcgError: it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(json.dumps(document, indent=4) + "\n", encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise KcgError(f"[kcg] {path} cannot be written: {error}") from error

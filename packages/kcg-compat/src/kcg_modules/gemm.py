@@ -1,0 +1,149 @@
+"""Products of matrices by kernels that configurations make, on tensors of device dl."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dl_autotune import Launch, TuningError
+from dl_autotune.toolchains import CompileError
+from dl_autotune.toolchains.kernel_extension import KernelExtension
+
+from .errors import KcgError
+from .names import Config, name_of
+
+COMPILE_SECONDS = 120.0
+_SOURCE = Path(__file__).with_name("gemm.cpp")
+_USED = (
+    *("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "THREAD_SIZE_M", "THREAD_SIZE_N"),
+    *("BLOCK_LAYOUT_Y", "BLOCK_LAYOUT_X", "WARP_LAYOUT_Y", "WARP_LAYOUT_X"),
+    *("LOCAL_SPLIT_U", "BLOCK_MAPPING", "UNROLL_NUM", "IS_ATRANS"),
+)
+"""What a kernel for a CPU depends on; the rest says how a GPU loads, stores and prefetches."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``batch`` products of m x k by k x n matrices."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+
+    @classmethod
+    def of(cls, config: Config) -> Problem:
+        """The problem of a configuration."""
+        return cls(config["BATCH_SIZE"], config["M_SIZE"], config["N_SIZE"], config["K_SIZE"])
+
+    @classmethod
+    def between(cls, a: torch.Tensor, b: torch.Tensor) -> Problem | None:
+        """What ``torch.matmul`` of two tensors computes; None if no kernel of ours does.
+
+        Two dimensions of `b` are for all of `a`, whose rows are then those of one matrix.
+        """
+        if a.dim() < 2 or b.dim() < 2 or a.shape[-1] != b.shape[-2]:
+            return None
+        if a.dtype != torch.float32 or b.dtype != torch.float32 or a.device != b.device:
+            return None
+        k, n = int(b.shape[-2]), int(b.shape[-1])
+        if b.dim() == 2:
+            return cls(1, math.prod(a.shape[:-1]), n, k)
+        if a.shape[:-2] != b.shape[:-2]:
+            return None
+        return cls(math.prod(a.shape[:-2]), int(a.shape[-2]), n, k)
+
+    def __str__(self) -> str:
+        batch = f"{self.batch} x " if self.batch > 1 else ""
+        return f"{batch}({self.m} x {self.k}) ({self.k} x {self.n})"
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions."""
+        return 2 * self.batch * self.m * self.n * self.k
+
+
+def code_key(config: Config) -> tuple[int, ...]:
+    """Equal for configurations that are the same code on the same problem."""
+    problem = Problem.of(config)
+    return (problem.batch, problem.m, problem.n, problem.k, *(int(config[k]) for k in _USED))
+
+
+@lru_cache
+def toolchain(device: int) -> KernelExtension:
+    """What compiles and launches on a device of dl.
+
+    :raises KcgError: there is no such device, or it takes no kernels in C++.
+    """
+    count = torch.dl.device_count()  # type: ignore[attr-defined]
+    if isinstance(device, bool) or not isinstance(device, int) or not 0 <= device < count:
+        raise KcgError(f"[kcg] device {device!r}: there are {count} devices of dl, from 0")
+    properties = torch.dl.get_device_properties(device)  # type: ignore[attr-defined]
+    try:
+        found = KernelExtension(properties.vendor, properties.vendor_device)
+    except TuningError as error:
+        raise KcgError(f"[kcg] device dl:{device} runs no kernels: {error}") from error
+    if properties.vendor != "cpu":
+        raise KcgError(
+            f"[kcg] device dl:{device} is of vendor {properties.vendor}, and the kernels are C++:"
+            " use one of vendor cpu (DL_VENDORS=cpu)"
+        )
+    return found
+
+
+def compiled(config: Config, device: int) -> bytes:
+    """The code of a configuration; the vendor keeps what it compiled before.
+
+    :raises CompileError: it does not compile.
+    """
+    source = _SOURCE.read_text(encoding="utf-8")
+    options = [f"-D{name}={int(config[name])}" for name in _USED]
+    return toolchain(device).compile(source, "gemm.cpp", options, COMPILE_SECONDS)
+
+
+class Gemm:
+    """The kernel of a configuration.
+
+    :ivar problem: the only one that it computes.
+    :ivar name: it, as a configuration.
+    """
+
+    def __init__(self, config: Config, device: int, code: bytes | None = None) -> None:
+        """
+        :raises KcgError: it does not compile, or the device runs no such kernels.
+        """
+        self.config, self.device = dict(config), device
+        self.problem, self.name = Problem.of(config), name_of(config)
+        if code is None:
+            try:
+                code = compiled(config, device)
+            except CompileError as error:
+                raise KcgError(f"[kcg] {self.name} does not compile: {error}") from error
+        self._launch: Callable[..., None] = toolchain(device).load(code, "gemm")
+        problem = self.problem
+        blocks = problem.m // config["BLOCK_SIZE_M"] * (problem.n // config["BLOCK_SIZE_N"])
+        self._how = Launch((blocks, problem.batch))
+        self._sizes = [np.int64(size) for size in (problem.m, problem.n, problem.k)]
+
+    def __call__(
+        self, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The product of two tensors whose :class:`Problem` is this kernel's.
+
+        :param out: contiguous, of the product's shape.
+        """
+        a, b = a.detach().contiguous(), b.detach().contiguous()
+        if out is None:
+            out = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device=a.device)
+        # The vendor's queue is not torch's: what was enqueued there has to be done.
+        torch.dl.synchronize(self.device)  # type: ignore[attr-defined]
+        addresses: list[Any] = [np.int64(tensor.data_ptr()) for tensor in (a, b, out)]
+        self._launch(self._how, [*addresses, *self._sizes])
+        return out

@@ -1,0 +1,106 @@
+"""What a worker does: judge a kernel, then race it against ``torch.matmul`` in paired blocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from diopi_proto.tolerance import OpClass, compare, matmul_magnitude
+from dl_autotune import TuningError
+from dl_autotune.observers import Race, RaceSettings, race
+
+from .gemm import Gemm, Problem
+
+_GUARD = 4096
+"""Elements around the output that no kernel may write."""
+_SHORTEST = 2e-4
+"""Seconds: below it, several calls are timed as one."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Ask for the :class:`Race` of a kernel against ``torch.matmul`` on the device."""
+
+    config: dict[str, Any]
+    code: bytes = field(repr=False)
+    device: int
+    settings: RaceSettings
+    seed: int
+
+
+def serve() -> Callable[[Measure], Race]:
+    """The handler."""
+
+    def handle(request: Measure) -> Race:
+        gemm = Gemm(request.config, request.device, request.code)
+        problem, rng = gemm.problem, np.random.default_rng(request.seed)
+        shape = (problem.batch, problem.m, problem.k)
+        a = rng.standard_normal(shape, dtype=np.float32)
+        b = rng.standard_normal((problem.batch, problem.k, problem.n), dtype=np.float32)
+        device = f"dl:{request.device}"
+        given = torch.from_numpy(a).to(device), torch.from_numpy(b).to(device)
+        judge(gemm, a, b, given)
+        baseline = timed(lambda: torch.matmul(*given))
+        found = race(baseline, timed(lambda: gemm(*given)), request.settings, seed=request.seed)
+        judge(gemm, a, b, given)
+        return found
+
+    return handle
+
+
+def judge(
+    gemm: Callable[..., Any],
+    a: np.ndarray[Any, np.dtype[np.float32]],
+    b: np.ndarray[Any, np.dtype[np.float32]],
+    given: tuple[torch.Tensor, torch.Tensor],
+) -> None:
+    """Whether a product is within what rounding allows of float64, and all else is as it was.
+
+    :raises TuningError: it is not.
+    """
+    batch, m, n = a.shape[0], a.shape[1], b.shape[2]
+    around = torch.full((batch * m * n + 2 * _GUARD,), float("nan"), device=given[0].device)
+    gemm(*given, out=around[_GUARD:-_GUARD].view(batch, m, n))
+    found = around.cpu()
+    inside = found[_GUARD:-_GUARD].view(batch, m, n).numpy()
+    outcome = compare(
+        inside,
+        a.astype(np.float64) @ b.astype(np.float64),
+        dtype="float32",
+        op_class=OpClass.MATMUL,
+        reduction_length=a.shape[2],
+        magnitude=matmul_magnitude(a, b),
+    )
+    if not outcome.ok:
+        raise TuningError(outcome.report("the product is wrong"))
+    if not (found[:_GUARD].isnan().all() and found[-_GUARD:].isnan().all()):
+        raise TuningError("writes outside of the product")
+    for name, before, now in zip("AB", (a, b), given, strict=True):
+        if before.tobytes() != now.cpu().numpy().tobytes():
+            raise TuningError(f"changes its input {name}")
+
+
+def timed(compute: Callable[[], object]) -> Callable[[], float]:
+    """A call that computes, and returns the seconds of once."""
+
+    def once(times: int = 1) -> float:
+        torch.dl.synchronize()  # type: ignore[attr-defined]
+        start = time.perf_counter()
+        for _ in range(times):
+            compute()
+        torch.dl.synchronize()  # type: ignore[attr-defined]
+        return (time.perf_counter() - start) / times
+
+    once()
+    times = max(1, round(_SHORTEST / max(once(), 1e-7)))
+    return lambda: once(times)
+
+
+def teraflops(problem: Problem, seconds: float) -> float:
+    """The rate of a product, in 1e12 operations per second."""
+    return problem.operations / seconds / 1e12

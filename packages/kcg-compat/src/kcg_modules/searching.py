@@ -1,0 +1,165 @@
+"""A search: compile ahead, measure one at a time, and measure the best again."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from dl_autotune import SearchSpace
+from dl_autotune.observers import Calibration, Claim, Race, RaceSettings, claim
+from dl_autotune.runners.worker import Worker, WorkerError
+from dl_autotune.strategies import Outcome, Strategy
+from dl_autotune.toolchains import CompileError
+
+from .gemm import Problem, code_key, compiled, toolchain
+from .measuring import Measure, serve, teraflops
+from .names import name_of
+
+LOG = logging.getLogger("kcg")
+_COMPILERS = 2
+_SECONDS = 120.0
+_PROCESSES = 3
+"""In which the best is measured again."""
+_SEARCHING = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
+_AGAIN = RaceSettings(looks=(8,), seconds=3.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel that is right, against ``torch.matmul``.
+
+    :ivar milliseconds: the median.
+    :ivar baseline: milliseconds of ``torch.matmul``, measured in turn with it.
+    :ivar verdict: of fresh processes that chose nothing; None while there were none.
+    """
+
+    config: dict[str, Any]
+    speedup: float
+    milliseconds: float
+    baseline: float
+    verdict: Claim | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return name_of(self.config)
+
+    @property
+    def teraflops(self) -> float:
+        """1e12 operations per second."""
+        return teraflops(Problem.of(self.config), self.milliseconds / 1e3)
+
+    @classmethod
+    def of(
+        cls, config: dict[str, Any], races: Sequence[Race], verdict: Claim | None = None
+    ) -> Measured:
+        """Of one race, or of several and what is claimed of them."""
+        interval = verdict.interval if verdict else races[0].interval
+        candidate = statistics.median(time for race in races for time in race.candidate)
+        baseline = statistics.median(time for race in races for time in race.baseline)
+        return cls(config, interval.ratio, 1e3 * candidate, 1e3 * baseline, verdict)
+
+
+Answer = Measured | str
+"""Of a configuration; a text says why it was not timed."""
+
+
+class Searcher:
+    """Measures configurations on one device; to be closed."""
+
+    def __init__(self, device: int) -> None:
+        toolchain(device)
+        self._device = device
+        self._pool = ThreadPoolExecutor(_COMPILERS)
+        self._worker = Worker(serve)
+        self._code: dict[tuple[int, ...], Future[bytes]] = {}
+        self._answers: dict[tuple[int, ...], Answer] = {}
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._worker.stop()
+
+    def search(
+        self, space: SearchSpace, strategy: Strategy, most: int
+    ) -> Iterator[tuple[int, dict[str, Any], Answer]]:
+        """Measure what a strategy proposes, until there are `most`.
+
+        :returns: as they come: point, configuration, and what came of it.
+        """
+        count = 0
+        while count < most and (points := strategy.ask(min(2 * _COMPILERS, most - count))):
+            configs = [space.config(point) for point in points]
+            for config in configs:
+                self._compile(config)
+            for point, config in zip(points, configs, strict=True):
+                answer = self.measure(config, point)
+                # Less is better; problems differ in time, not in what torch needs for them.
+                value = 1 / answer.speedup if isinstance(answer, Measured) else None
+                strategy.tell([Outcome(point, value)])
+                yield point, config, answer
+                count += 1
+
+    def measure(self, config: dict[str, Any], seed: int) -> Answer:
+        """Measure one, unless the same code was."""
+        key = code_key(config)
+        if key not in self._answers:
+            self._answers[key] = self._measure(config, seed)
+        answer = self._answers[key]
+        if isinstance(answer, Measured):
+            return Measured(config, answer.speedup, answer.milliseconds, answer.baseline)
+        return answer
+
+    def again(self, finalists: Sequence[Measured]) -> list[Measured]:
+        """Measure some in fresh processes, which chose nothing; the best first.
+
+        One that fails now is left out.
+        """
+        races: dict[str, list[Race]] = {each.name: [] for each in finalists}
+        for number in range(_PROCESSES):
+            with Worker(serve) as worker:
+                for each in finalists:
+                    code = self._compile(each.config).result()
+                    request = Measure(each.config, code, self._device, _AGAIN, 1000 + number)
+                    try:
+                        races[each.name].append(worker.call(request, _SECONDS))
+                    except WorkerError as error:
+                        worker.stop()
+                        LOG.error("%s failed when it was measured again: %s", each.name, error)
+        kept = []
+        for each in finalists:
+            found = races[each.name]
+            if len(found) == _PROCESSES:
+                verdict = claim(found, Calibration(0.0, 1), seed=0)
+                kept.append(Measured.of(each.config, found, verdict))
+        return sorted(kept, key=lambda each: -each.speedup)
+
+    def _compile(self, config: dict[str, Any]) -> Future[bytes]:
+        key = code_key(config)
+        if key not in self._code:
+            self._code[key] = self._pool.submit(compiled, config, self._device)
+        return self._code[key]
+
+    def _measure(self, config: dict[str, Any], seed: int) -> Answer:
+        try:
+            code = self._compile(config).result()
+            request = Measure(config, code, self._device, _SEARCHING, seed)
+            return Measured.of(config, [self._worker.call(request, _SECONDS)])
+        except (CompileError, WorkerError) as error:
+            # What is wrong may have written anywhere: nothing is measured beside it any more.
+            self._worker.stop()
+            return str(error)
+
+
+def best(found: Sequence[Measured], count: int) -> list[Measured]:
+    """The best, none of them the same code as another."""
+    distinct: dict[tuple[int, ...], Measured] = {}
+    for each in sorted(found, key=lambda each: -each.speedup):
+        distinct.setdefault(code_key(each.config), each)
+    return list(distinct.values())[:count]
