@@ -1,9 +1,10 @@
 """Evaluations per minute, ours and Kernel Tuner's: one C++ kernel, the same configurations.
 
-Both compile the same text with the same compiler, each with its own options, keep nothing, check the results of
-each configuration against the same product, and time it seven times. Rounds are in turn, so that
-what else the machine does slows both. Ours checks on more shapes, times the default beside each
-candidate, and its processes start within the time; Kernel Tuner's import does not count.
+Both compile the same text with the same compiler, each with its own options, keep nothing, check
+the results of each configuration against the same product, and time it seven times. Rounds are in
+turn, so that what else the machine does slows both. Ours checks on more shapes, times the default
+beside each candidate, and its processes start within the time; Kernel Tuner's import does not
+count.
 """
 
 from __future__ import annotations
