@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 
 from dl_core import _C
 
-from .cache import ENGINES
+from .engines import registry
 from .errors import NotCompiledError, RefusedCallError
 from .memory import is_plain
 from .program import Program
@@ -30,7 +30,8 @@ class Options:
     """What ``torch.compile(options={...})`` takes.
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster.
+        calls block by block where that is faster; or the name of a plugin's graph engine, which
+        gets the calls that it accepts. The others run as with ``"tiled"``.
     :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
@@ -45,8 +46,9 @@ class Options:
             raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
         if not isinstance(self.check, bool):
             raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
-        if self.engine not in ENGINES:
-            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {ENGINES}")
+        if not registry.is_known(self.engine):
+            known = ", ".join(registry.names())
+            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .compiled import CompiledGraph, Variant, all_graphs
+from .engines.runner import EngineProgram
 from .statistics import statistics
 from .tiling import counted, describe
 
@@ -56,14 +57,26 @@ def _variant(variant: Variant) -> Iterator[str]:
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
-    for region, tiling in zip(program.regions, program.tilings, strict=True):
+    if program.seat.problem:
+        yield f"    no graph engine {program.seat.name}: {program.seat.problem}"
+    for place, (region, tiling) in enumerate(zip(program.regions, program.tilings, strict=True)):
         yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
-        for line in describe(region.calls, tiling):
+        taken = program.seat.programs.get(place)
+        lines = describe(region.calls, tiling) if taken is None else [_engine(taken)]
+        for line in lines:
             yield f"      {line}"
     if not program.regions:
         yield "    no contract graph: it only passes tensors on"
     for host in program.hosts:
         yield f"    host call {host.name}: {host.reason}"
+
+
+def _engine(taken: EngineProgram) -> str:
+    """A line for a graph that an engine of a plugin accepted."""
+    name = f"graph engine {taken.name} {taken.engine.version}"
+    if taken.dropped:
+        return f"{name} was dropped, and the executor runs it: {taken.dropped}"
+    return f"{name}, which agreed with the executor" if taken.agreed else f"{name}, not run yet"
 
 
 def _recompilations() -> Iterator[str]:
