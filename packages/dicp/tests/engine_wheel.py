@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dl_dicp.engines import registry
+from dl_dicp.patterns.registry import all_patterns
 
 SOURCE = '''
 """Runs diopiAdd and diopiMul of contiguous float32 tensors of one shape, in memory of the host."""
@@ -75,25 +76,30 @@ def dl_graph_engines():
 
 @contextmanager
 def installed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str] = ("", "")
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: tuple[str, str] = ("", ""),
+    source: str = SOURCE,
 ) -> Iterator[None]:
-    """The wheel on the path of this process, as pip leaves one there.
+    """A wheel on the path of this process, as pip leaves one there.
 
     :param change: text of its source, and what stands there instead.
     """
-    assert change[0] in SOURCE
-    module = f"toy_engine_{abs(hash(change)):x}"
-    (folder / f"{module}.py").write_text(textwrap.dedent(SOURCE.replace(*change)))
-    information = folder / "dl_toy_engine-1.2.dist-info"
+    assert change[0] in source
+    module = f"toy_wheel_{abs(hash((change, source))):x}"
+    (folder / f"{module}.py").write_text(textwrap.dedent(source.replace(*change)))
+    information = folder / "dl_toy_wheel-1.2.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: dl-toy-engine\nVersion: 1.2\n"
+        "Metadata-Version: 2.1\nName: dl-toy-wheel\nVersion: 1.2\n"
     )
     (information / "entry_points.txt").write_text(f"[dl]\ntoy = {module}\n")
     monkeypatch.syspath_prepend(str(folder))
     registry.forget()
+    all_patterns.cache_clear()
     try:
         yield
     finally:
         monkeypatch.undo()
         registry.forget()
+        all_patterns.cache_clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from dl_dicp.compiled import Options
 from dl_dicp.explain import explain
 from engine_wheel import installed
 
-OPTIONS = {"engine": "toy"}
+OPTIONS: dict[str, Any] = {"engine": "toy", "patterns": False}
 
 
 def function(x: Tensor, y: Tensor) -> Tensor:

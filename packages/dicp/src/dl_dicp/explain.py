@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from .compiled import CompiledGraph, Variant, all_graphs
 from .engines.runner import EngineProgram
+from .patterns.rewrite import Rewriting
 from .statistics import statistics
 from .tiling import counted, describe
 
@@ -57,6 +59,8 @@ def _variant(variant: Variant) -> Iterator[str]:
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
+    if variant.rewriting is not None:
+        yield from _patterns(variant.rewriting)
     if program.seat.problem:
         yield f"    no graph engine {program.seat.name}: {program.seat.problem}"
     for place, (region, tiling) in enumerate(zip(program.regions, program.tilings, strict=True)):
@@ -69,6 +73,13 @@ def _variant(variant: Variant) -> Iterator[str]:
         yield "    no contract graph: it only passes tensors on"
     for host in program.hosts:
         yield f"    host call {host.name}: {host.reason}"
+
+
+def _patterns(done: Rewriting) -> Iterator[str]:
+    for name, count in Counter(done.fired).items():
+        yield f"    pattern {name}: {count} rewritten"
+    for (name, why), count in Counter(done.declined).items():
+        yield f"    pattern {name} left {count} alone, because {why}"
 
 
 def _engine(taken: EngineProgram) -> str:
