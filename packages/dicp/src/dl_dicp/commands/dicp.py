@@ -26,6 +26,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         'Runs a program that calls torch.compile(..., backend="dl") as python would, and prints '
         "what each graph became when the program has ended."
     )
+    explain.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with the memory plans, too"
+    )
     program = explain.add_mutually_exclusive_group(required=True)
     rest = argparse.REMAINDER
     program.add_argument(
@@ -47,6 +50,15 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{arguments.script} is no file")
     code = _program(arguments)
     sys.stdout.write(explain())
+    if arguments.html is not None:
+        from dl_dicp.explain_page import explain_page
+
+        run = arguments.script or " ".join(["-m", *arguments.module])
+        try:
+            arguments.html.write_text(explain_page(run), encoding="utf-8")
+        except OSError as error:
+            return _refuse(f"{arguments.html} cannot be written: {error}")
+        sys.stdout.write(f"{arguments.html}: a page for the browser\n")
     return code
 
 

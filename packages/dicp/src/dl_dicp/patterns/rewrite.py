@@ -103,8 +103,11 @@ def _unsafe(calls: Calls, found: Match, bound: frozenset[str]) -> str:
         if any(first <= at < last and at not in found.members for at, _, _ in calls.uses(block)):
             return "a result of it is used before it would be there"
     for ref, writes in uses:
+        # The fused call reads it later than the member that reads it first.
+        read_at = [at for at, _, w in calls.uses(ref.block) if at in found.members and not w]
         if not writes and any(
-            first <= at < last and changes for at, _, changes in calls.uses(ref.block)
+            min(read_at, default=first) < at < last and changes
+            for at, _, changes in calls.uses(ref.block)
         ):
             return "a tensor that it reads is written in between"
     if found.call.operator not in bound:
