@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[str, Callable[..., Tensor], tuple[tuple[int, ...], ...]]] 
     "RMS norm, 64 words": ("rms-norm", rms_norm, ((64, 512), (512,))),
     "RMS norm, 2048 words": ("rms-norm", rms_norm, ((2048, 1024), (1024,))),
     "attention": ("attention", attention, (HEADS,) * 3),
-    "attention, one word": ("attention", attention, ((2, 8, 1, 64), HEADS, HEADS)),
+    "attention, 32 queries": ("attention", attention, ((2, 8, 32, 64), HEADS, HEADS)),
     "attention with a mask": ("attention", masked_attention, ((HEADS,) * 3) + ((256, 256),)),
     "product and bias": ("linear-bias", linear, ((128, 512), (512, 512), (512,))),
     "product and residual": ("linear-bias", linear, ((128, 512), (512, 512), (128, 512))),
