@@ -31,7 +31,8 @@ def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
 
 
 def memory_picture(entry: Mapping[str, Any], plan: PlanReport) -> str:
-    """Calls go from left to right, bytes from the bottom up; a box is a temporary.
+    """Calls go from left to right, bytes from the bottom up; a box is a temporary. Where
+    two overlap, a call writes over what it reads, as its operator may.
 
     :returns: SVG in the classes of dl-core's pages; empty where there is no temporary.
     """
@@ -57,7 +58,7 @@ def memory_picture(entry: Mapping[str, Any], plan: PlanReport) -> str:
             f'<rect class="{_STYLES[order % len(_STYLES)]}" x="{_LEFT + first * across + 1:.1f}" '
             f'y="{floor - (offset + size) * up:.1f}" '
             f'width="{max((last - first + 1) * across - 2, 1):.1f}" '
-            f'height="{max(size * up - 1, 1):.1f}"><title>{escape(title)}</title></rect>'
+            f'height="{max(size * up - 1, 1):.1f}" fill-opacity=".8"><title>{escape(title)}</title></rect>'
         )
     step = max(1, -(-count // 16))
     for place in range(0, count, step):
