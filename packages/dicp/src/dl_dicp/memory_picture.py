@@ -58,7 +58,8 @@ def memory_picture(entry: Mapping[str, Any], plan: PlanReport) -> str:
             f'<rect class="{_STYLES[order % len(_STYLES)]}" x="{_LEFT + first * across + 1:.1f}" '
             f'y="{floor - (offset + size) * up:.1f}" '
             f'width="{max((last - first + 1) * across - 2, 1):.1f}" '
-            f'height="{max(size * up - 1, 1):.1f}" fill-opacity=".8"><title>{escape(title)}</title></rect>'
+            f'height="{max(size * up - 1, 1):.1f}" fill-opacity=".8">'
+            f"<title>{escape(title)}</title></rect>"
         )
     step = max(1, -(-count // 16))
     for place in range(0, count, step):
