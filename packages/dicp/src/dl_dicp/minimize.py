@@ -14,7 +14,7 @@ import numpy as np
 
 from diopi_proto.errors import DiopiError, GraphError
 from diopi_proto.graph import ContractGraph, Session, read
-from diopi_proto.graph.file import canonical, pack
+from diopi_proto.graph.file import pack
 from diopi_proto.host.vendor import Vendor
 from diopi_proto.schema import load as load_schema
 
@@ -151,7 +151,6 @@ class _Cutter:
             "contract": {name: f"{schema[name].fingerprint:016x}" for name in names},
             "entries": {self._name: entry},
         }
-        canonical(document)
         return read(pack(document, {}), self._given.graph.name)
 
     @staticmethod

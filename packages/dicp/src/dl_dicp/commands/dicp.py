@@ -1,5 +1,5 @@
 """``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` holds
-compiled operators and models against eager ones."""
+compiled operators and models against eager ones; ``minimize`` makes a failing graph smaller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dl_core.commands import Command
 
-from . import test
+from . import minimize, test
 
 WRONG_USE = 2
 
@@ -36,12 +36,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
     explain.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
+    minimize.configure(commands)
     test.configure(commands)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.what == "test":
         return test.run(arguments)
+    if arguments.what == "minimize":
+        return minimize.run(arguments)
     from dl_dicp.explain import explain
 
     if arguments.module == []:
