@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from dl_core.cli import main
+from dl_dicp.compiled import all_graphs
+from dl_dicp.explain_page import explain_page
+from dl_dicp.memory_picture import lifetimes
 
 PROGRAM = """
 import sys
@@ -35,7 +40,8 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     before = list(sys.argv), list(sys.path)
-    assert explain(str(program), "--fast", "7") == 0
+    page = tmp_path / "page.html"
+    assert explain("--html", str(page), str(program), "--fast", "7") == 0
     assert (sys.argv, sys.path) == before
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "arguments: --fast 7"
@@ -47,7 +53,37 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
         "in all: 2 programs, 2 runs of contract graphs with 2 calls, 0 of them block by block, "
         "1 host calls" in " ".join(said)
     )
-    assert [line for line in said if line.startswith("Dynamo compiled function anew: ")]
+    (anew,) = [line for line in said if line.startswith("Dynamo compiled function anew: ")]
+    shown = html.unescape(page.read_text())
+    assert anew.partition("anew: ")[2] in shown
+    assert "<td" in shown and "it ran on the CPU" in shown and "no temporaries" in shown
+
+
+def test_the_page_shows_the_plan_and_what_patterns_did() -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        product = x.exp().cos() * y
+        return product, product + y
+
+    compiled = torch.compile(function, backend="dl")
+    compiled(torch.rand(64, 64, device="dl"), torch.rand(64, 64, device="dl"))
+    shown = explain_page("a <program>")
+    assert "dl dicp explain a &lt;program&gt;" in shown
+    assert "left alone, because a tensor in between is used elsewhere" in shown
+    assert "16 KiB at 0, from call 0 (diopiExp) to call 1 (diopiCos)" in shown
+    assert 'src="' not in shown and "http" not in shown.replace("http-equiv", "")
+    (graph,) = all_graphs
+    (region,) = graph.variants[0].program.regions  # type: ignore[union-attr]
+    times = lifetimes(region.document["entries"]["main"])
+    # x, exp, cos, y, the product and the sum, as storages in the order of their first use.
+    assert sorted(times.values()) == [(0, 0), (0, 1), (1, 2), (2, 3), (2, 3), (3, 3)]
+
+
+def test_a_page_that_cannot_be_written_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nothing.py").write_text("")
+    assert explain("--html", str(tmp_path), str(tmp_path / "nothing.py")) == 2
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_a_module_that_ends_is_explained_up_to_there(

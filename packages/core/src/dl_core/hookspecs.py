@@ -60,6 +60,26 @@ def dl_graph_backends() -> Sequence[Contribution]:  # type: ignore[empty-body]
 
 
 @hookspec
+def dl_graph_engines() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add engines that run contract graphs, of a vendor or of anyone: dl-dicp offers them the calls
+    of compiled models where ``torch.compile(model, backend="dl", options={"engine": <name>})``
+    asks for one.
+
+    ``load`` returns a ``dl_dicp.engines.GraphEngine``. What an engine gets wrong on the first run,
+    or refuses, the contract's executor runs.
+    """
+
+
+@hookspec
+def dl_graph_patterns() -> Sequence[Contribution]:  # type: ignore[empty-body]
+    """Add rewritings of sequences of the contract's calls into calls of fused operators, which
+    dl-dicp tries on compiled models after its own.
+
+    ``load`` returns a ``dl_dicp.patterns.Pattern``.
+    """
+
+
+@hookspec
 def dl_kernel_toolchains() -> Sequence[Contribution]:  # type: ignore[empty-body]
     """Add compilers of kernels, for vendors whose own kernel extension has none.
 

@@ -11,6 +11,8 @@ from dl_core.manager import PluginManager
 HOOKS = [
     "dl_conformance_profiles",
     "dl_graph_backends",
+    "dl_graph_engines",
+    "dl_graph_patterns",
     "dl_kernel_toolchains",
     "dl_op_tools",
     "dl_tuned_databases",

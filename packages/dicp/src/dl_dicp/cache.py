@@ -18,9 +18,6 @@ from diopi_proto.host.cabi import ffi
 
 from .statistics import statistics
 
-ENGINES = ("contract", "tiled")
-"""How a graph runs: each call as a whole, or groups of calls block by block."""
-
 MOST_GRAPHS = 256
 """Graphs that are kept for others like them; those in use live on without it."""
 
@@ -71,7 +68,7 @@ def clear() -> None:
 def executor(engine: str) -> tuple[int, int, int, int]:
     """The addresses of the executor's functions, as ``dl_core._C.ContractProgram`` takes them.
 
-    :param engine: one of :data:`ENGINES`.
+    :param engine: one of :data:`~dl_dicp.engines.registry.EXECUTOR`.
     """
     library = native()
     open_, close, run, generator = (

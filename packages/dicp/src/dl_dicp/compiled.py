@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,11 @@ from torch.fx import GraphModule
 
 from dl_core import _C
 
-from .cache import ENGINES
+from .engines import registry
 from .errors import NotCompiledError, RefusedCallError
 from .memory import is_plain
+from .patterns import registry as patterns
+from .patterns.rewrite import Rewriting, rewrite
 from .program import Program
 from .recorder import Recorder
 from .replay import check, overlapping, replica, written_arguments
@@ -30,7 +32,10 @@ class Options:
     """What ``torch.compile(options={...})`` takes.
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster.
+        calls block by block where that is faster; or the name of a plugin's graph engine, which
+        gets the calls that it accepts. The others run as with ``"tiled"``.
+    :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
+        that are on by default, none (False), or those of a list of names.
     :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
@@ -39,14 +44,17 @@ class Options:
     limit: int = 16
     check: bool = True
     engine: str = "tiled"
+    patterns: bool | Sequence[str] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
             raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
+        patterns.chosen(self.patterns)
         if not isinstance(self.check, bool):
             raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
-        if self.engine not in ENGINES:
-            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {ENGINES}")
+        if not registry.is_known(self.engine):
+            known = ", ".join(registry.names())
+            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")
 
 
 @dataclass
@@ -55,6 +63,7 @@ class Variant:
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
     :ivar program: None: it runs eagerly, for ``reason``.
+    :ivar rewriting: what patterns did to it.
     """
 
     guard: Any
@@ -62,6 +71,7 @@ class Variant:
     shapes: list[Any]
     program: Program | None = None
     reason: str = ""
+    rewriting: Rewriting | None = None
 
     def holds(self, arguments: list[Any]) -> bool:
         """Whether it serves these arguments."""
@@ -147,11 +157,9 @@ class CompiledGraph:
                 variant.reason = str(trace)
             else:
                 try:
-                    program = Program(trace, self._written or set(), self.options.engine)
-                    if before is not None:
-                        rewind()
-                        check(program, before, [*results, *arguments])
-                    variant.program = program
+                    self._make_program(
+                        variant, trace, before, [*results, *arguments], device, rewind
+                    )
                     statistics.count(compiled=1)
                 except RefusedCallError:
                     return results  # the next call records it anew
@@ -160,10 +168,46 @@ class CompiledGraph:
         self.variants.append(variant)
         return results
 
+    def _make_program(
+        self,
+        variant: Variant,
+        trace: Trace,
+        before: list[Any] | None,
+        wanted: list[Any],
+        device: torch.device,
+        rewind: Callable[[], None],
+    ) -> None:
+        """Give a variant a program that agrees with the eager run: with patterns, if it does.
+
+        :raises NotCompiledError: no program does.
+        """
+
+        def checked(trace: Trace, before: list[Any] | None) -> Program:
+            program = Program(trace, self._written or set(), self.options.engine)
+            if before is not None:
+                rewind()
+                check(program, before, wanted)
+            return program
+
+        done = rewrite(trace, patterns.chosen(self.options.patterns))
+        if done.fired:
+            apart = None if before is None else self._apart(before, device)
+            try:
+                variant.program = checked(done.trace, apart)
+            except NotCompiledError as reason:
+                done.declined += [(name, f"with it, {reason}") for name in sorted(set(done.fired))]
+                done.fired.clear()
+        if variant.program is None:
+            variant.program = checked(trace, before)
+        variant.rewriting = done
+        statistics.count_patterns(done.fired, done.declined)
+
     def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
         """The arguments as they are now, or None if no check is wanted or possible."""
-        if not self.options.check:
-            return None
+        return self._apart(arguments, device) if self.options.check else None
+
+    def _apart(self, arguments: list[Any], device: torch.device) -> list[Any]:
+        """The arguments, and copies of those that the graph writes to."""
         written = self._written or set()
         return [
             _copied(a, device) if i in written and isinstance(a, torch.Tensor) else a
@@ -219,7 +263,8 @@ def _generator_as_it_is(device: torch.device) -> Iterator[Any]:
             each.set_state(state)
 
     def rewind() -> None:
-        after.extend(each.get_state() for each in generators)
+        if not after:
+            after.extend(each.get_state() for each in generators)
         set_to(start)
 
     try:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from .compiled import CompiledGraph, Variant, all_graphs
+from .engines.runner import EngineProgram
+from .patterns.rewrite import Rewriting
 from .statistics import statistics
 from .tiling import counted, describe
 
@@ -33,7 +36,8 @@ def _lines() -> Iterator[str]:
         f"{seen.host_calls.total()} host calls, "
         f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
-    yield from _recompilations()
+    for name, why in recompilations():
+        yield f"Dynamo compiled {name} anew: {why}"
 
 
 def _graph(graph: CompiledGraph) -> Iterator[str]:
@@ -46,19 +50,20 @@ def _graph(graph: CompiledGraph) -> Iterator[str]:
 
 
 def _variant(variant: Variant) -> Iterator[str]:
-    shown = ", ".join(
-        str(list(shape)) if isinstance(shape, tuple) else str(shape)
-        for shape in variant.shapes[:MOST_ARGUMENTS]
-    )
-    more = len(variant.shapes) - MOST_ARGUMENTS
-    yield f"  arguments {shown}" + (f" and {more} more" if more > 0 else "")
+    yield f"  arguments {shown_arguments(variant)}"
     program = variant.program
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
-    for region, tiling in zip(program.regions, program.tilings, strict=True):
+    if variant.rewriting is not None:
+        yield from _patterns(variant.rewriting)
+    if program.seat.problem:
+        yield f"    no graph engine {program.seat.name}: {program.seat.problem}"
+    for place, (region, tiling) in enumerate(zip(program.regions, program.tilings, strict=True)):
         yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
-        for line in describe(region.calls, tiling):
+        taken = program.seat.programs.get(place)
+        lines = describe(region.calls, tiling) if taken is None else [engine_line(taken)]
+        for line in lines:
             yield f"      {line}"
     if not program.regions:
         yield "    no contract graph: it only passes tensors on"
@@ -66,10 +71,36 @@ def _variant(variant: Variant) -> Iterator[str]:
         yield f"    host call {host.name}: {host.reason}"
 
 
-def _recompilations() -> Iterator[str]:
+def shown_arguments(variant: Variant) -> str:
+    """The shapes of the first arguments."""
+    shown = ", ".join(
+        str(list(shape)) if isinstance(shape, tuple) else str(shape)
+        for shape in variant.shapes[:MOST_ARGUMENTS]
+    )
+    more = len(variant.shapes) - MOST_ARGUMENTS
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _patterns(done: Rewriting) -> Iterator[str]:
+    for name, count in Counter(done.fired).items():
+        yield f"    pattern {name}: {count} rewritten"
+    for (name, why), count in Counter(done.declined).items():
+        yield f"    pattern {name} left {count} alone, because {why}"
+
+
+def engine_line(taken: EngineProgram) -> str:
+    """A line for a graph that an engine of a plugin accepted."""
+    name = f"graph engine {taken.name} {taken.engine.version}"
+    if taken.dropped:
+        return f"{name} was dropped, and the executor runs it: {taken.dropped}"
+    return f"{name}, which agreed with the executor" if taken.agreed else f"{name}, not run yet"
+
+
+def recompilations() -> Iterator[tuple[str, str]]:
+    """What Dynamo compiled anew: the function, and the guard that did not hold."""
     from torch._dynamo.utils import guard_failures
 
     for code, failures in guard_failures.items():
         for failure in failures:
             reason = failure[0] if isinstance(failure, tuple) else failure
-            yield f"Dynamo compiled {code.co_name} anew: {reason}"
+            yield code.co_name, str(reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dl_core.commands import Command
+from dl_core.contributions import Contribution
 from dl_core.hookspecs import hookimpl
 
 
@@ -15,3 +16,17 @@ def dl_cli_commands() -> Sequence[Command]:
     from dl_dicp.commands.dicp import DICP
 
     return [DICP, COMPILE]
+
+
+@hookimpl
+def dl_graph_engines() -> Sequence[Contribution]:
+    """The text of Ascend's operator graphs, which nothing here runs."""
+
+    def load() -> object:
+        from dl_dicp.engines.ascend_text import AscendText
+
+        return AscendText()
+
+    return [
+        Contribution("ascend-text", "Operator graphs for Ascend's GE as text; simulated.", load)
+    ]

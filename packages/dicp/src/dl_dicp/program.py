@@ -17,6 +17,8 @@ from dl_core import _C
 from .cache import executor, graph_of
 from .calls import GENERATOR
 from .document import Region, build
+from .engines.offers import Offered
+from .engines.seat import Seat
 from .errors import NotCompiledError, RefusedCallError
 from .memory import TORCH_DTYPES, Block, Ref
 from .refusals import learn
@@ -75,14 +77,15 @@ class Program:
     :ivar regions: its contract graphs.
     :ivar tilings: for each of them, which calls run block by block.
     :ivar hosts: its host calls.
+    :ivar seat: the engine of a plugin, where one was asked for.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
-    :param engine: one of :data:`~dl_dicp.cache.ENGINES`.
+    :param engine: one of :func:`dl_dicp.engines.registry.names`.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
     def __init__(self, trace: Trace, written: set[int], engine: str = "tiled") -> None:
-        self._engine = engine
+        self.seat = Seat(engine)
         self._written = written
         self.regions: list[Region] = []
         self.tilings: list[TilingReport] = []
@@ -95,7 +98,7 @@ class Program:
         given = [ref.block for ref in trace.arguments if isinstance(ref, Ref)]
         given += [ref.block for ref in _all_refs(trace) if ref.block.given is not None]
         self._known = set(given)
-        self._steps = list(self._make_steps())
+        self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
         self._output = [self._pick(each) for each in tree_flatten(trace.output)[0]]
         tail: list[Any] = [None] * (trace.slots - self._count)
         for slot, value in trace.constants.items():
@@ -126,12 +129,13 @@ class Program:
         written = {block.slot for region in self.regions for block in region.written}
         return {slot for slot in written if 0 <= slot < self._count} - self._written
 
-    def _make_steps(self) -> Iterator[GraphStep | HostStep]:
-        steps = self._trace.steps
+    def _make_steps(self, steps: list[Lowered | Host]) -> Iterator[GraphStep | HostStep]:
         start = 0
         while start < len(steps):
             end = start
             while end < len(steps) and isinstance(steps[end], Lowered):
+                if type(steps[end]) is not type(steps[start]):
+                    break
                 end += 1
             if end > start:
                 yield self._graph(steps[start:end], steps[end:])
@@ -172,17 +176,24 @@ class Program:
         inputs = [self._input(block, region) for block in region.inputs]
         program = _C.ContractProgram(
             graph.address,
-            executor(self._engine),
+            executor(self.seat.executor),
             self._device.index,
             GENERATOR if region.is_random else "",
             inputs,
             [block.size for block in region.made],
             outputs,
         )
+        kept_program: Any = _Kept(program, graph)
+        how = self.seat.executor
+        if isinstance(lowered[0], Offered):
+            how, place = "contract", len(self.regions)
+            kept_program = self.seat.take(
+                place, region, kept_program, inputs, outputs, self._device
+            )
         self.regions.append(region)
-        self.tilings.append(tiling_of(graph.graph, self._device, self._engine))
+        self.tilings.append(tiling_of(graph.graph, self._device, how))
         self._known |= set(region.made)
-        return GraphStep(_Kept(program, graph), slots)
+        return GraphStep(kept_program, slots)
 
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
         written = block in region.written and block.slot in self._written

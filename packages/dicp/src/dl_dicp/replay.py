@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx import GraphModule, Node
 
 from .errors import NotCompiledError
 from .memory import is_plain, span
-from .program import Program
+
+if TYPE_CHECKING:
+    from .program import Program
 
 STEPS = 64
 """Rounding steps, of the largest element, that two runs of one operator may differ by: a vendor
@@ -62,11 +64,12 @@ def check(program: Program, arguments: list[Any], wanted: Sequence[Any]) -> None
     except Exception as error:  # whatever it raises, the caller has the right results
         raise NotCompiledError(f"it failed when it was tried: {error}") from error
     for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
-        if isinstance(a, torch.Tensor) and not _agree(a, b):
+        if isinstance(a, torch.Tensor) and not agree(a, b):
             raise NotCompiledError(f"value {place} differs from the eager run's")
 
 
-def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+def agree(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether a tensor is another one, but for what rounding in another order may do."""
     if a is b:
         return True
     if a.layout != torch.strided or b.layout != torch.strided:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -19,6 +20,10 @@ class Statistics:
     :ivar eager: runs of whole FX graphs operator by operator, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
+    :ivar engine_runs: graphs that an engine of a plugin ran, by its name.
+    :ivar dropped: graphs that such an engine lost to the executor, by its name and why.
+    :ivar patterns: matches that were rewritten, by the pattern's name.
+    :ivar declined: sequences that a pattern knows and left alone, by its name and why.
     """
 
     compiled: int = 0
@@ -28,6 +33,10 @@ class Statistics:
     tiled_calls: int = 0
     eager: Counter[str] = field(default_factory=Counter)
     host_calls: Counter[str] = field(default_factory=Counter)
+    engine_runs: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    patterns: Counter[str] = field(default_factory=Counter)
+    declined: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,6 +63,22 @@ class Statistics:
         with self._lock:
             self.eager[reason] += 1
 
+    def count_engine_run(self, name: str) -> None:
+        """One run of a graph by an engine of a plugin."""
+        with self._lock:
+            self.engine_runs[name] += 1
+
+    def count_dropped(self, name: str, reason: str) -> None:
+        """One graph that such an engine does not run."""
+        with self._lock:
+            self.dropped[name, reason] += 1
+
+    def count_patterns(self, fired: Sequence[str], declined: Sequence[tuple[str, str]]) -> None:
+        """What patterns did to one program."""
+        with self._lock:
+            self.patterns.update(fired)
+            self.declined.update(declined)
+
     def snapshot(self) -> Statistics:
         """A copy that no longer changes."""
         with self._lock:
@@ -63,8 +88,7 @@ class Statistics:
                 self.calls,
                 self.cache_hits,
                 self.tiled_calls,
-                Counter(self.eager),
-                Counter(self.host_calls),
+                *(Counter(each) for each in self._counters()),
             )
 
     def reset(self) -> None:
@@ -72,8 +96,18 @@ class Statistics:
         with self._lock:
             self.compiled = self.graphs = self.calls = self.cache_hits = 0
             self.tiled_calls = 0
-            self.eager.clear()
-            self.host_calls.clear()
+            for counter in self._counters():
+                counter.clear()
+
+    def _counters(self) -> tuple[Counter[Any], ...]:
+        return (
+            self.eager,
+            self.host_calls,
+            self.engine_runs,
+            self.dropped,
+            self.patterns,
+            self.declined,
+        )
 
 
 statistics = Statistics()

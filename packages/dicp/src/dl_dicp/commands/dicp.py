@@ -1,5 +1,5 @@
 """``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` holds
-compiled operators and models against eager ones."""
+compiled operators and models against eager ones; ``minimize`` makes a failing graph smaller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dl_core.commands import Command
 
-from . import test
+from . import minimize, test
 
 WRONG_USE = 2
 
@@ -26,6 +26,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         'Runs a program that calls torch.compile(..., backend="dl") as python would, and prints '
         "what each graph became when the program has ended."
     )
+    explain.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with the memory plans, too"
+    )
     program = explain.add_mutually_exclusive_group(required=True)
     rest = argparse.REMAINDER
     program.add_argument(
@@ -33,12 +36,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
     explain.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
+    minimize.configure(commands)
     test.configure(commands)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.what == "test":
         return test.run(arguments)
+    if arguments.what == "minimize":
+        return minimize.run(arguments)
     from dl_dicp.explain import explain
 
     if arguments.module == []:
@@ -47,6 +53,15 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{arguments.script} is no file")
     code = _program(arguments)
     sys.stdout.write(explain())
+    if arguments.html is not None:
+        from dl_dicp.explain_page import explain_page
+
+        run = arguments.script or " ".join(["-m", *arguments.module])
+        try:
+            arguments.html.write_text(explain_page(run), encoding="utf-8")
+        except OSError as error:
+            return _refuse(f"{arguments.html} cannot be written: {error}")
+        sys.stdout.write(f"{arguments.html}: a page for the browser\n")
     return code
 
 

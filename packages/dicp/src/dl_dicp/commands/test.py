@@ -12,15 +12,16 @@ WRONG_USE = 2
 def configure(commands: Any) -> None:
     """Add the subcommand ``test`` to those of ``dl dicp``."""
     parser = commands.add_parser(
-        "test", help="compare compiled operators or models with eager ones on this device"
+        "test", help="compare compiled operators, models or patterns with eager runs on this device"
     )
     parser.description = (
         "Runs torch's list of operators (OpInfo, float32), or small models, with "
         'torch.compile(backend="dl") and without on dl:0, and compares results, written arguments '
-        "and gradients. Exit code 1: something differs that is not on the list of exceptions, or "
+        "and gradients; or patterns against what they say of themselves. Exit code 1: something "
+        "differs that is not on the list of exceptions, or "
         "is on it and does not."
     )
-    parser.add_argument("subject", choices=("ops", "models"))
+    parser.add_argument("subject", choices=("ops", "models", "patterns"))
     parser.add_argument("--dynamic", choices=("false", "true", "all"), default="false")
     parser.add_argument("--sample", default="1", metavar="N/SEED", help="one test of N")
     parser.add_argument("-k", dest="text", default="", metavar="NAME", help="with NAME in the name")
@@ -37,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if problem := _no_device():
         return _refuse(problem)
+    if arguments.subject == "patterns":
+        return _patterns(selection.text)
     test = run_operators if arguments.subject == "ops" else run_models
     shapes = {"false": ["static"], "true": ["dynamic"], "all": ["static", "dynamic"]}
     try:
@@ -46,6 +49,24 @@ def run(arguments: argparse.Namespace) -> int:
     if not sum(each.tests for each in totals):
         return _refuse(f"--sample {arguments.sample} and -k '{arguments.text}' choose no test")
     return int(any(each.wrong for each in totals))
+
+
+def _patterns(text: str) -> int:
+    """Every pattern against what it says of itself; the exit code."""
+    from dl_dicp.patterns.registry import all_patterns
+    from dl_dicp.testing.patterns import problems_of
+
+    chosen = [each for name, each in all_patterns().items() if text in name]
+    if not chosen:
+        return _refuse(f"-k '{text}' chooses no pattern")
+    wrong = 0
+    for pattern in chosen:
+        problems = list(problems_of(pattern))
+        wrong += bool(problems)
+        _say(f"{pattern.name}: {'wrong' if problems else 'as it says'}")
+        for problem in problems:
+            _say(f"  {problem}")
+    return int(bool(wrong))
 
 
 def _say(line: str) -> None:

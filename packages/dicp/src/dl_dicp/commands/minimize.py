@@ -1,0 +1,71 @@
+"""``dl dicp minimize``: a failing graph becomes the smallest one that still fails."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+WRONG_USE = 2
+
+
+def configure(commands: Any) -> None:
+    """Add the subcommand ``minimize`` to those of ``dl dicp``."""
+    parser = commands.add_parser(
+        "minimize", help="make a failing .dlg file smaller, call by call, while it still fails"
+    )
+    parser.description = (
+        "Leaves out calls of a graph of one entry as long as it fails; what they computed becomes "
+        "an input. It fails if it differs from the same calls in float64, or if COMMAND, which "
+        "gets the graph's file and that of its inputs, ends with another exit code than 0. "
+        "Needs no torch."
+    )
+    parser.add_argument("graph", type=Path, metavar="FILE.dlg")
+    parser.add_argument("inputs", type=Path, metavar="INPUTS.npz")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="SMALL.dlg")
+    parser.add_argument(
+        "--steps", type=float, default=64, help="rounding steps of the largest element; 64"
+    )
+    parser.add_argument(
+        "--fails", metavar="COMMAND", help="ends with another code than 0 for a graph that fails"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make it smaller; the exit code."""
+    import numpy as np
+
+    from diopi_proto import load_vendor
+    from diopi_proto.errors import DiopiError
+    from diopi_proto.graph import load
+    from dl_core import startup
+    from dl_core.environment import environment
+    from dl_dicp.failing import differs, told_by
+    from dl_dicp.minimize import Failing, minimize
+
+    ready = startup.prepare(environment(), None)
+    if not ready.plan.order:
+        return _refuse(" ".join(["no vendor:", *ready.plan.reasons]), WRONG_USE)
+    try:
+        command = shlex.split(arguments.fails or "")
+        with np.load(arguments.inputs, allow_pickle=False) as file:
+            given = Failing(load(arguments.graph), dict(file))
+        with load_vendor(ready.vendors[ready.plan.order[0]].library) as vendor:
+            fails = told_by(command) if command else differs(vendor, arguments.steps)
+            found = minimize(given, vendor, fails)
+        found.graph.save(arguments.output)
+        np.savez(arguments.output.with_suffix(".npz"), **found.inputs)
+    except (DiopiError, OSError, ValueError) as error:
+        return _refuse(str(error), 1)
+    sys.stdout.write(
+        f"{arguments.output}: {found.calls} of {given.calls} calls; its inputs are in "
+        f"{arguments.output.with_suffix('.npz')}\n"
+    )
+    return 0
+
+
+def _refuse(why: str, code: int) -> int:
+    sys.stderr.write(f"dl dicp minimize: {why}\n")
+    return code

@@ -1,0 +1,53 @@
+"""What a wheel implements to run contract graphs by an engine of its own.
+
+The hook ``dl_graph_engines`` returns a :class:`dl_core.contributions.Contribution` whose ``load``
+returns a :class:`GraphEngine`; ``torch.compile(model, backend="dl", options={"engine": NAME})``
+chooses it. Nothing in here imports torch, and no engine has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+
+class RejectedError(Exception):
+    """An engine does not take a graph after all; the text says why."""
+
+
+class Runner(Protocol):
+    """A compiled graph."""
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Enqueue it.
+
+        :param addresses: of the storages of kind ``input`` and ``output``, in the order in which
+            the entry lists them. Outputs hold noise; inputs may be written where a call does.
+        :param stream: of the device, as the vendor's library knows it; 0: the default one, and
+            where the device computes in the thread that calls.
+        """
+
+
+class GraphEngine(Protocol):
+    """A vendor's own graph engine.
+
+    Graphs are documents as ``docs/graph.md`` of dl-diopi-proto describes them, verified, with one
+    entry ``main``, without symbols, constants, states and generators. They are not to be changed.
+    """
+
+    @property
+    def version(self) -> str:
+        """Of the engine; code of another version is not loaded."""
+
+    def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
+        """For each call of the entry, whether the engine would run it. Neighbours that it accepts
+        become a graph of their own."""
+
+    def compile(self, graph: Mapping[str, Any]) -> bytes:
+        """Code for a graph of calls that were accepted.
+
+        :raises RejectedError: it cannot be done; any other exception means the same.
+        """
+
+    def load(self, code: bytes) -> Runner:
+        """What runs it. Kept as long as the graph lives."""

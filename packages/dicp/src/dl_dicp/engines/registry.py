@@ -1,0 +1,70 @@
+"""Engines by name: the executor's own ways, and what the plugins of this process add."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import cast
+
+from dl_core import config
+from dl_core.contributions import Contribution
+from dl_core.environment import environment
+from dl_core.manager import PluginManager
+
+from .interface import GraphEngine
+
+EXECUTOR = ("contract", "tiled")
+"""How the executor runs a graph: each call as a whole, or groups of calls block by block."""
+
+_lock = threading.Lock()
+_opened: dict[str, GraphEngine | str] = {}
+
+
+@cache
+def contributed() -> dict[str, Contribution]:
+    """Engines of plugins. A name of the executor's is taken."""
+    manager = PluginManager(config.read(environment()).disable)
+    manager.load()
+    found = manager.contributions("dl_graph_engines")
+    return {each.name: each for _, each in found if each.name not in EXECUTOR}
+
+
+def names() -> tuple[str, ...]:
+    """All that the option ``engine`` may be."""
+    return (*EXECUTOR, *sorted(contributed()))
+
+
+def is_known(name: object) -> bool:
+    """Whether there is such an engine. The executor's own cost no look at plugins."""
+    return name in EXECUTOR or name in contributed()
+
+
+def opened(name: str) -> GraphEngine | str:
+    """An engine of a plugin, loaded once; or why it cannot be.
+
+    :param name: one of :func:`contributed`.
+    """
+    with _lock:
+        if name not in _opened:
+            _opened[name] = _open(name)
+        return _opened[name]
+
+
+def forget() -> None:
+    """Look for plugins, and load their engines, anew."""
+    with _lock:
+        _opened.clear()
+    contributed.cache_clear()
+
+
+def _open(name: str) -> GraphEngine | str:
+    try:
+        engine = contributed()[name].load()
+    except Exception as error:  # noqa: BLE001 - whatever a wheel raises, models run without it
+        return f"it does not load: {type(error).__name__}: {error}"
+    missing = [
+        each for each in ("version", "accepts", "compile", "load") if not hasattr(engine, each)
+    ]
+    if missing:
+        return f"{engine!r} is no graph engine: it has no {', '.join(missing)}"
+    return cast("GraphEngine", engine)

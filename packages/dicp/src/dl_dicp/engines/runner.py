@@ -1,0 +1,156 @@
+"""A graph that an engine runs, with the contract program that it has to agree with."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from dl_dicp.replay import agree, replica
+from dl_dicp.statistics import statistics
+
+from .interface import GraphEngine, Runner
+
+Layout = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
+
+
+@dataclass
+class Memory:
+    """What goes in and out of a graph of an engine.
+
+    :ivar places: in the order of the runner's addresses: the slot of an input, or -1 minus the
+        place of a block that it makes.
+    :ivar written: the slots of inputs that its calls write to.
+    :ivar sizes: bytes of the blocks that it makes.
+    :ivar outputs: the tensors that it returns: a block that it makes, and how it lies in there.
+    """
+
+    places: list[int]
+    written: list[int]
+    sizes: list[int]
+    outputs: list[tuple[int, Layout]]
+
+
+def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
+    """:attr:`Memory.places` of a graph, whose inputs have these slots."""
+    places, taken, made = [], iter(inputs), 0
+    for storage in document["entries"]["main"]["storages"]:
+        if storage["kind"] == "input":
+            places.append(next(taken))
+        elif storage["kind"] == "output":
+            made += 1
+            places.append(-made)
+    return places
+
+
+@dataclass
+class EngineProgram:
+    """Runs an engine once it gave what the contract program gave, and the latter otherwise.
+
+    :ivar dropped: why the engine is out; empty: it is not.
+    :ivar agreed: whether it has run beside the contract program.
+    """
+
+    name: str
+    engine: GraphEngine
+    document: Mapping[str, Any]
+    contract: Any
+    memory: Memory
+    device: torch.device
+    dropped: str = ""
+    agreed: bool = False
+    _runner: Runner | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def run(self, values: list[Any]) -> list[torch.Tensor]:
+        """The new tensors of the graph.
+
+        :raises RuntimeError: the engine failed after it had begun to write to an argument.
+        """
+        if not (self.agreed or self.dropped):
+            with self._lock:
+                if not (self.agreed or self.dropped):
+                    return self._trial(values)
+        return self._whole(values) if self.dropped else self._trusted(values)
+
+    def _whole(self, values: list[Any]) -> list[torch.Tensor]:
+        return list(self.contract.run(values))
+
+    def _trusted(self, values: list[Any]) -> list[torch.Tensor]:
+        try:
+            made = self._by_engine(values)
+        except Exception as error:
+            self._drop(f"it failed: {type(error).__name__}: {error}")
+            if self.memory.written:
+                raise RuntimeError(
+                    f"[dl] the graph engine {self.name} failed in the middle of a graph that writes"
+                    f" to its arguments, which may be half written: {error}. Later calls run "
+                    "without it."
+                ) from error
+            return self._whole(values)
+        statistics.count_engine_run(self.name)
+        return made
+
+    def _trial(self, values: list[Any]) -> list[torch.Tensor]:
+        """Run the engine on copies, then the contract program; compare."""
+        tried = list(values)
+        for slot in self.memory.written:
+            tried[slot] = replica(values[slot])
+        try:
+            if self._runner is None:
+                self._runner = self.engine.load(self.engine.compile(self.document))
+            made = self._by_engine(tried)
+        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+            self._drop(f"{type(error).__name__}: {error}")
+            return self._whole(values)
+        wanted = self._whole(values)
+        pairs = [*zip(made, wanted, strict=True)]
+        pairs += [(tried[slot], values[slot]) for slot in self.memory.written]
+        wrong = [place for place, (a, b) in enumerate(pairs) if not agree(a, b)]
+        if wrong:
+            self._drop(f"value {wrong[0]} of its graph differs from the contract's")
+        self.agreed = not wrong
+        return wanted
+
+    def _by_engine(self, values: list[Any]) -> list[torch.Tensor]:
+        assert self._runner is not None
+        blocks = [
+            torch.empty(size, dtype=torch.uint8, device=self.device) for size in self.memory.sizes
+        ]
+        addresses = [
+            (values[at] if at >= 0 else blocks[-1 - at]).data_ptr() for at in self.memory.places
+        ]
+        self._runner(addresses, _stream(self.device))
+        return [_tensor(blocks[at], layout) for at, layout in self.memory.outputs]
+
+    def _drop(self, why: str) -> None:
+        self.dropped = why
+        statistics.count_dropped(self.name, why)
+        tell_dropped(self.name, why)
+
+
+def tell_dropped(name: str, why: str) -> None:
+    """Warn that an engine does not run a graph."""
+    warnings.warn(
+        f"[dl] the graph engine {name} does not run a graph: {why}. The contract's executor does; "
+        'options={"engine": "tiled"} does without the engine.',
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _stream(device: torch.device) -> int:
+    """The current stream, as the vendor's library knows it."""
+    stream: Any = torch.accelerator.current_stream(device)  # torch does not declare the attribute
+    return int(stream.native_handle or 0)
+
+
+def _tensor(block: torch.Tensor, layout: Layout) -> torch.Tensor:
+    """A tensor on a block's memory that is no view of another one, which autograd would follow."""
+    dtype, shape, strides, offset = layout
+    made = torch.empty(0, dtype=dtype, device=block.device)
+    return made.set_(block.untyped_storage(), offset, shape, strides)

@@ -1,0 +1,82 @@
+"""Where an engine of a plugin sits in a program: the graphs that it got, and why it got no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dl_dicp.document import Region
+from dl_dicp.memory import Block
+from dl_dicp.statistics import statistics
+from dl_dicp.trace import Host, Lowered, Trace
+
+from . import registry
+from .interface import GraphEngine
+from .offers import offered
+from .runner import EngineProgram, Layout, Memory, places_of, tell_dropped
+
+
+class Seat:
+    """The choice of an engine for one program.
+
+    :param name: one of :func:`~dl_dicp.engines.registry.names`.
+    :ivar executor: how the executor runs what no engine of a plugin does.
+    :ivar programs: what such an engine got, by the place of the contract graph.
+    :ivar problem: why it got none; empty: nothing is wrong.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.executor = name if name in registry.EXECUTOR else "tiled"
+        self.programs: dict[int, EngineProgram] = {}
+        self.problem = ""
+        self._engine: GraphEngine | None = None
+
+    def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
+        """The steps of a trace, with what the engine accepts in steps of their own.
+
+        :param given: blocks that were made before the trace.
+        """
+        if self.name == self.executor:
+            return trace.steps
+        engine = registry.opened(self.name)
+        if not isinstance(engine, str):
+            try:
+                steps = offered(trace, engine, given)
+            except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+                engine = f"it does not say what it accepts: {type(error).__name__}: {error}"
+            else:
+                self._engine = engine
+                return steps
+        self.problem = engine
+        statistics.count_dropped(self.name, engine)
+        tell_dropped(self.name, engine)
+        return trace.steps
+
+    def take(
+        self,
+        place: int,
+        region: Region,
+        contract: Any,
+        inputs: list[tuple[int, Layout, bool]],
+        outputs: list[tuple[int, Layout]],
+        device: torch.device,
+    ) -> EngineProgram:
+        """Give the engine a graph that it accepted.
+
+        :param place: of the graph among those of the program.
+        :param contract: the program of the executor for it.
+        :param inputs: slots, layouts and whether they are written, as dl-core takes them.
+        :param outputs: places of blocks that the graph makes, and how tensors lie in them.
+        """
+        assert self._engine is not None
+        memory = Memory(
+            places_of(region.document, [slot for slot, _, _ in inputs]),
+            [slot for slot, _, written in inputs if written],
+            [block.size for block in region.made],
+            outputs,
+        )
+        made = EngineProgram(self.name, self._engine, region.document, contract, memory, device)
+        self.programs[place] = made
+        return made

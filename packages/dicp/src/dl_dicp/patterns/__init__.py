@@ -1,0 +1,11 @@
+"""Rewritings of sequences of calls into calls of fused operators, one in each file.
+
+:mod:`.pattern` is what a pattern is; other wheels add theirs by the hook ``dl_graph_patterns``.
+"""
+
+from __future__ import annotations
+
+from dl_dicp.patterns.pattern import Case, Cases, Declined, Match, Pattern
+from dl_dicp.patterns.sequence import Calls
+
+__all__ = ["Calls", "Case", "Cases", "Declined", "Match", "Pattern"]

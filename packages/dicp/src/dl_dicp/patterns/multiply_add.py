@@ -1,0 +1,80 @@
+"""A product that is added to something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from dl_dicp.calls import Call
+
+from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
+from .sequence import Calls, number, scalar
+
+
+class MultiplyAdd:
+    """``c + alpha * (a * b)``  ->  ``diopiAddcmul``"""
+
+    name = "multiply-add"
+    default = True
+    conditions: Mapping[str, str] = {
+        "alpha": "the other summand has a factor",
+        "broadcast": "the product is smaller than the sum",
+        PRIVATE: PRIVATE_WORDS,
+    }
+
+    def match(self, calls: Calls, last: int) -> Match | Declined | None:
+        """See the class."""
+        end = calls[last]
+        if end.operator != "diopiAdd":
+            return None
+        out, alpha = end.arguments["out"], number(end.arguments["alpha"])
+        for side, rest in (("other", "input"), ("input", "other")):
+            product = calls.writer(end.arguments[side], last, "diopiMul")
+            if product is None:
+                continue
+            made = calls[product].arguments
+            tensors = (end.arguments[rest], made["input"], made["other"])
+            if any(each.dtype != out.dtype for each in (*tensors, made["out"])):
+                return None  # the vendor would convert, which the contract does not promise
+            if side == "input" and alpha != 1:
+                return Declined("alpha")
+            if end.arguments[side].shape != out.shape:
+                return Declined("broadcast")
+            if made["out"].shape != out.shape:
+                return None
+            arguments: dict[str, Any] = {
+                "out": out,
+                "input": tensors[0],
+                "tensor1": tensors[1],
+                "tensor2": tensors[2],
+                "value": scalar(alpha),
+            }
+            return Match(frozenset((product, last)), Call("diopiAddcmul", arguments))
+        return None
+
+    def cases(self) -> Cases:
+        """See the class."""
+        rand = torch.rand
+
+        def three() -> tuple[Any, ...]:
+            return rand(4, 8), rand(4, 8), rand(4, 8)
+
+        def shown(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+            product = a * b
+            return product, product + c
+
+        return Cases(
+            fires=(
+                Case(lambda a, b, c: a * b + c, three),
+                Case(lambda a, b, c: torch.add(c, a * b, alpha=-2), three),
+            ),
+            declines={
+                "alpha": Case(lambda a, b, c: torch.add(a * b, c, alpha=3), three),
+                "broadcast": Case(
+                    lambda a, b, c: a * b + c, lambda: (rand(8), rand(8), rand(4, 8))
+                ),
+                PRIVATE: Case(shown, three),
+            },
+        )

@@ -1,0 +1,80 @@
+"""What a pattern is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dl_dicp.calls import Call
+
+from .sequence import Calls
+
+PRIVATE = "private"
+"""The condition of every pattern that has a tensor in between. It is checked for all of them."""
+PRIVATE_WORDS = "a tensor in between is used elsewhere"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A sequence that can be rewritten.
+
+    :ivar members: the places of its calls; the last one is where the fused call will stand.
+    :ivar call: the fused call. It writes what the last member writes; whatever else it writes, an
+        earlier member does now.
+    """
+
+    members: frozenset[int]
+    call: Call
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A sequence that the pattern knows and leaves alone.
+
+    :ivar condition: one of the keys of :attr:`Pattern.conditions`.
+    """
+
+    condition: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of torch, and what makes its arguments on the CPU."""
+
+    function: Callable[..., Any]
+    arguments: Callable[[], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What a pattern is tested with.
+
+    :ivar fires: functions that have to be rewritten.
+    :ivar declines: for each of its conditions one that must not be, because of it.
+    """
+
+    fires: tuple[Case, ...]
+    declines: Mapping[str, Case]
+
+
+class Pattern(Protocol):
+    """A rewriting. It looks at calls, and changes none."""
+
+    @property
+    def name(self) -> str:
+        """What ``options={"patterns": [...]}`` chooses it by."""
+
+    @property
+    def default(self) -> bool:
+        """Whether it is on where nobody has chosen."""
+
+    @property
+    def conditions(self) -> Mapping[str, str]:
+        """Why it may decline, by a name, in words that complete "left alone, because"."""
+
+    def match(self, calls: Calls, last: int) -> Match | Declined | None:
+        """Look at the sequence that ends with a call. None: it is none of this pattern's."""
+
+    def cases(self) -> Cases:
+        """Its tests, which ``dl dicp test patterns`` runs."""

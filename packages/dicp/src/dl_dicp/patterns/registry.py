@@ -1,0 +1,64 @@
+"""Patterns by name: dl-dicp's own, and what the plugins of this process add."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cache
+
+from dl_core import config
+from dl_core.environment import environment
+from dl_core.manager import PluginManager
+
+from .attention import Attention
+from .linear_bias import LinearBias
+from .multiply_add import MultiplyAdd
+from .pattern import Pattern
+from .rms_norm import RmsNorm
+
+OWN: tuple[Pattern, ...] = (
+    Attention(),
+    RmsNorm(),
+    LinearBias(),
+    MultiplyAdd(),
+)
+"""In the order in which they are tried: the longest sequences first."""
+
+
+@cache
+def all_patterns() -> dict[str, Pattern]:
+    """All patterns of this process. One that cannot be loaded is warned of and left out."""
+    found = {each.name: each for each in OWN}
+    manager = PluginManager(config.read(environment()).disable)
+    manager.load()
+    for record, contribution in manager.contributions("dl_graph_patterns"):
+        try:
+            pattern: Pattern = contribution.load()
+            if pattern.name in found:
+                raise ValueError(f"the name {pattern.name!r} is taken")
+            found[pattern.name] = pattern
+        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, models run without it
+            warnings.warn(
+                f"[dl] the pattern {contribution.name} of {record.wheel} is left out: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+    return found
+
+
+def chosen(option: bool | Sequence[str]) -> list[Pattern]:
+    """The patterns of the option ``patterns``: True: those that are on by default.
+
+    :raises ValueError: a name is unknown.
+    """
+    if option is False:
+        return []
+    known = all_patterns()
+    if option is True:
+        return [each for each in known.values() if each.default]
+    if isinstance(option, str) or any(name not in known for name in option):
+        raise ValueError(
+            f"[dl] the option patterns is {option!r}, neither True, False nor a list of some of "
+            f"{', '.join(known)}"
+        )
+    return [known[name] for name in option]

@@ -1,0 +1,142 @@
+"""Tries patterns on a trace."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+
+from diopi_proto.errors import DiopiError
+from diopi_proto.graph import read
+from dl_core import _C
+from dl_dicp.calls import Call
+from dl_dicp.document import build
+from dl_dicp.memory import Block, Ref
+from dl_dicp.trace import Host, Lowered, Trace, refs_in
+
+from .pattern import PRIVATE_WORDS, Declined, Match, Pattern
+from .sequence import Calls
+
+
+@dataclass
+class Rewriting:
+    """What patterns did to a trace.
+
+    :ivar trace: the new one, or the old one where none fired.
+    :ivar fired: names of patterns, one for each match.
+    :ivar declined: names, and why a sequence was left alone.
+    """
+
+    trace: Trace
+    fired: list[str] = field(default_factory=list)
+    declined: list[tuple[str, str]] = field(default_factory=list)
+
+
+def rewrite(trace: Trace, patterns: Iterable[Pattern]) -> Rewriting:
+    """Try patterns on each sequence of calls, one pattern after the other."""
+    done = Rewriting(trace)
+    bound = _bound(trace.device.index)
+    steps: list[Lowered | Host] = []
+    for lowered, group in groupby(trace.steps, lambda step: isinstance(step, Lowered)):
+        members = list(group)
+        if not lowered:
+            steps += members
+            continue
+        calls = [call for step in members for call in step.calls]  # type: ignore[union-attr]
+        outside = _outside(trace, members, calls)
+        for pattern in patterns:
+            calls = _apply(pattern, calls, outside, bound, done)
+        steps.append(Lowered("rewritten", calls))
+    if done.fired:
+        done.trace = dataclasses.replace(trace, steps=steps)
+    return done
+
+
+def _apply(
+    pattern: Pattern, given: list[Call], outside: set[Block], bound: frozenset[str], done: Rewriting
+) -> list[Call]:
+    calls = Calls(given, outside)
+    replaced: dict[int, Call] = {}
+    gone: set[int] = set()
+    for last in reversed(range(len(calls))):
+        if last in gone:
+            continue
+        try:
+            found = pattern.match(calls, last)
+        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+            done.declined.append((pattern.name, f"it failed: {type(error).__name__}: {error}"))
+            continue
+        if isinstance(found, Match):
+            if gone & found.members:
+                continue
+            why = _unsafe(calls, found, bound)
+            if not why:
+                done.fired.append(pattern.name)
+                replaced[last] = found.call
+                gone |= found.members
+                continue
+        elif isinstance(found, Declined):
+            why = pattern.conditions[found.condition]
+        else:
+            continue
+        done.declined.append((pattern.name, why))
+    return [
+        replaced.get(place, call)
+        for place, call in enumerate(given)
+        if place in replaced or place not in gone
+    ]
+
+
+def _unsafe(calls: Calls, found: Match, bound: frozenset[str]) -> str:
+    """Why a match may not be rewritten, whatever its pattern thinks; empty: it may."""
+    first, last = min(found.members), max(found.members)
+    uses = list(found.call.uses())
+    made = {ref.block for ref, writes in uses if writes}
+    written = {
+        ref.block for place in found.members for ref, writes in calls[place].uses() if writes
+    }
+    if any(not calls.is_private(block, found.members) for block in written - made):
+        return PRIVATE_WORDS
+    for block in made:
+        if any(first <= at < last and at not in found.members for at, _, _ in calls.uses(block)):
+            return "a result of it is used before it would be there"
+    for ref, writes in uses:
+        # The fused call reads it later than the member that reads it first.
+        read_at = [at for at, _, w in calls.uses(ref.block) if at in found.members and not w]
+        if not writes and any(
+            min(read_at, default=first) < at < last and changes
+            for at, _, changes in calls.uses(ref.block)
+        ):
+            return "a tensor that it reads is written in between"
+    if found.call.operator not in bound:
+        return f"the vendor has no {found.call.operator}"
+    try:
+        region = build([found.call], {ref.block for ref, _ in uses}, [])
+        read(region.verified(), found.call.operator)
+    except DiopiError as error:
+        return f"the contract has no such call: {error}"
+    return ""
+
+
+def _outside(trace: Trace, members: Sequence[Lowered | Host], calls: Sequence[Call]) -> set[Block]:
+    """Blocks of calls that others than these calls use."""
+    out = {ref.block for call in calls for ref, _ in call.uses() if ref.block.given is not None}
+    out |= {ref.block for ref in refs_in(trace.output) if isinstance(ref, Ref)}
+    own = {id(step) for step in members}
+    for step in trace.steps:
+        if id(step) in own:
+            continue
+        if isinstance(step, Lowered):
+            out |= {ref.block for call in step.calls for ref, _ in call.uses()}
+        else:
+            refs = [*refs_in((step.args, step.kwargs)), *step.results]
+            out |= {ref.block for ref in refs if isinstance(ref, Ref)}
+    return out
+
+
+@cache
+def _bound(index: int) -> frozenset[str]:
+    """The operators that a device's vendor has."""
+    return frozenset(name for names in _C.contract_operators(index).values() for name in names)

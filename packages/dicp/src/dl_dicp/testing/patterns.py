@@ -1,0 +1,80 @@
+"""Patterns against what they say of themselves, on this device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from dl_dicp.patterns.pattern import Case, Pattern
+from dl_dicp.replay import slack
+from dl_dicp.statistics import statistics
+
+
+def problems_of(pattern: Pattern) -> Iterator[str]:
+    """What of a pattern is not as it says: it fires on its examples, declines for each of its
+    conditions, and results are those of float64 within the bound of its dtype.
+
+    :returns: a sentence for each problem.
+    """
+    cases = pattern.cases()
+    for place, case in enumerate(cases.fires):
+        yield from _run(pattern, f"example {place}", case, None)
+    for condition, case in cases.declines.items():
+        if condition not in pattern.conditions:
+            yield f"{pattern.name}: {condition!r} is none of its conditions"
+        else:
+            yield from _run(
+                pattern, f"the counterexample of {condition!r}", case, pattern.conditions[condition]
+            )
+    for condition in pattern.conditions.keys() - cases.declines.keys():
+        yield f"{pattern.name}: no counterexample shows the condition {condition!r}"
+
+
+def _run(pattern: Pattern, what: str, case: Case, why: str | None) -> Iterator[str]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    arguments = case.arguments()
+    given = [x.to("dl") for x in arguments]
+    options: dict[str, Any] = {"patterns": [pattern.name]}
+    compiled = torch.compile(case.function, backend="dl", options=options)
+    before = statistics.snapshot()
+    with torch.no_grad():
+        compiled(*given)
+        made = compiled(*given)
+        eager = case.function(*given)
+        wanted = case.function(*tree_map(_wide, arguments))
+    after = statistics.snapshot()
+    fired = after.patterns[pattern.name] - before.patterns[pattern.name]
+    declined = [
+        reason
+        for (name, reason), count in (after.declined - before.declined).items()
+        if name == pattern.name and count
+    ]
+    if after.eager != before.eager:
+        yield f"{pattern.name}: {what} ran eagerly: {dict(after.eager - before.eager)}"
+    if why is None and not fired:
+        yield f"{pattern.name}: {what} was not rewritten; declined: {declined or 'nothing'}"
+    if why is not None and (fired or why not in declined):
+        yield f"{pattern.name}: {what} was rewritten {fired} times; declined: {declined}"
+    yield from (f"{pattern.name}: {what}: {each}" for each in _differences(made, eager, wanted))
+
+
+def _wide(x: Any) -> Any:
+    return x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+
+
+def _differences(made: Any, eager: Any, wanted: Any) -> Iterator[str]:
+    """Where results are further from float64's than twice the eager ones are, and rounding."""
+    leaves: list[Sequence[torch.Tensor]] = [tree_flatten(x)[0] for x in (made, eager, wanted)]
+    for place, (one, other, right) in enumerate(zip(*leaves, strict=True)):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            yield f"result {place} has another shape or dtype than eager's"
+            continue
+        error = (one.cpu().double() - right.double()).abs().max()
+        allowed = 2 * (other.cpu().double() - right.double()).abs().max()
+        bound = float(allowed) + slack(right.double(), one.dtype, steps=4)
+        if not float(error) <= bound:
+            yield f"result {place} is {float(error):.3g} from float64's, allowed is {bound:.3g}"

@@ -1,0 +1,121 @@
+"""A wheel's own graph engine: it runs what it accepts, and never makes results differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dl_dicp import statistics
+from dl_dicp.compiled import Options
+from dl_dicp.explain import explain
+from engine_wheel import installed
+
+OPTIONS: dict[str, Any] = {"engine": "toy", "patterns": False}
+
+
+def function(x: Tensor, y: Tensor) -> Tensor:
+    return (x * y + x).sin() * y + y
+
+
+def written(x: Tensor, y: Tensor) -> Tensor:
+    x.add_(y)
+    return x * y
+
+
+def run(function: Callable[..., Tensor], times: int = 3) -> None:
+    """Compiled and eager runs agree in results and in what they write."""
+    compiled = torch.compile(function, backend="dl", options=OPTIONS)
+    given, other = (torch.rand(4, 8, device="dl") for _ in range(2))
+    for _ in range(times):
+        a, b = given.clone(), given.clone()
+        made, wanted = compiled(a, other), function(b, other)
+        assert torch.allclose(made, wanted, rtol=0, atol=1e-6) and torch.equal(a, b)
+
+
+def test_it_runs_its_calls_and_the_executor_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with installed(tmp_path, monkeypatch):
+        run(function)
+    # Two graphs of each of the two later calls; the first is recorded, and tried.
+    assert statistics.engine_runs == {"toy": 4}
+    assert not statistics.dropped and not statistics.eager
+    said = explain()
+    assert said.count("graph engine toy 1.2, which agreed with the executor") == 2
+    assert "contract graph, 1 calls: diopiSin" in said
+
+
+def test_what_it_writes_is_the_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with installed(tmp_path, monkeypatch):
+        run(written)
+    assert statistics.engine_runs == {"toy": 2} and not statistics.dropped
+
+
+FAULTS = {
+    "crashes": (
+        ("return json.dumps", "raise OSError('no licence'); return json.dumps"),
+        "OSError: no licence",
+    ),
+    "rejects": (
+        ("return json.dumps", "from dl_dicp.engines import RejectedError as R; raise R('full') #"),
+        "RejectedError: full",
+    ),
+    "does not load": (("return Engine()", "raise ImportError('libtoy.so')"), "it does not load"),
+    "is no engine": (("return Engine()", "return 7"), "7 is no graph engine"),
+    "answers for too few": (
+        ("return [self", "return [True] and [self.fits(entry, *entry['calls'][0])] #"),
+        "it answered for 1 of 5 calls",
+    ),
+    "computes nonsense": (("np.multiply}", "np.subtract}"), "value 0 of its graph differs"),
+    "writes nothing": (
+        ("FUNCTIONS[operator](a, b, out=out)", "out[...] = np.nan"),
+        "value 0 of its graph differs",
+    ),
+    "fails when it runs": (
+        ("arrays = {", "raise MemoryError('7 TB'); arrays = {"),
+        "MemoryError: 7 TB",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_that_fails_is_dropped_and_results_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    change, reason = FAULTS[fault]
+    with (
+        installed(tmp_path, monkeypatch, change),
+        pytest.warns(RuntimeWarning, match="the graph engine toy does not run a graph"),
+    ):
+        run(function)
+    assert not statistics.engine_runs and not statistics.eager
+    assert statistics.dropped and all(
+        name == "toy" and reason in why for name, why in statistics.dropped
+    )
+    assert reason in explain()
+
+
+def test_one_that_fails_later_is_dropped_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = (
+        "arrays = {",
+        "sizes.append(0); assert len(sizes) < len(entry['storages']) + 3; arrays = {",
+    )
+    with (
+        installed(tmp_path, monkeypatch, late),
+        pytest.warns(RuntimeWarning, match="it failed: AssertionError"),
+    ):
+        run(function, 5)
+    assert 0 < statistics.engine_runs["toy"] < 8 and len(statistics.dropped) == 1
+
+
+def test_a_name_that_nobody_has_is_refused() -> None:
+    with pytest.raises(ValueError, match=re.escape("the option engine is 'toy', not one of")):
+        Options(engine="toy")
