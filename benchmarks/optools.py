@@ -8,7 +8,12 @@ budget: how much longer measured steps are than those around them, in percent of
 beside what the tool says of itself. Steps that are not measured are compared with a run without
 the tool.
 
-    python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N]
+Comparing trains the same models without and with OpAutoCompare at its default budget, in turns:
+how many times as long the steps are from the third one on, and in a second stretch of as many, when
+what is new has been seen; by wall time, by the time of the program's thread, and by the processor
+time of all threads, those that compute references included.
+
+    python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N] [--part NAME]...
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from dl_optools import OpObserve, OpTimeMeasure
+from dl_optools import OpAutoCompare, OpObserve, OpTimeMeasure
 from dl_optools.tool import device_under_test
 
 CALLS = 2000
@@ -158,40 +163,105 @@ def lengths(
     return times, measured
 
 
+def comparing(step: Step, device: str, steps: int, rounds: int) -> dict[str, Any]:
+    """How many times as long steps are under OpAutoCompare, from the third one on, and later."""
+    ratios: dict[str, list[dict[str, float]]] = {"third": [], "later": []}
+    for _ in range(10):
+        step()
+    looked = ""
+    for _ in range(rounds):
+        plain = seconds(step, steps)
+        with OpAutoCompare(device=device, stream=None, csv=False) as tool:
+            step(), step()
+            for found in ratios.values():
+                compared = seconds(step, steps)
+                found.append({name: compared[name] / plain[name] for name in CLOCKS})
+        looked = tool.results.coverage()
+    medians = {
+        when: {name: statistics.median(x[name] for x in found) for name in CLOCKS}
+        for when, found in ratios.items()
+    }
+    return {**medians, "rounds": ratios, "steps": steps, "looked": looked}
+
+
+CLOCKS = {"wall": time.perf_counter, "thread": time.thread_time, "processor": time.process_time}
+
+
+def seconds(step: Step, steps: int) -> dict[str, float]:
+    """What steps take, by each clock."""
+    begun = {name: clock() for name, clock in CLOCKS.items()}
+    for _ in range(steps):
+        step()
+    return {name: clock() - begun[name] for name, clock in CLOCKS.items()}
+
+
+def show_observing(arguments: argparse.Namespace, _: str, directory: str) -> dict[str, Any]:
+    observed = observing(arguments.repeats, directory)
+    print("torch.add, us      bare  empty mode  observed  observing costs")
+    print(
+        f"            {observed['bare']:10.2f} {observed['empty_mode']:11.2f} "
+        f"{observed['observed']:9.2f} {observed['overhead_us']:16.2f}  (at most 5)"
+    )
+    return observed
+
+
+def show_timing(arguments: argparse.Namespace, device: str, directory: str) -> dict[str, Any]:
+    print(f"\ntiming at the default budget on {device}, {arguments.steps} steps")
+    print("              step ms  other steps ms  measured  overhead %  the tool says %")
+    rows = {}
+    for name, make in MODELS.items():
+        row = rows[name] = timing(make(device), device, arguments.steps, directory)
+        print(
+            f"{name:12} {row['step_ms']:8.2f} {row['other_steps_ms']:15.2f} "
+            f"{row['measured_steps']:9} {row['overhead_percent']:11.2f} "
+            f"{row['told_percent']:16.2f}  (at most 2 %)",
+            flush=True,
+        )
+    return rows
+
+
+def show_comparing(arguments: argparse.Namespace, device: str, _: str) -> dict[str, Any]:
+    steps = max(arguments.steps // 10, 1)
+    print(
+        f"\ncomparing at the default budget on {device}, twice {steps} steps, x plain (at most 1.3)"
+    )
+    print("                  wall    thread  processor")
+    rows = {}
+    for name, make in MODELS.items():
+        row = rows[name] = comparing(make(device), device, steps, arguments.repeats)
+        for when in ("third", "later"):
+            times = row[when]
+            print(
+                f"{name:12} {when} {times['wall']:6.2f} {times['thread']:9.2f} "
+                f"{times['processor']:10.2f}"
+            )
+        print(f"  {row['looked']}", flush=True)
+    return rows
+
+
+MODELS = {"cnn": cnn, "transformer": transformer}
+PARTS = {"observing": show_observing, "timing": show_timing, "comparing": show_comparing}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/optools.json"))
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--steps", type=int, default=500, help="of each run")
+    parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     device = device_under_test()
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as directory:
-        observed = observing(arguments.repeats, directory)
-        print("torch.add, us      bare  empty mode  observed  observing costs")
-        print(
-            f"            {observed['bare']:10.2f} {observed['empty_mode']:11.2f} "
-            f"{observed['observed']:9.2f} {observed['overhead_us']:16.2f}  (at most 5)"
-        )
-        print(f"\ntiming at the default budget on {device}, {arguments.steps} steps")
-        print("              step ms  other steps ms  measured  overhead %  the tool says %")
-        rows = {}
-        for name, make in (("cnn", cnn), ("transformer", transformer)):
-            row = timing(make(device), device, arguments.steps, directory)
-            rows[name] = row
-            print(
-                f"{name:12} {row['step_ms']:8.2f} {row['other_steps_ms']:15.2f} "
-                f"{row['measured_steps']:9} {row['overhead_percent']:11.2f} "
-                f"{row['told_percent']:16.2f}  (at most 2 %)",
-                flush=True,
-            )
+        for part in arguments.part or PARTS:
+            found[part] = PARTS[part](arguments, device, directory)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {
         "torch": torch.__version__,
         "device": device,
         "threads": torch.get_num_threads(),
-        "observe": observed,
-        "timing": rows,
+        **found,
     }
     arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
 

@@ -33,6 +33,7 @@ def compared(rank: str, failed: int = 0, **values: Any) -> Report:
         "operators": operators,
         "failures": {"aten.mm.default": "far off"} if failed else {},
         "seen": {"aten.mm.default": 5, "aten.add.Tensor": 4},
+        "coverage": "looked at 6 of 9 calls",
         "text": "of one process\n",
         **values,
     }
@@ -52,6 +53,7 @@ def test_ranks_are_merged() -> None:
     line = next(x for x in told.splitlines() if x.startswith("aten.mm.default"))
     assert line.split()[1:4] == ["8", "2", "3.5"] and line.endswith("rank 1")
     assert "aten.add" not in told.partition("not on all ranks")[0]
+    assert "rank 0: looked at 6 of 9 calls" in told
     assert "rank 1 also called aten.extra.default" in told and "far off" in told
     page = compare_page([(x.label, x.found) for x in (compared("0"), compared("1", failed=2))])
     assert "rank 1: 2 of 6 wrong" in page and "wrong on" in page

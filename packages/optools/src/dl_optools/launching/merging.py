@@ -36,6 +36,7 @@ def compare_text(reports: Sequence[Report]) -> str:
             ],
         ),
     ]
+    lines += [f"{x.label}: {x.found['coverage']}" for x in known if x.found["coverage"]]
     operators = merged([(x.label, x.found) for x in known])
     wrong = {name: each for name, each in operators.items() if each["failed"]}
     if wrong:
