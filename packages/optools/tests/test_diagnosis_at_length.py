@@ -1,0 +1,123 @@
+"""`dl diagnose` and `dl tool` where programs are several processes, or train by a framework.
+
+Each starts processes that import torch, for half a minute in all: ``DL_TEST_SAMPLE=1`` runs them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from programs import dl, script
+
+FAULT = """
+import os, sys, torch
+from torch.utils import _python_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+FAULTY, ON = sys.argv[1:3]
+
+class Device(TorchDispatchMode):
+    # Below the tools, as a device is.
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        here = os.environ.get("RANK", "") in ON
+        return result * 1.01 if str(func) == FAULTY and here else result
+
+above = [_python_dispatch._pop_mode() for _ in range(torch._C._len_torch_dispatch_stack())]
+Device().__enter__()
+for mode in reversed(above):
+    _python_dispatch._push_mode(mode)
+torch.manual_seed(0)
+"""
+RANKS = (
+    FAULT
+    + """
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+layer = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 1))
+model = torch.nn.parallel.DistributedDataParallel(layer)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+x = torch.randn(64, 64)
+for step in range(6):
+    optimizer.zero_grad()
+    if dist.get_rank() == 1:
+        # One rank has more to do, and does what the other does not.
+        for _ in range(200):
+            x = (x @ torch.eye(64)).clone()
+        torch.sinh(x[:1])
+    model(x).square().mean().backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+)
+TRAINER = (
+    FAULT
+    + """
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+model = BertForSequenceClassification(BertConfig(vocab_size=50, num_labels=2, **sizes))
+rows = [
+    {"input_ids": torch.randint(0, 50, (8,)), "labels": torch.tensor(at % 2)} for at in range(12)
+]
+arguments = TrainingArguments(
+    output_dir=os.environ["DL_TOOLS_OUTPUT"] + "/trainer",
+    use_cpu=True,
+    max_steps=3,
+    per_device_train_batch_size=4,
+    report_to=[],
+    save_strategy="no",
+)
+Trainer(model=model, args=arguments, train_dataset=rows).train()
+"""
+)
+LAUNCH = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+
+
+def test_diagnose_says_on_which_ranks(tmp_path: Path) -> None:
+    program = (sys.executable, *LAUNCH, script(tmp_path, RANKS))
+    command = ("diagnose", "--device", "cpu", "--quick", "--", *program)
+    done = dl(tmp_path, *command, "aten.gelu.default", "1", OMP_NUM_THREADS="1")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.startswith("verdict: aten.gelu.default is wrong on this device.")
+    assert "on rank 1" in done.stdout and "in 2 processes" in done.stdout
+    page = Path(done.stdout.rpartition("page: ")[2].strip())
+    assert "on rank 1" in page.read_text(encoding="utf-8")
+    both = dl(tmp_path, *command, "none", "01", OMP_NUM_THREADS="1")
+    assert both.returncode == 0 and "No operator was found" in both.stdout, both.stderr
+
+
+def test_tools_put_ranks_together(tmp_path: Path) -> None:
+    program = (sys.executable, *LAUNCH, script(tmp_path, RANKS), "aten.gelu.default", "1")
+    options = ("--device", "cpu", "--set", "OP_TIME_MEASURE_BUDGET=off")
+    done = dl(
+        tmp_path, "tool", "compare,time,overflow", *options, "--", *program, OMP_NUM_THREADS="1"
+    )
+    said = done.stderr
+    assert done.returncode == 1, said
+    assert "in 2 processes" in said
+    wrong = next(x for x in said.splitlines() if x.startswith("aten.gelu.default "))
+    assert wrong.rstrip().endswith("rank 1")
+    assert "not on all ranks: rank 1 also called" in said and "aten.sinh.default" in said
+    slow = [x for x in said.splitlines() if "straggler" in x]
+    assert len(slow) == 1 and slow[0].startswith("rank 1"), said
+    # The launcher calls no operator, and so says nothing.
+    assert "process " not in [x.split("  ")[0] for x in said.splitlines()]
+    pages = list((tmp_path / "results").rglob("op_autocompare_ranks_*.html"))
+    assert len(pages) == 1 and "wrong on" in pages[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("faulty", ["aten.gelu.default", "none"])
+def test_diagnose_under_a_trainer(tmp_path: Path, faulty: str) -> None:
+    program = (sys.executable, script(tmp_path, TRAINER), faulty, "")
+    done = dl(tmp_path, "diagnose", "--device", "cpu", "--", *program)
+    if faulty == "none":
+        assert done.returncode == 0 and "No operator was found" in done.stdout, done.stderr
+    else:
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert done.stdout.startswith(f"verdict: {faulty} is wrong on this device.")
+        assert "is wrong again" in done.stdout
