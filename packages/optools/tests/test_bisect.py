@@ -315,27 +315,6 @@ def test_operators_whose_calls_are_right_are_acquitted(tmp_path: Path) -> None:
     assert "Nothing is to blame" in told("aten.exp.default", bundles)
 
 
-RECORDING = PROGRAM.replace(
-    "for step in range(3):\n",
-    "from dl_optools.one_iter.recording import OneIter\nwith OneIter(layer, 'a-step', rank=0):\n",
-).replace("print(", "# print(")
-
-
-def test_a_tensor_of_a_recorded_step_may_be_the_metric(tmp_path: Path) -> None:
-    program, state = script(tmp_path, RECORDING), tmp_path / "state.json"
-    options = ("--device", "cpu", "--tolerance", "1e-5", "--state", str(state), "--no-capture")
-    rest = ("--", sys.executable, program)
-    done = dl(tmp_path, "bisect", "--tensor", "weight gradient 0", *options, *rest)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(state.read_text())
-    assert found["verdict"] == [["aten.gelu_backward.default"]]
-    assert "apart, allowed 1e-05" in done.stdout
-    # The program's own folder is left alone, and the step on the CPU is there to be compared with.
-    assert not (tmp_path / "a-step").exists()
-    kept = [x.parent.parent.name for x in (tmp_path / "state_runs").glob("*.step/a-step/rank0")]
-    assert kept == ["run_002.step"]
-
-
 def test_the_tensor_that_is_farthest_counts(tmp_path: Path) -> None:
     def recorded(name: str, factor: float) -> Path:
         torch.manual_seed(0)

@@ -1,16 +1,18 @@
-"""`dl diagnose` and `dl tool` where programs are several processes, or train by a framework.
+"""Commands where programs are several processes, train by a framework, or record their steps.
 
 Each starts processes that import torch, for half a minute in all: ``DL_TEST_SAMPLE=1`` runs them.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from programs import dl, script
+from test_bisect import PROGRAM as BISECTED
 
 FAULT = """
 import os, sys, torch
@@ -123,3 +125,24 @@ def test_diagnose_under_a_trainer(tmp_path: Path, faulty: str) -> None:
         assert done.stdout.startswith(f"verdict: {faulty} is wrong on this device.")
         # The fault is the program's own mode, which a replay has not.
         assert "the first wrong call is right" in done.stdout
+
+
+RECORDING = BISECTED.replace(
+    "for step in range(3):\n",
+    "from dl_optools.one_iter.recording import OneIter\nwith OneIter(layer, 'a-step', rank=0):\n",
+).replace("print(", "# print(")
+
+
+def test_a_tensor_of_a_recorded_step_may_be_the_metric(tmp_path: Path) -> None:
+    program, state = script(tmp_path, RECORDING), tmp_path / "state.json"
+    options = ("--device", "cpu", "--tolerance", "1e-5", "--state", str(state), "--no-capture")
+    rest = ("--", sys.executable, program)
+    done = dl(tmp_path, "bisect", "--tensor", "weight gradient 0", *options, *rest)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(state.read_text())
+    assert found["verdict"] == [["aten.gelu_backward.default"]]
+    assert "apart, allowed 1e-05" in done.stdout
+    # The program's own folder is left alone, and the step on the CPU is there to be compared with.
+    assert not (tmp_path / "a-step").exists()
+    kept = [x.parent.parent.name for x in (tmp_path / "state_runs").glob("*.step/a-step/rank0")]
+    assert kept == ["run_002.step"]
