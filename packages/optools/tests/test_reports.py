@@ -67,6 +67,13 @@ def test_stragglers_and_ranks_with_nan() -> None:
     lines = time_text(times).splitlines()
     assert [x for x in lines if "straggler" in x] == [lines[-1]] and "mm" in lines[-1]
     assert time_text(times[:1]) == ""
+    # Where all wait for all, steps are as long on each.
+    waiting = [
+        Report("time", 1, rank, {"calls": 1, "step": 1.0, "operators": {"mm": mm, "c10d.x": 0.9}})
+        for rank, mm in (("0", 0.2), ("1", 0.9))
+    ]
+    (late,) = (x for x in time_text(waiting).splitlines() if "straggler" in x)
+    assert late.startswith("rank 1")
     overflown = [
         Report("overflow", 1, rank, {"calls": 1, "tensors": 3, "bad": bad, "first": first})
         for rank, bad, first in (("0", 0, ""), ("1", 2, "torch.log"))
