@@ -3,7 +3,8 @@
 The naive way is what tools of this kind do: on the training thread each operator's arguments go to
 the CPU, it runs there in float64, and results are compared at once (allclose, largest errors,
 cosine). autocompare looks at the same operators, forward and backward, in two settings: its default
-(every new signature, then every 100th call of it) and exhaustive (every call, as the naive way).
+(a share of the steps; in them every new signature, then every 100th call of it and some more) and
+exhaustive (every call, as the naive way).
 
 Each run trains a new model for some steps on the same data; its time has everything in it, also
 what is left to compare when training ends. Runs of all ways alternate in one process.
@@ -160,8 +161,9 @@ def main() -> None:
     ratio = by_way["default"]["faster_than_naive"]
     print(
         f"the default is {ratio:.1f} times faster than the naive way (wanted: {WANTED:g}); it "
-        f"compared {by_way['default']['checked']} of {by_way['default']['calls']} calls: the first "
-        f"of each of {by_way['default']['signatures']} signatures, then every 100th"
+        f"compared {by_way['default']['checked']} of {by_way['default']['calls']} calls in the "
+        f"steps that it watched, the first of each of {by_way['default']['signatures']} signatures "
+        "among them"
     )
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {

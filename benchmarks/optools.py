@@ -4,11 +4,16 @@ Observing is compared with bare ``torch.add`` on small CPU tensors and includes 
 whose share is shown, too; thread CPU time, gradients off, bursts of the three interleaved.
 
 Timing runs a small CNN and a small transformer on the device under test, at the tool's default
-budget: how much longer measured steps are than those around them, in percent of the whole run,
-beside what the tool says of itself. Steps that are not measured are compared with a run without
-the tool.
+budget: how much longer measured steps are than those around them, from the third step on, in
+percent of these steps, beside what the tool says of itself. Steps that are not measured are
+compared with a run without the tool.
 
-    python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N]
+Comparing trains the same models without and with OpAutoCompare at its default budget, in turns:
+how many times as long the steps are from the third one on, and in a second stretch of as many, when
+what is new has been seen; by wall time, by the time of the program's thread, and by the processor
+time of all threads, those that compute references included.
+
+    python benchmarks/optools.py [--json FILE] [--repeats N] [--steps N] [--part NAME]...
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from dl_optools import OpObserve, OpTimeMeasure
+from dl_optools import OpAutoCompare, OpObserve, OpTimeMeasure
 from dl_optools.tool import device_under_test
 
 CALLS = 2000
@@ -119,43 +124,138 @@ def timing(step: Step, device: str, steps: int, directory: str) -> dict[str, Any
     """Overhead of the tool at its default budget, measured from outside and by itself.
 
     What a measured step costs is its length less the median of the steps around it that were not
-    measured, so that other users of the machine do not matter much.
+    measured, so that other users of the machine do not matter much. By the processor time of the
+    program's thread they matter less still; it says nothing of waiting for a device.
     """
     for _ in range(10):
         step()
     plain = lengths(step, steps)[0]
     tool = OpTimeMeasure(device=device, directory=directory, stream=io.StringIO(), roofline=False)
     with tool:
-        times, measured = lengths(step, steps, tool)
-    usual = {at: x for at, x in enumerate(times) if at not in measured}
-    added = 0.0
-    for at in measured:
-        around = sorted(usual, key=lambda other: abs(other - at))[:NEIGHBOURS]
-        added += times[at] - statistics.median(usual[other] for other in around)
+        times, processor, measured = lengths(step, steps, tool)
     spending = tool.results.spending
     assert spending is not None
+    usual = [x for at, x in enumerate(times) if at not in measured]
     return {
         "step_ms": statistics.median(plain) * 1e3,
-        "other_steps_ms": statistics.median(usual.values()) * 1e3,
+        "other_steps_ms": statistics.median(usual) * 1e3,
         "measured_steps": len(measured),
-        "overhead_percent": 100 * added / (sum(times) - added),
+        "overhead_percent": added(times, measured),
+        "processor_percent": added(processor, measured),
         "told_percent": spending.overhead,
         "steps": steps,
     }
 
 
+def added(times: list[float], measured: list[int]) -> float:
+    """What measured steps, from the third one on, took longer, in percent of all those steps."""
+    first = 2
+    usual = {at: x for at, x in enumerate(times) if at not in measured and at >= first}
+    more = 0.0
+    for at in measured:
+        if at >= first:
+            around = sorted(usual, key=lambda other: abs(other - at))[:NEIGHBOURS]
+            more += times[at] - statistics.median(usual[other] for other in around)
+    return 100 * more / (sum(times[first:]) - more)
+
+
 def lengths(
     step: Step, steps: int, tool: OpTimeMeasure | None = None
-) -> tuple[list[float], list[int]]:
-    """Seconds of each step, and which of them the tool measured."""
-    times, measured = [], []
+) -> tuple[list[float], list[float], list[int]]:
+    """Seconds of each step, by the wall and by its thread, and which of them the tool measured."""
+    times, processor, measured = [], [], []
     for at in range(steps):
         if tool is not None and tool.measuring:
             measured.append(at)
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.thread_time()
         step()
         times.append(time.perf_counter() - start)
-    return times, measured
+        processor.append(time.thread_time() - worked)
+    return times, processor, measured
+
+
+def comparing(step: Step, device: str, steps: int, rounds: int) -> dict[str, Any]:
+    """How many times as long steps are under OpAutoCompare, from the third one on, and later."""
+    ratios: dict[str, list[dict[str, float]]] = {"third": [], "later": []}
+    for _ in range(10):
+        step()
+    looked = ""
+    for _ in range(rounds):
+        plain = seconds(step, steps)
+        with OpAutoCompare(device=device, stream=None, csv=False) as tool:
+            step(), step()
+            for found in ratios.values():
+                compared = seconds(step, steps)
+                found.append({name: compared[name] / plain[name] for name in CLOCKS})
+        looked = tool.results.coverage()
+    medians = {
+        when: {name: statistics.median(x[name] for x in found) for name in CLOCKS}
+        for when, found in ratios.items()
+    }
+    return {**medians, "rounds": ratios, "steps": steps, "looked": looked}
+
+
+CLOCKS = {"wall": time.perf_counter, "thread": time.thread_time, "processor": time.process_time}
+
+
+def seconds(step: Step, steps: int) -> dict[str, float]:
+    """What steps take, by each clock."""
+    begun = {name: clock() for name, clock in CLOCKS.items()}
+    for _ in range(steps):
+        step()
+    return {name: clock() - begun[name] for name, clock in CLOCKS.items()}
+
+
+def show_observing(arguments: argparse.Namespace, _: str, directory: str) -> dict[str, Any]:
+    observed = observing(arguments.repeats, directory)
+    print("torch.add, us      bare  empty mode  observed  observing costs")
+    print(
+        f"            {observed['bare']:10.2f} {observed['empty_mode']:11.2f} "
+        f"{observed['observed']:9.2f} {observed['overhead_us']:16.2f}  (at most 5)"
+    )
+    return observed
+
+
+def show_timing(arguments: argparse.Namespace, device: str, directory: str) -> dict[str, Any]:
+    print(f"\ntiming at the default budget on {device}, {arguments.steps} steps")
+    print(
+        "              step ms  other steps ms  measured  overhead %  of processor %  "
+        "the tool says %"
+    )
+    rows = {}
+    for name, make in MODELS.items():
+        row = rows[name] = timing(make(device), device, arguments.steps, directory)
+        print(
+            f"{name:12} {row['step_ms']:8.2f} {row['other_steps_ms']:15.2f} "
+            f"{row['measured_steps']:9} {row['overhead_percent']:11.2f} "
+            f"{row['processor_percent']:15.2f} "
+            f"{row['told_percent']:16.2f}  (at most 2 %)",
+            flush=True,
+        )
+    return rows
+
+
+def show_comparing(arguments: argparse.Namespace, device: str, _: str) -> dict[str, Any]:
+    steps = max(arguments.steps // 10, 1)
+    print(
+        f"\ncomparing at the default budget on {device}, twice {steps} steps, x plain (at most 1.3)"
+    )
+    print("                  wall    thread  processor")
+    rows = {}
+    for name, make in MODELS.items():
+        row = rows[name] = comparing(make(device), device, steps, arguments.repeats)
+        for when in ("third", "later"):
+            times = row[when]
+            print(
+                f"{name:12} {when} {times['wall']:6.2f} {times['thread']:9.2f} "
+                f"{times['processor']:10.2f}"
+            )
+        print(f"  {row['looked']}", flush=True)
+    return rows
+
+
+MODELS = {"cnn": cnn, "transformer": transformer}
+PARTS = {"observing": show_observing, "timing": show_timing, "comparing": show_comparing}
 
 
 def main() -> None:
@@ -163,35 +263,20 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("build/bench/optools.json"))
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--steps", type=int, default=500, help="of each run")
+    parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     device = device_under_test()
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as directory:
-        observed = observing(arguments.repeats, directory)
-        print("torch.add, us      bare  empty mode  observed  observing costs")
-        print(
-            f"            {observed['bare']:10.2f} {observed['empty_mode']:11.2f} "
-            f"{observed['observed']:9.2f} {observed['overhead_us']:16.2f}  (at most 5)"
-        )
-        print(f"\ntiming at the default budget on {device}, {arguments.steps} steps")
-        print("              step ms  other steps ms  measured  overhead %  the tool says %")
-        rows = {}
-        for name, make in (("cnn", cnn), ("transformer", transformer)):
-            row = timing(make(device), device, arguments.steps, directory)
-            rows[name] = row
-            print(
-                f"{name:12} {row['step_ms']:8.2f} {row['other_steps_ms']:15.2f} "
-                f"{row['measured_steps']:9} {row['overhead_percent']:11.2f} "
-                f"{row['told_percent']:16.2f}  (at most 2 %)",
-                flush=True,
-            )
+        for part in arguments.part or PARTS:
+            found[part] = PARTS[part](arguments, device, directory)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     report = {
         "torch": torch.__version__,
         "device": device,
         "threads": torch.get_num_threads(),
-        "observe": observed,
-        "timing": rows,
+        **found,
     }
     arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
 

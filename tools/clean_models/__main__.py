@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -75,26 +76,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(CASES))
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--way", action="append", choices=WAYS)
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="FILE",
+        help="cases that were right are noted there, and left out the next time",
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.models) - set(CASES):
         parser.error(f"{', '.join(sorted(unknown))}: the models are {', '.join(CASES)}")
     found = torch.accelerator.current_accelerator()
     device = "cpu" if found is None else found.type
+    known = passed(options.resume)
     failures = count = 0
-    for name in options.models or CASES:
-        for mode in options.mode or MODES:
-            for way in options.way or WAYS:
-                with TemporaryDirectory(prefix="clean-models-") as folder:
-                    if way == "bisect":
-                        problem = bisect(name, mode, device, Path(folder))
-                    else:
-                        problem = one_iter(name, mode, device, way == "forced", Path(folder))
-                count, failures = count + 1, failures + bool(problem)
-                verdict = f"ACCUSED\n{problem}" if problem else "right"
-                sys.stdout.write(f"{name} {mode} {way}: {verdict}\n")
-                sys.stdout.flush()
+    for name, mode, way in itertools.product(
+        options.models or CASES, options.mode or MODES, options.way or WAYS
+    ):
+        case, count = f"{name} {mode} {way}", count + 1
+        if case in known:
+            sys.stdout.write(f"{case}: right before\n")
+            continue
+        with TemporaryDirectory(prefix="clean-models-") as folder:
+            if way == "bisect":
+                problem = bisect(name, mode, device, Path(folder))
+            else:
+                problem = one_iter(name, mode, device, way == "forced", Path(folder))
+        failures += bool(problem)
+        verdict = f"ACCUSED\n{problem}" if problem else "right"
+        sys.stdout.write(f"{case}: {verdict}\n")
+        sys.stdout.flush()
+        if not problem and options.resume is not None:
+            with options.resume.open("a", encoding="utf-8") as file:
+                file.write(case + "\n")
     sys.stdout.write(f"{failures} of {count} accused a device that is right ({device})\n")
     return 1 if failures else 0
+
+
+def passed(file: Path | None) -> set[str]:
+    """The cases that an earlier run of this command has noted to be right."""
+    if file is None or not file.exists():
+        return set()
+    return set(file.read_text(encoding="utf-8").splitlines())
 
 
 if __name__ == "__main__":

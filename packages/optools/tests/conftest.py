@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import torch
 from torch.utils import _python_dispatch
 
+# Half a minute of processes: `nox -s full` sets this.
+collect_ignore = [] if os.environ.get("DL_TEST_SAMPLE") == "1" else ["test_at_length.py"]
 FLAGS = (
     "_is_in_torch_dispatch_mode",
     "_is_in_non_infra_torch_dispatch_mode",

@@ -16,10 +16,13 @@ from dl_optools import OpCapture
 from dl_optools.bisect.acquittal import acquitted, told
 from dl_optools.bisect.bisection import Bisection
 from dl_optools.bisect.program_runner import ProgramRunner
+from dl_optools.bisect.recorded import farthest
 from dl_optools.bisect.runs import BisectError, Outcome
 from dl_optools.bisect.search import Elements, ddmin, search, smallest
 from dl_optools.bisect.state import Run, State, StateError
 from dl_optools.bisect.verdict import Criteria, CriterionError
+from dl_optools.one_iter.folder import OneIterError
+from dl_optools.one_iter.recording import OneIter
 from programs import dl, environment, script
 
 COUNT = 200
@@ -310,3 +313,28 @@ def test_operators_whose_calls_are_right_are_acquitted(tmp_path: Path) -> None:
         (torch.ones(3) / 3).exp()
     assert acquitted(bundles, "cpu", environment(tmp_path))
     assert "Nothing is to blame" in told("aten.exp.default", bundles)
+
+
+def test_the_tensor_that_is_farthest_counts(tmp_path: Path) -> None:
+    def recorded(name: str, factor: float) -> Path:
+        torch.manual_seed(0)
+        layer, x = torch.nn.Linear(4, 3), torch.ones(2, 4)
+        with OneIter(layer, tmp_path / name / "step", rank=0):
+            (layer(x).sum() * factor).backward()
+        return tmp_path / name
+
+    one, same, other = (recorded(name, x) for name, x in (("a", 1.0), ("b", 1.0), ("c", 1.5)))
+    assert farthest(one, same, "weight gradient") == (0.0, "")
+    apart, which = farthest(one, other, "weight gradient")
+    assert apart == pytest.approx(0.5) and which == "weight gradient bias: value"
+    assert farthest(one, other, "linear.*forward") == (0.0, "")
+    # A run that recorded nothing is as wrong as can be.
+    assert farthest(one, tmp_path / "none", "weight gradient")[0] == math.inf
+    with pytest.raises(OneIterError, match="is named 'no such name'"):
+        farthest(one, other, "no such name")
+    criteria = Criteria(tensor="weight gradient")
+    assert criteria.distance(0.5, None) == "tensors are 0.5 apart, allowed 0.001"
+    assert criteria.distance(1e-4, None) == "" and criteria.distance(math.nan, None) != ""
+    assert "within a relative distance of 0.0001" in criteria.measured(1e-4, None)
+    with pytest.raises(CriterionError, match="name one"):
+        Criteria(metric="loss", tensor="x")

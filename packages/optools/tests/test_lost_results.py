@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import os
 import sys
@@ -115,6 +116,35 @@ def test_every_tool_says_that_a_limit_on_files_took_its_results(tmp_path: Path) 
         assert f"dl tool: {name} failed at its end: [Op" in done.stderr, done.stderr
     assert done.stderr.count("File too large") >= len(names)
     assert "Traceback" not in done.stderr
+
+
+KILLED = """
+import os, signal, torch, dl_optools
+from dl_optools.timing import time_measure
+
+# Each step is a flush, and all that is after the last one is lost.
+time_measure.FLUSH_SECONDS = 0.0
+x = torch.ones(16, 16)
+for step in range(6):
+    x.neg()
+    dl_optools.step()
+x.tan()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_program_loses_at_most_the_last_flush_of_time(tmp_path: Path) -> None:
+    options = ("--device", "cpu", "--budget", "off")
+    done = dl(tmp_path, "tool", "time", *options, "--", sys.executable, script(tmp_path, KILLED))
+    assert done.returncode == 137, done.stderr
+    (calls,) = (tmp_path / "results").rglob("op_elapsed_info_*.csv")
+    names = [line.partition(",")[0] for line in calls.read_text().splitlines()]
+    # The first step is cold, and no longer of interest once there is a warm one.
+    assert names.count("torch.Tensor.neg") == 5 and "torch.Tensor.tan" not in names
+    (summary,) = (tmp_path / "results").rglob("op_time_summary_*.csv")
+    with summary.open(newline="", encoding="utf-8") as file:
+        rows = [x for x in csv.DictReader(file) if x["operator"] == "torch.Tensor.neg"]
+    assert [int(x["calls"]) for x in rows] == [5]
 
 
 def test_a_folder_that_takes_nothing_stops_the_program_at_once(tmp_path: Path) -> None:

@@ -464,6 +464,19 @@ def small_step(folder: Path, mode: str, foreach: bool, seed: int, **options: Any
     return one
 
 
+@pytest.mark.parametrize("forced", [False, True])
+def test_dtypes_that_autocast_chooses_otherwise_are_one_finding(
+    tmp_path: Path, forced: bool
+) -> None:
+    small_step(tmp_path / "trusted", "float32", True, 1)
+    options = {"reference": tmp_path / "trusted", "teacher_forcing": forced}
+    one = small_step(tmp_path / "tested", "autocast", True, 1, **options)
+    assert one.comparison.dtypes
+    told = [x for x in one.comparison.text().splitlines() if "gave another dtype" in x]
+    assert len(told) == 1 and "bfloat16 and not float32" in told[0]
+    assert not [x for x in one.comparison.divergences if x.kind == "operator"]
+
+
 @pytest.mark.parametrize("mode", ["float32", "bfloat16", "autocast"])
 @pytest.mark.parametrize("forced", [False, True])
 def test_a_correct_device_is_not_accused(tmp_path: Path, mode: str, forced: bool) -> None:

@@ -167,7 +167,7 @@ def test_what_was_asked_for_is_nobodys_fault(check: Any, function: Any) -> None:
     assert tool.results.first is None
 
 
-def test_the_end_shows_operators_and_where_nan_came_from(check: Any) -> None:
+def test_the_end_shows_operators_and_where_nan_came_from(check: Any, tmp_path: Path) -> None:
     stream = io.StringIO()
     with check(stream=stream):
         torch.add(torch.log(torch.tensor([-1.0])), 1)
@@ -175,6 +175,9 @@ def test_the_end_shows_operators_and_where_nan_came_from(check: Any) -> None:
     assert text.startswith("overflow check: 3 of 4 tensors in 2 calls hold nan or inf")
     assert "first: torch.log (call " in text and "made by: torch.log\n" in text
     assert "written to " in text
+    (html,) = tmp_path.glob("*.html")
+    page = html.read_text(encoding="utf-8")
+    assert "3 of 4" in page and "The first one" in page and "torch.log" in page
 
 
 def test_lines_are_written_while_the_program_runs(

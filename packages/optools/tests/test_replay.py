@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, replaced
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
@@ -69,6 +70,18 @@ def test_everything_captured_replays_and_passes(capture_directory: Path) -> None
         outcome = check(bundle)
         assert outcome.ok, (bundle.document.operator, outcome)
         assert outcome.parts
+
+
+def test_what_checkpointing_computes_again_replays_and_passes(tmp_path: Path) -> None:
+    """The recomputation ends early, by an exception that no operator raised."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.GELU(), torch.nn.Linear(3, 3))
+    x = torch.randn(2, 3, requires_grad=True)
+    capture(lambda: checkpoint(model, x, use_reentrant=False).sum().backward(), tmp_path)
+    found = bundles(tmp_path, "torch.nn.functional.linear")
+    assert len(found) >= 3
+    outcomes = [check(bundle) for bundle in found]
+    assert all(x.ok for x in outcomes) and all(x.parts for x in outcomes)
 
 
 def test_overloads_replay_and_pass(tmp_path: Path) -> None:

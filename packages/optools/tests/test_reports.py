@@ -33,6 +33,7 @@ def compared(rank: str, failed: int = 0, **values: Any) -> Report:
         "operators": operators,
         "failures": {"aten.mm.default": "far off"} if failed else {},
         "seen": {"aten.mm.default": 5, "aten.add.Tensor": 4},
+        "coverage": "looked at 6 of 9 calls",
         "text": "of one process\n",
         **values,
     }
@@ -52,6 +53,7 @@ def test_ranks_are_merged() -> None:
     line = next(x for x in told.splitlines() if x.startswith("aten.mm.default"))
     assert line.split()[1:4] == ["8", "2", "3.5"] and line.endswith("rank 1")
     assert "aten.add" not in told.partition("not on all ranks")[0]
+    assert "rank 0: looked at 6 of 9 calls" in told
     assert "rank 1 also called aten.extra.default" in told and "far off" in told
     page = compare_page([(x.label, x.found) for x in (compared("0"), compared("1", failed=2))])
     assert "rank 1: 2 of 6 wrong" in page and "wrong on" in page
@@ -65,6 +67,13 @@ def test_stragglers_and_ranks_with_nan() -> None:
     lines = time_text(times).splitlines()
     assert [x for x in lines if "straggler" in x] == [lines[-1]] and "mm" in lines[-1]
     assert time_text(times[:1]) == ""
+    # Where all wait for all, steps are as long on each.
+    waiting = [
+        Report("time", 1, rank, {"calls": 1, "step": 1.0, "operators": {"mm": mm, "c10d.x": 0.9}})
+        for rank, mm in (("0", 0.2), ("1", 0.9))
+    ]
+    (late,) = (x for x in time_text(waiting).splitlines() if "straggler" in x)
+    assert late.startswith("rank 1")
     overflown = [
         Report("overflow", 1, rank, {"calls": 1, "tensors": 3, "bad": bad, "first": first})
         for rank, bad, first in (("0", 0, ""), ("1", 2, "torch.log"))

@@ -14,7 +14,7 @@ import torch
 from dl_optools import OpTimeMeasure
 from dl_optools.launching.baseline import document_of, read
 from dl_optools.timing.clocks import HostStopwatch
-from dl_optools.timing.spans import Profile, StepRecord
+from dl_optools.timing.spans import Entry, Profile, Span, StepRecord
 from dl_optools.timing.trace import Trace
 from programs import dl, script
 from timing_doubles import Nanoseconds
@@ -46,6 +46,82 @@ def trained(folder: Path, steps: int, device: str) -> list[dict[str, Any]]:
 
 def end(event: dict[str, Any]) -> float:
     return float(event["ts"] + event["dur"])
+
+
+DIGIT = 1e-6
+"""Of microseconds: far below what a timeline keeps, and above the rounding of a sum."""
+
+
+def problems(events: list[dict[str, Any]]) -> list[str]:
+    """What Chrome's tracing or Perfetto would refuse or draw wrong; empty where all is well."""
+    found = []
+    named = {(x["pid"], x["tid"]) for x in events if x["name"] == "thread_name"}
+    processes = {x["pid"] for x in events if x["name"] == "process_name"}
+    tracks: dict[Any, list[dict[str, Any]]] = {}
+    for event in events:
+        if event["ph"] == "M":
+            good = isinstance(event["args"]["name"], str) and event["args"]["name"]
+        elif event["ph"] == "C":
+            good = event["ts"] >= 0 and all(type(x) is int for x in event["args"].values())
+        else:
+            good = event["ph"] == "X" and event["ts"] >= 0 and event["dur"] >= 0
+            good = good and (event["pid"], event["tid"]) in named
+            tracks.setdefault((event["pid"], event.get("tid")), []).append(event)
+        if not (good and event["name"] and event["pid"] in processes):
+            found.append(f"malformed: {event}")
+    for track in tracks.values():
+        open_ones: list[dict[str, Any]] = []
+        for event in sorted(track, key=lambda x: (x["ts"], -x["dur"])):
+            while open_ones and end(open_ones[-1]) <= event["ts"] + DIGIT:
+                open_ones.pop()
+            if open_ones and end(event) > end(open_ones[-1]) + DIGIT:
+                found.append(f"overlap: {event} and {open_ones[-1]}")
+            open_ones.append(event)
+    return found
+
+
+def test_its_structure_is_that_of_the_format(tmp_path: Path, device: str) -> None:
+    events = trained(tmp_path, 2, device)
+    assert problems(events) == []
+    step = next(x for x in events if x["name"] == "measured step 1")
+    for wrong in (
+        {**step, "ph": "B"},
+        {**step, "dur": -1.0},
+        {**step, "tid": 77},
+        {**step, "pid": 77},
+        {**step, "name": ""},
+        {**step, "ts": step["ts"] + step["dur"] / 2},
+    ):
+        assert problems([*events, wrong]) != [], wrong
+
+
+def test_communication_that_overlaps_has_tracks_of_its_own(tmp_path: Path) -> None:
+    clock = Nanoseconds()
+    watch = HostStopwatch(None, clock)
+    trace = Trace(tmp_path / "trace.json", watch, "")
+    profile = Profile()
+    record = StepRecord(profile, watch.mark())
+    row = profile.row("overload", "c10d.allreduce_.default", False, "", ())
+    # Milliseconds: the second one begins before the first one is done, the third one after it.
+    for start, finish in ((1, 5), (2, 9), (6, 8)):
+        span = Span(Entry(row, (), ()), None, None)
+        for name, at in (("start", start), ("stop", start), ("finish", finish)):
+            clock.now = at * 1_000_000
+            setattr(span, name, watch.mark())
+        record.spans.append(span)
+    clock.now = 10_000_000
+    record.stop = watch.mark()
+    trace.add(record)
+    trace.close()
+    events = json.loads(trace.path.read_text())
+    assert problems(events) == []
+    names = {x["tid"]: x["args"]["name"] for x in events if x["name"] == "thread_name"}
+    sent = [x for x in events if x["ph"] == "X" and names[x["tid"]].startswith("communication")]
+    assert [(x["ts"], names[x["tid"]]) for x in sent] == [
+        (1000, "communication"),
+        (2000, "communication 2"),
+        (6000, "communication"),
+    ]
 
 
 def test_a_timeline(tmp_path: Path, device: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dl_optools.bisect.runs import BisectError, Outcome, Runner, Say
+from dl_optools.bisect.runs import BisectError, Outcome, Runner, Say, step_of
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
@@ -32,6 +33,7 @@ class Bisection:
         self._jobs = jobs
         self._criteria = Criteria.of(state.criteria)
         self._reference: float | None = None
+        self._reference_step: Path | None = None
 
     def find(self) -> Found:
         """Search to the end.
@@ -53,6 +55,11 @@ class Bisection:
                 f"not to blame, or were not met. Its output: {none.log}"
             )
         self._reference = none.metric
+        if self._criteria.tensor is not None:
+            self._reference_step = step_of(Path(none.log))
+            if as_it_is.metric is None and not as_it_is.complaint:
+                as_it_is.metric = self._apart(Path(as_it_is.log))
+                as_it_is.complaint = self._criteria.distance(as_it_is.metric, None)
         if not self._wrong(as_it_is):
             measured = self._criteria.measured(as_it_is.metric, none.metric)
             raise BisectError(
@@ -124,14 +131,31 @@ class Bisection:
         complaint = self._criteria.complaint(outcome.status, outcome.output, self._reference)
         if outcome.timed_out:
             complaint = "it took too long and was killed"
+        metric = self._criteria.number(outcome.output)
+        if self._reference_step is not None and not complaint:
+            metric = self._apart(log)
+            complaint = self._criteria.distance(metric, None)
         return Run(
             on_device,
             outcome.status,
             complaint,
-            self._criteria.number(outcome.output),
+            metric,
             round(time.monotonic() - begun, 3),
             os.fspath(log),
         )
+
+    def _apart(self, log: Path) -> float:
+        """How far the tensors of a run are from those on the CPU; its step is not kept."""
+        from dl_optools.bisect.recorded import farthest
+        from dl_optools.one_iter.folder import OneIterError
+
+        assert self._reference_step is not None and self._criteria.tensor is not None
+        try:
+            return farthest(self._reference_step, step_of(log), self._criteria.tensor)[0]
+        except OneIterError as error:
+            raise BisectError(f"{error}. Its output: {log}") from None
+        finally:
+            shutil.rmtree(step_of(log), ignore_errors=True)
 
     def _keep(self, run: Run, number: int, on_device: list[int] | None) -> Run:
         state = self.state

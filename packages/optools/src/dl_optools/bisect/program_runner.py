@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected, imported
-from dl_optools.bisect.runs import TIMED_OUT, BisectError, Outcome, Say
+from dl_optools.bisect.runs import TIMED_OUT, BisectError, Outcome, Say, step_of
 from dl_optools.bisect.search import Elements
 from dl_optools.bisect.starting import Starter
 from dl_optools.launching.launch import (
@@ -21,6 +22,7 @@ from dl_optools.launching.launch import (
 )
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
+from dl_optools.one_iter.place import VARIABLE as STEP_VARIABLE
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 
 
@@ -92,9 +94,12 @@ class ProgramRunner:
 
     def _run(self, variables: Mapping[str, str], log: Path) -> Outcome:
         timed_out = False
+        step = step_of(log)
+        shutil.rmtree(step, ignore_errors=True)
         with Notes() as notes:
+            variables = {**variables, NOTES_VARIABLE: str(notes.path), STEP_VARIABLE: str(step)}
             try:
-                status = self._starter.start({**variables, NOTES_VARIABLE: str(notes.path)}, log)
+                status = self._starter.start(variables, log)
             except subprocess.TimeoutExpired:
                 status, timed_out = TIMED_OUT, True
             except OSError as error:

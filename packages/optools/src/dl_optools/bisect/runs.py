@@ -10,6 +10,13 @@ from typing import Protocol
 from dl_optools.bisect.search import Elements
 
 Say = Callable[[str], object]
+
+
+def step_of(log: Path) -> Path:
+    """Where the steps of a run are that a program records."""
+    return log.absolute().with_suffix(".step")
+
+
 TIMED_OUT = 124
 """Exit status of a run that took too long, as ``timeout`` has it."""
 

@@ -27,15 +27,21 @@ class Criteria:
         and inf are wrong.
     :ivar tolerance: how far, relative to the run in which everything fell back, it may be off.
     :ivar finite: nan or inf as a word anywhere in the output is wrong.
+    :ivar tensor: an expression for tensors of the step that the program records: the one that is
+        farthest from the run in which everything fell back counts, by its distance relative to the
+        largest value there.
     """
 
     expect: str | None = None
     metric: str | None = None
     tolerance: float = 1e-3
     finite: bool = False
+    tensor: str | None = None
 
     def __post_init__(self) -> None:
-        for pattern in filter(None, (self.expect, self.metric)):
+        if self.tensor is not None and self.metric is not None:
+            raise CriterionError("--tensor and --metric both say what is measured; name one")
+        for pattern in filter(None, (self.expect, self.metric, self.tensor)):
             try:
                 groups = re.compile(pattern).groups
             except re.error as error:
@@ -93,6 +99,11 @@ class Criteria:
 
     def measured(self, number: float | None, reference: float | None) -> str:
         """How far a metric that is right is off, and how far it might be; empty without one."""
+        if self.tensor is not None and number is not None:
+            return (
+                f"; the tensors are within a relative distance of {number:.3g} of those on the "
+                f"CPU where --tolerance allows {self.tolerance:g}"
+            )
         if number is None or reference is None:
             return ""
         off = abs(number - reference)
@@ -104,6 +115,10 @@ class Criteria:
 
     def distance(self, number: float | None, reference: float | None) -> str:
         """Where a metric is too far from the reference; empty if it is not, or one is missing."""
+        if self.tensor is not None:
+            # Of tensors the number is a distance already.
+            wrong = number is not None and not number <= self.tolerance
+            return f"tensors are {number:.3g} apart, allowed {self.tolerance:g}" if wrong else ""
         if number is None or reference is None:
             return ""
         if abs(number - reference) <= self.tolerance * abs(reference):

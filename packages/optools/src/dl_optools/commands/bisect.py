@@ -27,14 +27,20 @@ WRONG_USE = 2
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl bisect [options] -- PROGRAM [arguments]"
     parser.epilog = (
-        "A run is wrong if its exit status is not 0, or by what --expect, --metric and --finite "
-        "say. Exit code: 0 if operators were found, 1 if none are to blame, 2 for wrong arguments."
+        "A run is wrong if its exit status is not 0, or by what --expect, --metric, --finite and "
+        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 for wrong "
+        "arguments."
     )
     parser.add_argument("--expect", metavar="REGEX", help="the output has to contain it")
     parser.add_argument(
         "--metric",
         metavar="REGEX",
         help="before or around a number that is compared with the run on the CPU, e.g. 'loss'",
+    )
+    parser.add_argument(
+        "--tensor",
+        metavar="REGEX",
+        help="tensors of the step that the program records by OneIter, e.g. 'weight gradient'",
     )
     parser.add_argument(
         "--tolerance", type=float, default=1e-3, metavar="X", help="relative; default: 0.001"
@@ -135,7 +141,10 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
             f"{path} is there; go on with `--resume {path}`; --force replaces it, or name another "
             "file"
         )
-    criteria = Criteria(arguments.expect, arguments.metric, arguments.tolerance, arguments.finite)
+    criteria = Criteria(
+        *(arguments.expect, arguments.metric, arguments.tolerance, arguments.finite),
+        tensor=arguments.tensor,
+    )
     return (
         State(
             command,

@@ -88,7 +88,13 @@ _OPTIONS = (
     _Option("--device", "TYPE", DEVICE_VARIABLE, "type of the device to look at"),
     _Option("--output", "FOLDER", OUTPUT_VARIABLE, "where results go"),
     _Option("--every", "N", "OP_{}_EVERY", "look at every n-th step", ("time", "observe")),
-    _Option("--budget", "PERCENT", "OP_{}_BUDGET", "of step time to take", ("time", "observe")),
+    _Option(
+        "--budget",
+        "PERCENT",
+        "OP_{}_BUDGET",
+        "of step time to take; off: look at all steps",
+        ("time", "observe", "compare"),
+    ),
     _Option("--sample", "N", "AUTOCOMPARE_EVERY", "check every n-th call", ("compare",)),
     _Option(
         "--tolerance",

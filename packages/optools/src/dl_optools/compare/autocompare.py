@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import IO, Any, cast
 
@@ -14,6 +15,7 @@ from dl_core.torch_backend.judging.op_classes import draws, may_compute
 from dl_core.torch_backend.judging.schema import Overload
 from dl_optools import levels
 from dl_optools.attribution import Attribution
+from dl_optools.budget import Clock
 from dl_optools.call import OpCall
 from dl_optools.capture.limits import limits_of
 from dl_optools.compare.background import Background
@@ -22,6 +24,7 @@ from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.compare_page import compare_page
 from dl_optools.compare.failure_bundles import FailureBundles
 from dl_optools.compare.judging import judge
+from dl_optools.compare.looks import Looks
 from dl_optools.compare.results import COLUMNS, AutoCompareResults, csv_rows
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.compare.tolerance_options import ComparisonOptions
@@ -33,17 +36,21 @@ from dl_optools.names import Level
 from dl_optools.operators import is_known
 from dl_optools.options import read
 from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.sampling import SampledTool
 from dl_optools.tensors import tensors_of
-from dl_optools.tool import Tool, ToolOptions
+from dl_optools.tool import ToolOptions
 
 OnFailure = Callable[[CheckedCall, CallComparison], None]
 
 GIGABYTE = 1 << 30
 DEFAULT_BUNDLES = 16
+DEFAULT_BUDGET = 15.0
+LOOKS = 0.03
+"""Share of the program's time for calls that are compared because there is time."""
 _OWN_DATA = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
-class OpAutoCompare(Tool):
+class OpAutoCompare(SampledTool):
     """Compares what operators compute on the device with the CPU's float64.
 
     At the dispatcher's level, the default, every overload of forward and backward is one operator,
@@ -53,13 +60,20 @@ class OpAutoCompare(Tool):
 
     Not looked at are views, random operators, and memory that nobody has initialised.
 
+    In programs with steps (see :mod:`dl_optools.steps`) it is absent from as many of them as its
+    budget asks for; the first one is always watched.
+
     :param every: 1: all calls. n: the first call of each signature (operator, shapes, strides,
-        dtypes, flags), then every n-th one. None: the variable ``AUTOCOMPARE_EVERY``, else 100.
+        dtypes, flags), then every n-th one, and some with values of a new kind in between. None:
+        the variable ``AUTOCOMPARE_EVERY``, else 100.
+    :param budget: percent of the program's time that watching may take, or ``"off"`` to watch all
+        steps. None: the variable ``OP_AUTOCOMPARE_BUDGET``, else 15, or ``"off"`` with ``every=1``.
     :param threads: how many references are computed at a time; None: half of the processors.
     :param places: calls that may wait to be judged.
     :param memory: bytes that these may hold; and as much again for arguments that wait for their
         function's backward. First calls of a signature, and all with ``every=1``, wait for room;
         others are dropped, and counted.
+    :param clock: seconds, never going back.
     :param on_failure: called for each wrong call, in a thread of the tool.
     :param attribute: find out the module and the Python function of overloads; costs a little for
         every function that is called.
@@ -81,6 +95,7 @@ class OpAutoCompare(Tool):
         self,
         *,
         every: int | None = None,
+        budget: float | str | None = None,
         threads: int | None = None,
         places: int = 64,
         memory: int = GIGABYTE,
@@ -89,12 +104,15 @@ class OpAutoCompare(Tool):
         stream: IO[str] | None = sys.stderr,
         csv: bool = True,
         bundles: int | None = None,
+        clock: Clock = time.perf_counter,
         **options: Unpack[ToolOptions],
     ) -> None:
-        super().__init__(**options)
         environ = environment()
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
+        # Who wants every call wants those of every step.
+        self.default_budget = None if every == 1 else DEFAULT_BUDGET
+        super().__init__(every=1, budget=budget, clock=clock, **options)
         if bundles is None:
             bundles = read(environ, "AUTOCOMPARE_BUNDLES", int, DEFAULT_BUNDLES, "a number")
         self.bundles = bundles
@@ -116,7 +134,6 @@ class OpAutoCompare(Tool):
 
     def opened(self) -> None:
         self.results = AutoCompareResults()
-        self.sampler = SignatureSampler(self.sampler.every)
         self._file = None
         if self.csv:
             name = f"op_autocompare_info_{run_stamp()}.csv"
@@ -125,6 +142,9 @@ class OpAutoCompare(Tool):
         self._background: Background[CheckedCall] = Background(
             self._judge, threads=self.threads, places=self.places, memory=self.memory
         )
+        bounded = self.budget.percent is not None
+        self._looks = Looks(LOOKS, self._background.idle, self._clock) if bounded else None
+        self.sampler = SignatureSampler(self.sampler.every, self._looks)
         assert self.device is not None
         self._checks = CallChecks(
             self.device,
@@ -136,20 +156,29 @@ class OpAutoCompare(Tool):
         )
         self._bundles = FailureBundles(self.bundles, self.device, self._limits)
         MODULE_PATH.open()
-        self._attribution = Attribution() if self.attribute else None
-        if self._attribution is not None and self.level is Level.DISPATCH:
+        wanted = self.attribute and self.level is Level.DISPATCH
+        self._attribution = Attribution() if wanted else None
+
+    def enter(self) -> None:
+        if self._attribution is not None:
             levels.add(self._attribution, Level.API)
-            self._attribution.opened()
+        super().enter()
+
+    def leave(self) -> None:
+        super().leave()
+        if self._attribution is not None:
+            levels.remove(self._attribution, Level.API)
 
     def closed(self) -> None:
-        if self._attribution is not None and self.level is Level.DISPATCH:
-            levels.remove(self._attribution, Level.API)
-            self._attribution.closed()
+        spending = self.budget.spending()
+        super().closed()
         MODULE_PATH.close()
         self._checks.detach()
         self._background.close()
         self.losses += self._bundles.close()
         self.results.signatures = self.sampler.signatures
+        self.results.picks = {each.value: n for each, n in self.sampler.picks.items()}
+        self.results.spending = spending
         if self._file is not None:
             self._file.close()
             self.losses += self._file.losses
@@ -191,6 +220,8 @@ class OpAutoCompare(Tool):
     # One call
 
     def handle(self, call: OpCall) -> Any:
+        if not self.measuring:
+            return call.proceed()
         overload = call.level is Level.DISPATCH
         if overload and (
             not self._is_selected(call) or draws(_overload(call), call.args, call.kwargs)
@@ -210,21 +241,28 @@ class OpAutoCompare(Tool):
             self.results.count_dropped(call.name)
             return call.proceed()
         submitted = False
+        begun = self._clock()
         try:
             if overload:
                 result, checked = self._checks.overload(call, tensors)
             else:
                 result, checked = self._checks.function(call, tensors, size)
+            checked.extra = pick is not Pick.NEW
             self._background.submit(checked, size)
             submitted = True
         finally:
             if not submitted:
                 self._background.release(size)
+        if self._looks is not None and checked.extra:
+            self._looks.spend(self._clock() - begun)
         return result
 
     def _judge(self, checked: CheckedCall) -> None:
         """In a thread of the tool."""
+        begun = time.thread_time()
         found = judge(checked, self.options)
+        if self._looks is not None and checked.extra:
+            self._looks.spend(time.thread_time() - begun)
         first = self.results.add(found)
         if self._file is not None:
             self._file.add(csv_rows(found))

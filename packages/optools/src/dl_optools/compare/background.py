@@ -69,6 +69,10 @@ class Background(Generic[T]):
             self._waiting.append((job, size))
             self._change.notify_all()
 
+    def idle(self) -> bool:
+        """Whether no job waits or runs."""
+        return self._jobs == 0
+
     def drain(self) -> None:
         """Wait until all jobs that were submitted are done."""
         with self._change:

@@ -24,6 +24,7 @@ class CheckedCall:
     :ivar answers: what the device returned and wrote.
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
     :ivar record: what a bundle of the call needs besides; None where nobody asked for one.
+    :ivar extra: its signature was compared before.
     """
 
     number: int
@@ -37,6 +38,7 @@ class CheckedCall:
     module: str = ""
     stack: tuple[Any, ...] = ()
     record: CallRecord | None = None
+    extra: bool = False
 
 
 @dataclass(frozen=True)

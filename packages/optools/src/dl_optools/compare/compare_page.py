@@ -41,6 +41,7 @@ def compare_page(ranks: Labelled) -> str:
     totals = {key: sum(each[key] for _, each in ranks) for key in ("calls", "checked", "failed")}
     wrong = [name for name, each in operators.items() if each["failed"]]
     notes = [f"{label}: {x['failed']} of {x['checked']} wrong" for label, x in ranks if label]
+    notes += [f"{label}: {x['coverage']}".removeprefix(": ") for label, x in ranks if x["coverage"]]
     sections = [
         page.heading("Operators against the CPU's float64", notes),
         page.tiles(

@@ -11,10 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from dl_core.tables import table
+from dl_optools.budget import Spending
 from dl_optools.compare.call_comparison import CallComparison, nan_first
 
 KEPT_FAILURES = 1000
 """Failures kept as objects; further ones are counted, and stand in the CSV file."""
+
+_REASONS = {
+    "new": "as the first of their signature",
+    "again": "by turns",
+    "values": "for values of a new kind",
+    "time": "because there was time",
+}
+"""By :class:`.Pick`."""
 
 COLUMNS = (
     "forward_id",
@@ -65,6 +74,8 @@ class AutoCompareResults:
     :ivar seen: the same by operator.
     :ivar checked: comparisons: of a call, or of the gradients of one.
     :ivar signatures: different operators, shapes, strides, dtypes and flags among the calls.
+    :ivar picks: how many calls were compared for which reason, and skipped; see :class:`.Pick`.
+    :ivar spending: what watching cost, and how many steps were; None: the tool runs still.
     :ivar dropped: calls whose turn had come, but for which there was no room.
     :ivar not_comparable: ``(operator, reason)`` and how often.
     :ivar failures: wrong calls, in the order of being found.
@@ -76,6 +87,8 @@ class AutoCompareResults:
         self.calls = 0
         self.signatures = 0
         self.seen: Counter[str] = Counter()
+        self.picks: dict[str, int] = {}
+        self.spending: Spending | None = None
         self.checked = 0
         self.failed = 0
         self.dropped: Counter[str] = Counter()
@@ -125,6 +138,7 @@ class AutoCompareResults:
             else f"autocompare: nothing was compared {counts}: no operator with a reference ran on "
             "the device that is looked at"
         ]
+        lines += [f"  {self.coverage()}"] if self.picks else []
         if self.dropped:
             lines.append(f"  {self.dropped.total()} calls were not checked for want of room")
         for (name, reason), count in self.not_comparable.most_common(10):
@@ -157,6 +171,17 @@ class AutoCompareResults:
                 lines.append(self.describe(failure))
         return "\n".join(lines) + "\n"
 
+    def coverage(self) -> str:
+        """Which calls were looked at, and why, in a sentence."""
+        total = sum(self.picks.values())
+        parts = [f"{n} {_REASONS[why]}" for why, n in self.picks.items() if why in _REASONS and n]
+        looked = total - self.picks.get("skip", 0)
+        text = f"looked at {looked} of {total} calls: {', '.join(parts)}"
+        spending = self.spending
+        if spending is not None and spending.measured < spending.steps:
+            text += f"; in {spending}; the other steps were not looked at"
+        return text
+
     def as_json(self) -> dict[str, Any]:
         """Counts, operators, and the first failure of each; numbers that are none are null."""
         first: dict[str, CallComparison] = {}
@@ -167,6 +192,7 @@ class AutoCompareResults:
             "signatures": self.signatures,
             "checked": self.checked,
             "failed": self.failed,
+            "coverage": self.coverage() if self.picks else "",
             "dropped": dict(self.dropped),
             "not_comparable": [[*key, count] for key, count in self.not_comparable.items()],
             "seen": dict(self.seen),

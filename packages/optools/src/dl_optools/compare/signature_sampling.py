@@ -1,22 +1,33 @@
-"""Which calls are looked at: every new signature, then every n-th call of it.
+"""Which calls are looked at: every new signature, then some of its later calls.
 
 A signature is an operator with the shapes, strides and dtypes of its tensors and the arguments
 that choose what it does (dimensions, flags, names). Numbers that it computes with, such as a
 learning rate, do not belong to it.
+
+Every n-th call of a signature is looked at again. Where there is time for more, further calls are
+drawn at random, first often, then ever more seldom: a call with values of a new kind is compared,
+and so is one in a few of the others.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
+import random
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import torch
 
 from dl_optools.call import OpCall
+from dl_optools.compare.looks import Looks
+from dl_optools.compare.value_classes import value_class
+from dl_optools.tensors import tensors_of
 
 DEFAULT_EVERY = 100
+COMPARED = 4
+"""One in so many looks is a comparison, whatever the values are."""
 
 
 class Pick(enum.Enum):
@@ -26,6 +37,10 @@ class Pick(enum.Enum):
     """Its signature was never seen."""
     AGAIN = "again"
     """Its signature's turn has come again."""
+    VALUES = "values"
+    """Its values are of another kind than those of its signature that were looked at."""
+    TIME = "time"
+    """There was time for one more."""
     SKIP = "skip"
 
 
@@ -69,18 +84,36 @@ def signature_of(call: OpCall) -> Hashable:
     return tuple(parts)
 
 
+class _Seen:
+    """What is known of a signature: its calls, the next one to look at, and kinds of values."""
+
+    __slots__ = ("calls", "looks", "next", "values")
+
+    def __init__(self) -> None:
+        self.calls = 1
+        self.looks = 0
+        self.next = 1
+        self.values: set[Hashable] = set()
+
+
 class SignatureSampler:
     """Picks calls; shared by threads.
 
     :param every: 1 looks at all calls, n at the first of each signature and every n-th after it.
+    :param looks: time for further calls; None: there is none.
+    :ivar picks: how often each reason was given.
     :raises ValueError: ``every`` is below 1.
     """
 
-    def __init__(self, every: int) -> None:
+    def __init__(self, every: int, looks: Looks | None = None) -> None:
         if every < 1:
             raise ValueError(f"every={every} is not a number of calls: 1 looks at all of them")
         self.every = every
-        self._seen: dict[Hashable, int] = {}
+        self.picks: Counter[Pick] = Counter()
+        self._looks = looks
+        self._seen: dict[Hashable, _Seen] = {}
+        # The same calls in each run of a program that takes the same time.
+        self._random = random.Random(0)
 
     @property
     def signatures(self) -> int:
@@ -88,13 +121,35 @@ class SignatureSampler:
 
     def pick(self, call: OpCall) -> Pick:
         """What to do with a call."""
-        if self.every == 1:
-            self._seen.setdefault(signature_of(call), 0)
-            return Pick.NEW
+        found = self._pick(call)
+        self.picks[found] += 1
+        return found
+
+    def _pick(self, call: OpCall) -> Pick:
         key = signature_of(call)
-        count = self._seen.get(key)
-        if count is None:
-            self._seen[key] = 1
+        seen = self._seen.get(key)
+        if seen is None:
+            seen = self._seen[key] = _Seen()
+            if self._looks is not None and self.every > 1:
+                seen.values.add(value_class(tensors_of(call.args, call.kwargs)))
             return Pick.NEW
-        self._seen[key] = count + 1
-        return Pick.AGAIN if count % self.every == 0 else Pick.SKIP
+        if self.every == 1:
+            return Pick.NEW
+        count = seen.calls
+        seen.calls = count + 1
+        if count % self.every == 0:
+            return Pick.AGAIN
+        if self._looks is not None and count >= seen.next and self._looks.afforded():
+            return self._look(call, seen, self._looks)
+        return Pick.SKIP
+
+    def _look(self, call: OpCall, seen: _Seen, looks: Looks) -> Pick:
+        begun = looks.clock()
+        kind = value_class(tensors_of(call.args, call.kwargs))
+        looks.spend(looks.clock() - begun)
+        seen.looks += 1
+        seen.next = seen.calls + self._random.randrange(min(2**seen.looks, self.every))
+        if kind not in seen.values:
+            seen.values.add(kind)
+            return Pick.VALUES
+        return Pick.TIME if seen.looks % COMPARED == 0 else Pick.SKIP

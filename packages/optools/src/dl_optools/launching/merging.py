@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from dl_core.tables import table
@@ -36,6 +37,7 @@ def compare_text(reports: Sequence[Report]) -> str:
             ],
         ),
     ]
+    lines += [f"{x.label}: {x.found['coverage']}" for x in known if x.found["coverage"]]
     operators = merged([(x.label, x.found) for x in known])
     wrong = {name: each for name, each in operators.items() if each["failed"]}
     if wrong:
@@ -67,21 +69,33 @@ def time_text(reports: Sequence[Report]) -> str:
     known = working(reports)
     if len(known) < 2:
         return ""
-    steps = sorted(float(x.found["step"]) for x in known)
-    median = steps[len(steps) // 2] if len(steps) % 2 else sum(steps[len(steps) // 2 - 1 :][:2]) / 2
+    # Ranks that wait for each other take steps of one length: who works longest is waited for.
+    step_median = median(float(x.found["step"]) for x in known)
+    work_median = median(map(_work, known))
     rows = []
     for each in known:
-        mine = float(each.found["step"])
-        times = mine / median if median else 1.0
-        note = "straggler" if times >= SLOW else ""
+        mine, work = float(each.found["step"]), _work(each)
+        times = mine / step_median if step_median else 1.0
+        late = times >= SLOW or (
+            work >= SLOW * work_median and work - work_median >= (SLOW - 1) * step_median
+        )
         slowest = max(
             each.found["operators"].items(),
             key=lambda item: item[1] - min(x.found["operators"].get(item[0], 0.0) for x in known),
             default=("", 0.0),
         )
-        rows.append([each.label, f"{mine * 1e3:.3f}", f"{times:.2f}", note, slowest[0]])
-    heads = ["process", "ms/step", "x median", "", "operator that differs most"]
+        note = "straggler" if late else ""
+        rows.append(
+            [each.label, f"{mine * 1e3:.3f}", f"{times:.2f}", f"{work * 1e3:.3f}", note, slowest[0]]
+        )
+    heads = ["process", "ms/step", "x median", "ms of operators", "", "operator that differs most"]
     return table(heads, rows) + "\n"
+
+
+def _work(report: Report) -> float:
+    """Seconds of a step that operators took, without communication, which waits for others."""
+    operators: dict[str, float] = report.found["operators"]
+    return sum(x for name, x in operators.items() if not name.startswith("c10d."))
 
 
 def seconds_of(reports: Sequence[Report]) -> dict[str, dict[str, Any]]:

@@ -26,6 +26,7 @@ from dl_optools.one_iter.operators import (
     labelled_arguments,
     random_states,
 )
+from dl_optools.one_iter.place import placed
 from dl_optools.tensors import tensors_of
 
 
@@ -67,9 +68,12 @@ class OneIter:
         if teacher_forcing and reference is None:
             raise OneIterError("[OneIter] teacher_forcing needs reference=, a recorded step")
         self.model = model
-        self.folder = Path(folder)
+        self.folder = placed(folder)
         self.rank = int(environment().get("RANK", "0")) if rank is None else rank
         self.reference = None if reference is None else Path(reference)
+        if self.reference is not None and placed(self.reference).exists():
+            # The program itself has recorded it.
+            self.reference = placed(self.reference)
         self.forcing: Forcing | None = None
         self._forced = teacher_forcing
         self._operators = OperatorRecording(self) if operators else None

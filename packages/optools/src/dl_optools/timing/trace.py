@@ -23,6 +23,8 @@ _TRACKS = {
     _COMMUNICATION: "communication",
     _GAPS: "gaps: no operator runs",
 }
+_MORE_COMMUNICATION = 100
+"""Further tracks for communication, from here on: slices of one track may not overlap."""
 _SHORTEST_GAP = 5e-6
 _MOST = 400_000
 
@@ -43,6 +45,8 @@ class Trace:
         self._origin: Any = None
         self._written = 0
         self._steps = 0
+        self._busy: list[float] = []
+        """Of each track for communication, when its last slice ends."""
         name = f"rank {rank}" if rank else f"process {os.getpid()}"
         self._pid = int(rank) if rank.isdigit() else os.getpid()
         self._waiting: list[dict[str, Any]] = [
@@ -79,7 +83,8 @@ class Trace:
         backward = " (backward)" if row.backward else ""
         self._event(_OPERATORS, row.operator + backward, span.start, span.stop, about)
         if span.finish is not None:
-            self._event(_COMMUNICATION, row.operator, span.start, span.finish, about)
+            track = self._communication(span)
+            self._event(track, row.operator, span.start, span.finish, about)
         if span.memory is not None:
             self._add(
                 {
@@ -90,6 +95,19 @@ class Trace:
                     "args": {"allocated bytes": span.memory},
                 }
             )
+
+    def _communication(self, span: Span) -> int:
+        """The first track that is free: several operations may be on their way at once."""
+        start, finish = self._at(span.start), self._at(span.finish)
+        at = next((at for at, end in enumerate(self._busy) if end <= start), len(self._busy))
+        if at < len(self._busy):
+            self._busy[at] = finish
+        else:
+            self._busy.append(finish)
+            if at:
+                name = f"{_TRACKS[_COMMUNICATION]} {at + 1}"
+                self._add(self._about("thread_name", _MORE_COMMUNICATION + at, name))
+        return _MORE_COMMUNICATION + at if at else _COMMUNICATION
 
     def _gaps(self, record: StepRecord) -> None:
         """From the end of an outermost span to the next one's begin."""
@@ -103,14 +121,16 @@ class Trace:
                 before = after
 
     def _event(self, track: int, name: str, start: Any, stop: Any, about: dict[str, Any]) -> None:
+        begin = self._at(start)
         self._add(
             {
                 "ph": "X",
                 "name": name,
                 "pid": self._pid,
                 "tid": track,
-                "ts": self._at(start),
-                "dur": round(self._watch.seconds(start, stop) * 1e6, 3),
+                "ts": begin,
+                # Rounded once, as ends are: slices that nest do so to the last digit.
+                "dur": round(self._at(stop) - begin, 3),
                 "args": about,
             }
         )
