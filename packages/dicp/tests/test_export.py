@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from agreement import assert_agree
-from dicp_models import MODELS, Encoder
+from dicp_models import MODELS, Encoder, tokens
+from diopi_proto.errors import GraphError
 from diopi_proto.graph import Session
 from diopi_proto.host import load_vendor
 from dl_core import _C
@@ -98,11 +99,30 @@ def test_what_needs_the_host_is_refused_by_name() -> None:
         export(program)
 
 
-def test_sizes_that_vary_are_refused() -> None:
-    length = torch.export.Dim("length", min=2, max=16)
-    program = torch.export.export(
-        Encoder().eval(), (torch.ones(2, 8, dtype=torch.int64),), dynamic_shapes=({1: length},)
-    )
+def test_sizes_that_vary_are_symbols() -> None:
+    ranges = {0: torch.export.Dim("batch", max=64), 1: torch.export.Dim("length", max=16)}
+    model = Encoder().eval()
+    with torch.no_grad():
+        program = torch.export.export(model, (tokens(3, 7),), dynamic_shapes=(ranges,))
+        graph = export(program)
+    assert [(s["min"], s["max"]) for s in graph.entry("main")["symbols"]] == [(2, 64), (2, 16)]
+    with load_vendor(library()) as vendor, Session(graph, vendor, poison=True) as session:
+        for batch, length in ((2, 5), (9, 16), (3, 2)):
+            words = tokens(batch, length)
+            (found,) = session.run("main", {"tokens": words.numpy()}).values()
+            assert_agree(torch.from_numpy(found), model(words))
+        for batch, length in ((1, 5), (2, 17)):
+            with pytest.raises(GraphError, match="the graph was made for 2 to"):
+                session.run("main", {"tokens": tokens(batch, length).numpy()})
+
+
+def test_sizes_that_no_graph_can_follow_are_refused() -> None:
+    class Positions(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sin() * (x.shape[0] ** 0.5)
+
+    rows = torch.export.Dim("rows", max=16)
+    program = torch.export.export(Positions(), (torch.ones(5, 3),), dynamic_shapes=({0: rows},))
     with pytest.raises(ExportError, match="once for each size"):
         export(program)
 

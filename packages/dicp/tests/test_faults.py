@@ -293,18 +293,3 @@ def test_without_a_fault_the_program_is_used() -> None:
     assert statistics.graphs == 2
     assert not statistics.eager
     assert not statistics.host_calls
-
-
-def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Always:
-        def __init__(self, *_: Any) -> None:
-            pass
-
-        def holds(self, arguments: list[Any]) -> bool:
-            return True
-
-    monkeypatch.setattr(dl_dicp.compiled._C, "ArgumentGuard", Always)
-    compiled = torch.compile(lambda x: x.exp() + 1, backend="dl", dynamic=True)
-    compiled(torch.randn(4, 3).to("dl"))
-    with pytest.raises(RuntimeError, match="another layout than it was compiled for"):
-        compiled(torch.randn(5, 3).to("dl"))

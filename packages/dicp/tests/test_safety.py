@@ -204,13 +204,16 @@ def test_lengths_that_vary() -> None:
     for length in (4, 7, 9, 4, 16, 7):
         x, y = vector(length), vector(length)
         assert torch.equal(run(x, y).cpu(), chain(x, y).cpu())
-    # Dynamo's first graph serves one length; its second one has a program for each of four.
-    assert statistics.compiled == 5
-    assert statistics.graphs == 1
+    # Dynamo's first graph serves one length, its second one all others; each is recorded first, and
+    # the second is compared once more at another length.
+    assert statistics.compiled == 2
+    assert statistics.recorded == 3
+    assert statistics.graphs == 3
 
 
-def test_more_lengths_than_the_limit_run_eagerly() -> None:
+def test_more_layouts_than_the_limit_run_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
     run = torch.compile(chain, backend="dl", dynamic=True, options={"limit": 2})
+    monkeypatch.setattr(compiled, "shapes_of", lambda module: None)
     for length in (4, 7, 9, 11, 4):
         x, y = vector(length), vector(length)
         assert torch.equal(run(x, y).cpu(), chain(x, y).cpu())

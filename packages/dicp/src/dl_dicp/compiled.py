@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +15,15 @@ from torch.fx import GraphModule
 from dl_core import _C
 
 from .cache import ENGINES
-from .errors import NotCompiledError, RefusedCallError
+from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
+from .generators import generators_as_they_are
 from .memory import is_plain
 from .program import Program
 from .recorder import Recorder
-from .replay import check, overlapping, replica, written_arguments
+from .replay import check, overlapping, replica, written_arguments, written_copies
+from .shapes import Layout, shapes_of
+from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
-from .trace import Trace
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,13 @@ class Options:
 
 @dataclass
 class Variant:
-    """What a graph became for one layout of its arguments.
+    """What a graph became for one layout of its arguments, or for all of their sizes.
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
     :ivar program: None: it runs eagerly, for ``reason``.
+    :ivar tried: the sizes that it gave the right results at before others are served, which it is
+        compared with eager mode at once more; None: it was, or serves one layout.
+    :ivar fixed: why it is for one layout, where sizes of the graph vary.
     """
 
     guard: Any
@@ -62,12 +66,18 @@ class Variant:
     shapes: list[Any]
     program: Program | None = None
     reason: str = ""
+    tried: tuple[int, ...] | None = None
+    fixed: str = ""
 
-    def holds(self, arguments: list[Any]) -> bool:
-        """Whether it serves these arguments."""
-        return bool(self.guard.holds(arguments)) and all(
-            _look(arguments[i]) == look for i, look in self.others.items()
-        )
+    def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
+        """The sizes of the program's symbols; None: it does not serve these arguments."""
+        sizes: tuple[int, ...] | None = self.guard.sizes(arguments)
+        if sizes is None or not all(_look(arguments[i]) == x for i, x in self.others.items()):
+            return None
+        return sizes
+
+
+SHARED = "arguments that share memory are written to"
 
 
 all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
@@ -81,7 +91,8 @@ _numbers = itertools.count()
 class CompiledGraph:
     """Called with a list of arguments, as AOTAutograd calls what it compiles.
 
-    The first call with a layout runs eagerly and is recorded; later ones run the program.
+    The first call runs eagerly and is recorded; later ones run the program, which serves all sizes
+    where those vary and one layout where they cannot.
     """
 
     module: GraphModule
@@ -93,6 +104,7 @@ class CompiledGraph:
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
+        self._fixed = ""
         self.number = next(_numbers)
         all_graphs.add(self)
 
@@ -102,17 +114,39 @@ class CompiledGraph:
         :raises RuntimeError: an operator failed; the message names it.
         """
         for variant in self.variants:
-            if variant.holds(arguments):
-                if variant.program is not None:
-                    return variant.program.run(arguments)
+            sizes = variant.serves(arguments)
+            if sizes is None:
+                continue
+            if variant.program is None:
                 return self._eagerly(arguments, variant.reason)
+            if variant.tried in (None, sizes):
+                return variant.program.run(arguments, sizes)
+            return self._again(variant, arguments, sizes)
         with self._lock:
-            for variant in self.variants:
-                if variant.holds(arguments):
-                    break
-            else:
+            if all(variant.serves(arguments) is None for variant in self.variants):
                 return self._first(arguments)
         return self(arguments)
+
+    def _again(self, variant: Variant, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
+        """The first call at other sizes than a program was recorded at: an eager one, which it is
+        compared with."""
+        device = next(a.device for a in arguments if _is_dl(a))
+        written = self._written or set()
+        if written and overlapping(arguments, device):
+            return self._eagerly(arguments, SHARED)
+        with self._lock, torch.no_grad():
+            before = self._before(arguments, device)
+            with generators_as_they_are(device) as rewind:
+                results = list(self.module(*arguments))
+                if variant.program is not None and before is not None:
+                    rewind()
+                    try:
+                        check(variant.program, before, [*results, *arguments], sizes)
+                    except NotCompiledError as reason:
+                        self._fixed = str(reason)
+                        self.variants = [each for each in self.variants if each is not variant]
+            variant.tried = None
+        return results
 
     def _eagerly(self, arguments: list[Any], reason: str) -> Any:
         statistics.count_eager(reason)
@@ -132,48 +166,92 @@ class CompiledGraph:
             return self._eagerly(arguments, "it writes to what is no argument")
         shared = overlapping(arguments, device)
         if shared and self._written:
-            return self._eagerly(arguments, "arguments that share memory are written to")
+            return self._eagerly(arguments, SHARED)
         with torch.no_grad():
             apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
             return self._compile(apart, device)
 
     def _compile(self, arguments: list[Any], device: torch.device) -> Any:
         before = self._before(arguments, device)
-        with _generator_as_it_is(device) as rewind:
+        with generators_as_they_are(device) as rewind:
             results, trace = Recorder(self.module, device).run(arguments)
+            statistics.count(recorded=1)
             results = list(results)
-            variant = self._variant(arguments, trace, device)
             if isinstance(trace, NotCompiledError):
+                variant = self._variant(arguments, device)
                 variant.reason = str(trace)
             else:
+                call = FirstCall(trace, arguments, before, [*results, *arguments], rewind)
                 try:
-                    program = Program(trace, self._written or set(), self.options.engine)
-                    if before is not None:
-                        rewind()
-                        check(program, before, [*results, *arguments])
-                    variant.program = program
-                    statistics.count(compiled=1)
+                    variant = self._made(call)
                 except RefusedCallError:
                     return results  # the next call records it anew
-                except NotCompiledError as reason:
-                    variant.reason = str(reason)
         self.variants.append(variant)
         return results
 
-    def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
-        """The arguments as they are now, or None if no check is wanted or possible."""
-        if not self.options.check:
+    def _made(self, call: FirstCall) -> Variant:
+        """A variant for all sizes, or for one layout where that cannot be."""
+        fixed = self._fixed
+        if not fixed:
+            try:
+                made = self._for_all_sizes(call)
+                if made is not None:
+                    return made
+            except OwnCaseError as reason:
+                fixed = str(reason)
+            except FixedSizesError as reason:
+                fixed = self._fixed = str(reason)
+        variant = self._variant(call.arguments, call.trace.device)
+        variant.fixed = fixed
+        try:
+            variant.program = self._for_one_layout(call)
+            statistics.count(compiled=1)
+        except RefusedCallError:
+            self._fixed = ""
+            raise
+        except NotCompiledError as reason:
+            variant.reason = str(reason)
+        return variant
+
+    def _for_all_sizes(self, call: FirstCall) -> Variant | None:
+        """None: no size varies.
+
+        :raises FixedSizesError: it cannot be; :class:`OwnCaseError`: at these sizes it cannot.
+        """
+        device = call.trace.device
+        shapes = shapes_of(self.module)
+        if shapes is None:
             return None
         written = self._written or set()
-        return [
-            _copied(a, device) if i in written and isinstance(a, torch.Tensor) else a
-            for i, a in enumerate(arguments)
+        made = for_all_sizes(self.module, shapes, call, written, self.options.engine)
+        statistics.count(compiled=1)
+        variant = self._variant(call.arguments, device)
+        variant.guard = made.guard(call.arguments, device)
+        variant.shapes = [
+            each.sizes if isinstance(each, Layout) else value if each is None else each
+            for each, value in zip(shapes.arguments, call.arguments, strict=True)
         ]
+        variant.program = made.program
+        variant.tried = made.first if self.options.check else None
+        return variant
+
+    def _for_one_layout(self, call: FirstCall) -> Program:
+        """A program for these arguments and others that look as they do."""
+        call.trace.fold()
+        program = Program(call.trace, self._written or set(), self.options.engine)
+        if call.before is not None:
+            call.rewind()
+            check(program, list(call.before), call.wanted)
+        return program
+
+    def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
+        """The arguments as they are now, or None if no check is wanted."""
+        if not self.options.check:
+            return None
+        return written_copies(arguments, self._written or set(), device)
 
     @staticmethod
-    def _variant(
-        arguments: list[Any], trace: Trace | NotCompiledError, device: torch.device
-    ) -> Variant:
+    def _variant(arguments: Sequence[Any], device: torch.device) -> Variant:
         wanted: list[Any] = []
         others: dict[int, Any] = {}
         for place, value in enumerate(arguments):
@@ -189,12 +267,6 @@ class CompiledGraph:
         return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
 
 
-def _copied(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor that the graph writes to, in memory of its own. It may be one of the host: the
-    steps that an optimizer counts are."""
-    return replica(tensor) if is_plain(tensor, device) else tensor.clone()
-
-
 def _look(value: Any) -> tuple[Any, ...]:
     """What an argument has to agree in: a tensor in how it lies, all else in its value."""
     if isinstance(value, torch.Tensor):
@@ -204,26 +276,3 @@ def _look(value: Any) -> tuple[Any, ...]:
 
 def _is_dl(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.device.type == "dl"
-
-
-@contextlib.contextmanager
-def _generator_as_it_is(device: torch.device) -> Iterator[Any]:
-    """Gives what sets the default generators of the device and of the host to where they stood;
-    at the end they stand where the first run has left them."""
-    generators = (_C.default_generator(device.index), torch.default_generator)
-    start = [each.get_state() for each in generators]
-    after: list[torch.Tensor] = []
-
-    def set_to(states: list[torch.Tensor]) -> None:
-        for each, state in zip(generators, states, strict=True):
-            each.set_state(state)
-
-    def rewind() -> None:
-        after.extend(each.get_state() for each in generators)
-        set_to(start)
-
-    try:
-        yield rewind
-    finally:
-        if after:
-            set_to(after)

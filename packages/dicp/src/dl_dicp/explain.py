@@ -52,6 +52,8 @@ def _variant(variant: Variant) -> Iterator[str]:
     )
     more = len(variant.shapes) - MOST_ARGUMENTS
     yield f"  arguments {shown}" + (f" and {more} more" if more > 0 else "")
+    if variant.fixed:
+        yield f"    for these sizes only: {variant.fixed}"
     program = variant.program
     if program is None:
         yield f"    runs eagerly: {variant.reason}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -34,7 +35,7 @@ class Recorder:
         self._trace = Trace(device, [])
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, Trace | NotCompiledError]:
-        """The results of an eager run, and what it did or why that is no graph."""
+        """The results of an eager run, and what it did, not folded, or why that is no graph."""
         failure: NotCompiledError | None = None
         waiting = iter(arguments)
         result: Any = None
@@ -59,7 +60,6 @@ class Recorder:
             _C.stop_recording()
         if failure is not None:
             return result, failure
-        self._trace.fold()
         return result, self._trace
 
     def _take_constants(self, count: int) -> dict[Node, tuple[Any, Any]]:
@@ -148,7 +148,7 @@ class Recorder:
         if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
             raise HostCallError("it draws from a generator of its own")
         owners = self._owners(given, refs)
-        described = tree_map(lambda x: self._described(x, owners), value)
+        described = _with_unread(node, tree_map(lambda x: self._described(x, owners), value))
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
         for call in calls:
@@ -247,6 +247,23 @@ _UNREAD = {
     "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
 }
 """Arguments that dl-core never looks at: a tensor of the host may stand there."""
+
+
+_MEANINGLESS = {
+    "_scaled_dot_product_fused_attention_overrideable": ("philox_seed", "philox_offset"),
+}
+"""Results that dl-core leaves as they come: another in each run, and read by nobody."""
+
+
+def _with_unread(node: Node, described: Any) -> Any:
+    names = _MEANINGLESS.get(_name(node.target), ())
+    if not names:
+        return described
+    returns = node.target._schema.returns  # type: ignore[union-attr]
+    return tuple(
+        replace(each, unread=True) if result.name in names else each
+        for each, result in zip(described, returns, strict=True)
+    )
 
 
 def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[Ref | Opaque]:

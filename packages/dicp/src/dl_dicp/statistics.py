@@ -13,6 +13,7 @@ class Statistics:
     """Counters since the start or the last :meth:`reset`. Safe to use from any thread.
 
     :ivar compiled: FX graphs that became programs, once for each layout of their arguments.
+    :ivar recorded: runs of FX graphs that were recorded to make programs of them.
     :ivar graphs: runs of contract graphs.
     :ivar calls: calls of the vendor's operators in them.
     :ivar tiled_calls: those of them that ran block by block.
@@ -22,6 +23,7 @@ class Statistics:
     """
 
     compiled: int = 0
+    recorded: int = 0
     graphs: int = 0
     calls: int = 0
     cache_hits: int = 0
@@ -32,10 +34,11 @@ class Statistics:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
-    def count(self, *, compiled: int = 0, cache_hits: int = 0) -> None:
+    def count(self, *, compiled: int = 0, recorded: int = 0, cache_hits: int = 0) -> None:
         """Add to the counters."""
         with self._lock:
             self.compiled += compiled
+            self.recorded += recorded
             self.cache_hits += cache_hits
 
     def count_run(
@@ -59,6 +62,7 @@ class Statistics:
         with self._lock:
             return Statistics(
                 self.compiled,
+                self.recorded,
                 self.graphs,
                 self.calls,
                 self.cache_hits,
@@ -70,7 +74,7 @@ class Statistics:
     def reset(self) -> None:
         """Begin anew."""
         with self._lock:
-            self.compiled = self.graphs = self.calls = self.cache_hits = 0
+            self.compiled = self.recorded = self.graphs = self.calls = self.cache_hits = 0
             self.tiled_calls = 0
             self.eager.clear()
             self.host_calls.clear()

@@ -18,10 +18,12 @@ class Opaque:
     """A value that no contract graph touches: a tensor of the CPU, or what is no tensor.
 
     :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
+    :ivar unread: nobody looks at the constant, which may be another in each run.
     """
 
     slot: int
     constant: Any = None
+    unread: bool = False
 
 
 @dataclass
