@@ -200,11 +200,11 @@ def stale_generator(patch: pytest.MonkeyPatch) -> None:
     """The program draws from a generator that stands where it stood when it was recorded."""
     right = dl_dicp.program.Program.execute
 
-    def execute(self: Any, arguments: list[Any]) -> list[Any]:
+    def execute(self: Any, *given: Any) -> list[Any]:
         state = torch.dl.get_rng_state()
         torch.manual_seed(99)
         try:
-            return right(self, arguments)
+            return right(self, *given)
         finally:
             torch.dl.set_rng_state(state)
 

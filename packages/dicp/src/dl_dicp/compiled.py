@@ -32,7 +32,8 @@ class Options:
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
         calls block by block where that is faster.
-    :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
+    :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
+        it does not serve; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
     """
@@ -202,7 +203,9 @@ class CompiledGraph:
             except FixedSizesError as reason:
                 fixed = self._fixed = str(reason)
         variant = self._variant(call.arguments, call.trace.device)
-        variant.fixed = fixed
+        if fixed:
+            variant.fixed = fixed
+            statistics.count_fixed(fixed)
         try:
             variant.program = self._for_one_layout(call)
             statistics.count(compiled=1)

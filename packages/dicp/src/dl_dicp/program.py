@@ -240,8 +240,9 @@ class Program:
             return self._number(wanted) if _varies(wanted) else lambda _: wanted
         given = wanted.block.given
         if 0 in wanted.shape:
-            return lambda _: torch.empty_strided(
-                wanted.shape, wanted.strides, dtype=_DTYPE_OF[wanted.dtype], device=self._device
+            empty, steps = self._numbers(wanted.shape), self._numbers(wanted.strides)
+            return lambda values: torch.empty_strided(
+                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self._device
             )
         if given is None:
             slot = self._slots.get(wanted, -1)
@@ -253,22 +254,21 @@ class Program:
             return lambda values: values[slot]
         if wanted.dtype != given.dtype:
             raise NotCompiledError("a view of another dtype is used outside of the graph")
-        offset = elements(wanted.offset, wanted.dtype)
-        if not any(map(_varies, (*wanted.shape, *wanted.strides, offset))):
-            shape, strides = wanted.shape, wanted.strides
-            return lambda values: torch.as_strided(
-                values[slot], shape, strides, offset + values[slot].storage_offset()
-            )
-        shape, strides = (
-            [self._number(x) for x in each] for each in (wanted.shape, wanted.strides)
-        )
-        start = self._number(offset)
+        offset = self._number(elements(wanted.offset, wanted.dtype))
+        shape, strides = self._numbers(wanted.shape), self._numbers(wanted.strides)
         return lambda values: torch.as_strided(
             values[slot],
-            [size(values) for size in shape],
-            [stride(values) for stride in strides],
-            start(values) + values[slot].storage_offset(),
+            shape(values),
+            strides(values),
+            offset(values) + values[slot].storage_offset(),
         )
+
+    def _numbers(self, sizes: Sequence[Size]) -> Pick:
+        """What sizes come to in a run."""
+        if not any(map(_varies, sizes)):
+            return lambda _: sizes
+        each = [self._number(size) for size in sizes]
+        return lambda values: [size(values) for size in each]
 
     def _number(self, size: Size) -> Pick:
         """What a size comes to in a run."""

@@ -18,6 +18,7 @@ class Statistics:
     :ivar calls: calls of the vendor's operators in them.
     :ivar tiled_calls: those of them that ran block by block.
     :ivar eager: runs of whole FX graphs operator by operator, by the reason.
+    :ivar fixed: programs for one layout of graphs whose sizes vary, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
     """
@@ -29,6 +30,7 @@ class Statistics:
     cache_hits: int = 0
     tiled_calls: int = 0
     eager: Counter[str] = field(default_factory=Counter)
+    fixed: Counter[str] = field(default_factory=Counter)
     host_calls: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -57,6 +59,11 @@ class Statistics:
         with self._lock:
             self.eager[reason] += 1
 
+    def count_fixed(self, reason: str) -> None:
+        """One layout of a graph whose sizes vary."""
+        with self._lock:
+            self.fixed[reason] += 1
+
     def snapshot(self) -> Statistics:
         """A copy that no longer changes."""
         with self._lock:
@@ -68,6 +75,7 @@ class Statistics:
                 self.cache_hits,
                 self.tiled_calls,
                 Counter(self.eager),
+                Counter(self.fixed),
                 Counter(self.host_calls),
             )
 
@@ -77,6 +85,7 @@ class Statistics:
             self.compiled = self.recorded = self.graphs = self.calls = self.cache_hits = 0
             self.tiled_calls = 0
             self.eager.clear()
+            self.fixed.clear()
             self.host_calls.clear()
 
 
