@@ -23,6 +23,7 @@ from dl_dicp.compiled import Variant, all_graphs
 from dl_dicp.errors import FixedSizesError, OwnCaseError
 from dl_dicp.explain import explain
 from dl_dicp.fit import AmbiguousError, Fit
+from dl_dicp.program import Program
 from dl_dicp.shapes import Shapes, Symbol, value_of
 
 WIDTH = 8
@@ -229,6 +230,38 @@ def test_a_wrong_constant_is_caught_at_the_next_size(monkeypatch: pytest.MonkeyP
     for rows in (4, 9, 11):
         x = torch.randn(rows, 3).to("dl")
         assert torch.equal(run(x).cpu(), (x * 0.5).cpu())
+
+
+def test_a_program_that_fails_at_some_sizes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = torch.compile(step, backend="dl", dynamic=True)
+    for before in (4, 6):
+        check(run, step, *given(3, 2, before))
+    right = Program.run
+
+    def failing(self: Program, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
+        if 9 in sizes:
+            raise RuntimeError("a view leaves its storage")
+        return right(self, arguments, sizes)
+
+    monkeypatch.setattr(Program, "run", failing)
+    for before in (5, 9, 9, 5, 5):
+        check(run, step, *given(3, 2, before))
+    assert statistics.eager == {"a program failed: a view leaves its storage": 1}
+    assert statistics.compiled == 3
+    assert [variant.fixed for variant in variants()] == ["a view leaves its storage"] * 2
+
+
+def test_an_error_in_the_arguments_is_raised_at_all_sizes() -> None:
+    run = torch.compile(
+        lambda table, rows: torch.nn.functional.embedding(rows, table), backend="dl", dynamic=True
+    )
+    table = torch.randn(20, 3).to("dl")
+    for count in (4, 6, 8):
+        run(table, torch.arange(count, device="dl"))
+    with pytest.raises((RuntimeError, IndexError), match=r"[Ee]mbedding"):
+        run(table, torch.full((5,), 20, device="dl"))
+    assert torch.equal(run(table, torch.arange(5, device="dl")).cpu(), table[:5].cpu())
+    assert statistics.compiled == 1
 
 
 def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:

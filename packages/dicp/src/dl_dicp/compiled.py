@@ -121,7 +121,12 @@ class CompiledGraph:
             if variant.program is None:
                 return self._eagerly(arguments, variant.reason)
             if variant.tried in (None, sizes):
-                return variant.program.run(arguments, sizes)
+                try:
+                    return variant.program.run(arguments, sizes)
+                except RuntimeError as error:
+                    if not sizes or self._written:
+                        raise
+                    return self._instead(variant, arguments, error)
             return self._again(variant, arguments, sizes)
         with self._lock:
             if all(variant.serves(arguments) is None for variant in self.variants):
@@ -144,10 +149,22 @@ class CompiledGraph:
                     try:
                         check(variant.program, before, [*results, *arguments], sizes)
                     except NotCompiledError as reason:
-                        self._fixed = str(reason)
-                        self.variants = [each for each in self.variants if each is not variant]
+                        self._drop(variant, str(reason))
             variant.tried = None
         return results
+
+    def _instead(self, variant: Variant, arguments: list[Any], error: RuntimeError) -> Any:
+        """An eager run where a program for all sizes has failed: either it raises what was wrong
+        with the arguments, or the program was. Nothing was written to."""
+        results = self._eagerly(arguments, f"a program failed: {error}")
+        self._drop(variant, str(error))
+        return results
+
+    def _drop(self, variant: Variant, reason: str) -> None:
+        """Have programs for each layout from now on."""
+        with self._lock:
+            self._fixed = reason
+            self.variants = [each for each in self.variants if each is not variant]
 
     def _eagerly(self, arguments: list[Any], reason: str) -> Any:
         statistics.count_eager(reason)

@@ -95,11 +95,11 @@ def for_all_sizes(
     :raises FixedSizesError: they are not the same graph, or the program gave something else.
     """
     device = call.trace.device
-    first = shapes.sizes_of(call.arguments, device)
-    second, fit = other_sizes(shapes, first)
-    arguments = arguments_at(shapes, second, call.arguments, device, written)
-    before = None if call.before is None else written_copies(arguments, written, device)
     try:
+        first = shapes.sizes_of(call.arguments, device)
+        second, fit = other_sizes(shapes, first)
+        arguments = arguments_at(shapes, second, call.arguments, device, written)
+        before = None if call.before is None else written_copies(arguments, written, device)
         with generators_kept(device), generators_as_they_are(device) as rewind:
             results, trace = _run(module, arguments, device)
             whole = unify(call.trace, trace, fit)
@@ -115,6 +115,8 @@ def for_all_sizes(
             check(program, written_copies(call.before, written, device), call.wanted, sizes)
     except NotCompiledError as error:
         raise FixedSizesError(str(error)) from error
+    except ZeroDivisionError as error:
+        raise FixedSizesError(f"a size divides by nothing: {error}") from error
     return Sized(whole, program, scope, shapes, sizes)
 
 
