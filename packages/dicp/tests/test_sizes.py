@@ -4,6 +4,7 @@ cannot."""
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ from dl_dicp.program import Program
 from dl_dicp.shapes import Shapes, Symbol, value_of
 
 WIDTH = 8
+WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 
 
 def step(word: Tensor, keys: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,16 +56,18 @@ def check(run: Callable[..., Any], eager: Callable[..., Any], *inputs: Tensor) -
 
 def test_two_records_serve_all_lengths_and_batches_of_a_growing_cache() -> None:
     run = torch.compile(step, backend="dl", dynamic=True)
-    for batch in (3, 2, 5):
+    batches, steps = ((3, 2, 5), 20) if WHOLE else ((3, 2), 4)
+    for batch in batches:
         keys = given(batch, 2, 4)[1]
-        for _ in range(20):
+        for _ in range(steps):
             word, _, weight = given(batch, 2, keys.shape[1])
             check(run, step, word, keys, weight)
             keys = run(word, keys, weight)[1]
     assert statistics.recorded == 2
     assert statistics.compiled == 1
     assert not statistics.eager
-    assert statistics.graphs == 2 * 60 - 2  # the first call is recorded, another one is compared
+    # Two calls a step, but the first one is recorded, and another one compared with eager mode.
+    assert statistics.graphs == 2 * len(batches) * steps - 2
 
 
 def test_sizes_that_the_host_computes_and_returns() -> None:
@@ -81,42 +85,66 @@ def test_sizes_that_the_host_computes_and_returns() -> None:
     assert statistics.compiled == 1
 
 
-def test_training_at_sizes_that_vary() -> None:
-    model = Encoder().to("dl")
-    eager = copy.deepcopy(model)
+def words(batch: int, length: int) -> tuple[Tensor, ...]:
+    return (tokens(batch, length),)
+
+
+def images(batch: int, side: int) -> tuple[Tensor, ...]:
+    return (torch.randn(batch, 3, 2 * side, 2 * side),)
+
+
+def placed(_: int, length: int) -> tuple[Tensor, ...]:
+    return tokens(1, length), torch.arange(length)
+
+
+INPUTS = {"llama": placed, "encoder": words, "decoder": words, "residual": images}
+
+
+@pytest.mark.parametrize("name", INPUTS if WHOLE else ["llama"])
+def test_a_model_serves_all_batches_and_lengths(name: str) -> None:
+    model, _ = on_dl(name)
+    eager = copy.deepcopy(model.eval())
     run = torch.compile(model, backend="dl", dynamic=True)
-    for batch, length in ((2, 8), (3, 5), (4, 16), (2, 11)):
-        words = tokens(batch, length).to("dl")
-        for each in (run, eager):
-            each(words).square().mean().backward()
-        for one, other in zip(model.parameters(), eager.parameters(), strict=True):
-            assert_agree(one.grad, other.grad)
-    assert statistics.recorded == 4
-    assert statistics.compiled == 2  # forward and backward
+    with torch.no_grad():
+        for batch, length in ((2, 8), (3, 5), (4, 15), (2, 11)):
+            inputs = [x.to("dl") for x in INPUTS[name](batch, length)]
+            assert_agree(run(*inputs), eager(*inputs))
+    for one, other in zip(model.state_dict().values(), eager.state_dict().values(), strict=True):
+        assert torch.equal(one.cpu(), other.cpu())  # of the cache, too
+    assert statistics.compiled == 1
     assert not statistics.eager
 
 
-def test_images_of_many_sides() -> None:
-    model = Residual().to("dl").eval()
-    run = torch.compile(model, backend="dl", dynamic=True)
-    with torch.no_grad():
-        for batch, side in ((2, 16), (3, 24), (4, 40)):
-            images = torch.randn(batch, 3, side, side).to("dl")
-            assert_agree(run(images), model(images))
-    assert statistics.compiled == 1
+class Small(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = torch.nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(x).softmax(-1)
 
 
-def test_a_cache_that_calls_change_in_place() -> None:
-    model, _ = on_dl("llama")
-    model.eval()
+TRAINED: dict[str, tuple[Callable[[], torch.nn.Module], Callable[..., tuple[Tensor, ...]]]] = {
+    "small": (Small, lambda batch, length: (torch.randn(batch, length, 4),)),
+    "encoder": (Encoder, words),
+    "residual": (Residual, images),
+}
+
+
+@pytest.mark.parametrize("name", TRAINED if WHOLE else ["small"])
+def test_training_at_sizes_that_vary(name: str) -> None:
+    make, inputs = TRAINED[name]
+    model = make().to("dl")
     eager = copy.deepcopy(model)
-    run = torch.compile(model, backend="dl", dynamic=True)
-    with torch.no_grad():
-        for length in (5, 3, 7, 4):
-            words, places = tokens(1, length).to("dl"), torch.arange(length, device="dl")
-            assert_agree(run(words, places), eager(words, places))
-    assert torch.equal(model.keys.cpu(), eager.keys.cpu())
-    assert statistics.compiled == 1
+    loss = torch.compile(lambda *x: model(*x).square().mean(), backend="dl", dynamic=True)
+    for batch, length in ((2, 8), (3, 5), (4, 15), (2, 11)):
+        given = [x.to("dl") for x in inputs(batch, length)]
+        loss(*given).backward()
+        eager(*given).square().mean().backward()
+        for one, other in zip(model.parameters(), eager.parameters(), strict=True):
+            assert_agree(one.grad, other.grad)
+    assert statistics.compiled == 2  # forward and backward
+    assert statistics.recorded == 4
     assert not statistics.eager
 
 
