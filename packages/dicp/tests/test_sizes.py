@@ -25,7 +25,8 @@ from dl_dicp.errors import FixedSizesError, OwnCaseError
 from dl_dicp.explain import explain
 from dl_dicp.fit import AmbiguousError, Fit
 from dl_dicp.program import Program
-from dl_dicp.shapes import Shapes, Symbol, value_of
+from dl_dicp.shapes import Shapes, value_of
+from dl_dicp.symbols import Symbol
 
 WIDTH = 8
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"

@@ -21,9 +21,10 @@ from .memory import is_plain
 from .program import Program
 from .recorder import Recorder
 from .replay import check, overlapping, replica, written_arguments, written_copies
-from .shapes import Layout, shapes_of
+from .shapes import shapes_of
 from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
+from .symbols import Layout
 
 
 @dataclass(frozen=True)

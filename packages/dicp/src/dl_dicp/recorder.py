@@ -7,8 +7,7 @@ wrong the first time.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,7 +20,8 @@ from .calls import GENERATOR, lower, opaque_operators
 from .errors import HostCallError, NotCompiledError
 from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
 from .refusals import why_refused
-from .trace import Host, Lowered, Opaque, Trace, refs_in
+from .trace import Host, Lowered, Opaque, Trace, name_of, refs_in
+from .unread import read_by, with_unread
 
 
 class Recorder:
@@ -109,7 +109,7 @@ class Recorder:
         try:
             self._describe(node, (args, kwargs), value, events)
         except NotCompiledError as reason:
-            return NotCompiledError(f"{_name(target)}: {reason}")
+            return NotCompiledError(f"{name_of(target)}: {reason}")
         return None
 
     def _describe(self, node: Node, given: Any, value: Any, events: list[Any]) -> None:
@@ -124,7 +124,7 @@ class Recorder:
             raise NotCompiledError("what it returns depends on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
         varying = any(
-            isinstance(x, Opaque) and x.slot >= 0 for x in _read(node, ref_args, ref_kwargs)
+            isinstance(x, Opaque) and x.slot >= 0 for x in read_by(node, ref_args, ref_kwargs)
         )
         if not results and not events and not varying:
             self._refs[node] = tree_map(lambda x: Opaque(-1, x), value)
@@ -148,7 +148,7 @@ class Recorder:
         if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
             raise HostCallError("it draws from a generator of its own")
         owners = self._owners(given, refs)
-        described = _with_unread(node, tree_map(lambda x: self._described(x, owners), value))
+        described = with_unread(node, tree_map(lambda x: self._described(x, owners), value))
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
         for call in calls:
@@ -159,7 +159,7 @@ class Recorder:
             raise HostCallError("it returns what is random and no tensor of the device")
         self._refs[node] = described
         if calls:
-            self._trace.steps.append(Lowered(_name(node.target), calls))
+            self._trace.steps.append(Lowered(name_of(node.target), calls))
 
     def _owners(self, given: Any, refs: list[Ref | Opaque]) -> dict[int, list[Block]]:
         """The blocks of an operator's arguments, by the address of their storage."""
@@ -227,7 +227,7 @@ class Recorder:
         )
         self._trace.steps.append(
             Host(
-                _name(node.target),
+                name_of(node.target),
                 reason,
                 node.target,  # type: ignore[arg-type]
                 ref_args,
@@ -240,40 +240,6 @@ class Recorder:
                 leaves if constant else None,
             )
         )
-
-
-_UNREAD = {
-    # Where dropout's seed and offset would be; dl-core draws a mask instead.
-    "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
-}
-"""Arguments that dl-core never looks at: a tensor of the host may stand there."""
-
-
-_MEANINGLESS = {
-    "_scaled_dot_product_fused_attention_overrideable": ("philox_seed", "philox_offset"),
-}
-"""Results that dl-core leaves as they come: another in each run, and read by nobody."""
-
-
-def _with_unread(node: Node, described: Any) -> Any:
-    names = _MEANINGLESS.get(_name(node.target), ())
-    if not names:
-        return described
-    returns = node.target._schema.returns  # type: ignore[union-attr]
-    return tuple(
-        replace(each, unread=True) if result.name in names else each
-        for each, result in zip(described, returns, strict=True)
-    )
-
-
-def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[Ref | Opaque]:
-    """What stands in the place of the arguments that the operator looks at."""
-    unread = _UNREAD.get(_name(node.target), ())
-    if not unread:
-        return refs_in((args, kwargs))
-    names = [p.name for p in node.target._schema.arguments]  # type: ignore[union-attr]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    return refs_in([value for name, value in given.items() if name not in unread])
 
 
 def _varies(target: Any, args: Any) -> bool:
@@ -291,12 +257,6 @@ def _varies(target: Any, args: Any) -> bool:
 
 def _is_random(target: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
-
-
-def _name(target: Any) -> str:
-    if isinstance(target, torch._ops.OpOverload):
-        return str(target.name().removeprefix("aten::"))
-    return str(getattr(target, "__name__", target))
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:

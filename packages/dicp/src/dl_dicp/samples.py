@@ -13,7 +13,8 @@ from diopi_proto.graph.expression import Size
 from .errors import FixedSizesError
 from .fit import AmbiguousError, Fit
 from .memory import is_plain, span
-from .shapes import Layout, Shapes, Sizes, Symbol, value_of
+from .shapes import Shapes, Sizes, value_of
+from .symbols import Layout, Symbol
 
 TRIES = 300
 """Tuples of sizes that are tried."""

@@ -20,8 +20,9 @@ from .program import ANY_OFFSET, Program
 from .recorder import Recorder
 from .replay import check, written_copies
 from .samples import arguments_at, other_sizes
-from .shapes import MOST, Shapes
+from .shapes import Shapes
 from .statistics import statistics
+from .symbols import MOST
 from .trace import Trace
 from .unify import unify
 

@@ -114,3 +114,10 @@ def refs_in(tree: Any) -> Iterator[Ref | Opaque]:
     """What stands for values in a tree of arguments or results."""
     leaves, _ = tree_flatten(tree, is_leaf=lambda x: isinstance(x, Ref | Opaque))
     return (x for x in leaves if isinstance(x, Ref | Opaque))
+
+
+def name_of(target: Any) -> str:
+    """An operator as messages and records have it."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target.name().removeprefix("aten::"))
+    return str(getattr(target, "__name__", target))
