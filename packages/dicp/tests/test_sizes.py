@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -170,6 +171,7 @@ def test_sizes_of_one_are_not_served() -> None:
     for rows in (4, 6, 2, 2, 7, 1):  # of two rows one is left, which torch treats otherwise
         x = torch.randn(rows, 3).to("dl")
         assert_agree(run(x), function(x))
+    assert re.search(r"for all sizes: s\d+ from 2 to 1048576.*where .*2 <= -1 \+ s\d+", explain())
     a, n = Expression("a"), Expression("b")
     shapes = Shapes(
         [Symbol("a", 0, -1, 2, 9), Symbol("b", 1, -1, 0, 9)], [a, n], [["<=", 2, "b"]], []

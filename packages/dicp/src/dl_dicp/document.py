@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diopi_proto.dtypes import DTYPES
-from diopi_proto.graph.expression import Expression, Size, as_json, combine
+from diopi_proto.graph.expression import Expression, Size, as_json, combine, text
 from diopi_proto.graph.file import canonical, pack
 from diopi_proto.schema import load as load_schema
 
@@ -32,6 +32,12 @@ class Scope:
     def symbols(self) -> list[dict[str, Any]]:
         """As they stand in the file."""
         return [{"name": n, "min": a, "max": b} for n, (a, b) in self.ranges.items()]
+
+    def text(self) -> str:
+        """As people read it: ``rows from 2 to 16, where 2 <= rows - 1``; empty: no size varies."""
+        ranges = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in self.ranges.items())
+        guards = ", ".join(f"{text(a)} {sign} {text(b)}" for sign, a, b in self.guards)
+        return f"{ranges}, where {guards}" if guards else ranges
 
 
 FIXED = Scope()

@@ -58,6 +58,8 @@ def _variant(variant: Variant) -> Iterator[str]:
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
+    if program.scope.ranges:
+        yield f"    for all sizes: {program.scope.text()}"
     for region, tiling in zip(program.regions, program.tilings, strict=True):
         yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
         for line in describe(region.calls, tiling):

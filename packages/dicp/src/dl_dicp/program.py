@@ -75,6 +75,7 @@ class Program:
     :ivar regions: its contract graphs.
     :ivar tilings: for each of them, which calls run block by block.
     :ivar hosts: its host calls.
+    :ivar scope: the sizes that it serves.
     :ivar unread: the places of results that nobody reads.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
@@ -93,7 +94,7 @@ class Program:
         example: Sizes | None = None,
     ) -> None:
         self._engine = engine
-        self._scope = scope
+        self.scope = scope
         self._example = example or {}
         self._names = list(scope.ranges)
         self._written = written
@@ -167,11 +168,11 @@ class Program:
         made = {ref.block for call in calls for ref, _ in call.uses()} - self._known
         kept = [ref for ref in shown + carried if ref.block in made]
         try:
-            region = build(calls, self._known, kept, self._scope)
+            region = build(calls, self._known, kept, self.scope)
             graph_of(region.verified(), region.text)
             graph = graph_of(region.runnable(), "run " + region.text)
         except DiopiError as error:
-            fixed = not self._scope.ranges
+            fixed = not self.scope.ranges
             kind = RefusedCallError if fixed and learn(calls) else NotCompiledError
             raise kind(f"the graph was refused: {error}") from error
         places = {block: place for place, block in enumerate(region.made)}
