@@ -295,6 +295,23 @@ def test_an_error_in_the_arguments_is_raised_at_all_sizes() -> None:
     assert statistics.compiled == 1
 
 
+def test_what_may_do_more_than_compute_is_not_called_for_records() -> None:
+    seen: list[int] = []
+
+    @torch.library.custom_op("dl_dicp_tests::doubled", mutates_args=())
+    def doubled(x: Tensor) -> Tensor:
+        seen.append(x.shape[0])
+        return x * 2
+
+    doubled.register_fake(torch.empty_like)
+    run = torch.compile(lambda x: doubled(x) + 1, backend="dl", dynamic=True)
+    for rows in (4, 6):
+        x = torch.randn(rows, 3).to("dl")
+        assert_agree(run(x), x * 2 + 1)
+    assert set(seen) == {4, 6}
+    assert "dl_dicp_tests.doubled.default may do more than compute" in explain()
+
+
 def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     class Always:
         def __init__(self, *_: Any) -> None:

@@ -96,6 +96,7 @@ def for_all_sizes(
     :raises FixedSizesError: they are not the same graph, or the program gave something else.
     """
     device = call.trace.device
+    _check_that_it_only_computes(module)
     try:
         first = shapes.sizes_of(call.arguments, device)
         second, fit = other_sizes(shapes, first)
@@ -119,6 +120,14 @@ def for_all_sizes(
     except ZeroDivisionError as error:
         raise FixedSizesError(f"a size divides by nothing: {error}") from error
     return Sized(whole, program, scope, shapes, sizes)
+
+
+def _check_that_it_only_computes(module: GraphModule) -> None:
+    """Nobody asked for the second call: what sends messages or counts must not learn of it."""
+    for node in module.graph.nodes:
+        namespace = getattr(node.target, "namespace", "aten")
+        if node.op == "call_function" and namespace not in ("aten", "prims"):
+            raise FixedSizesError(f"{node.target} may do more than compute")
 
 
 def _run(
