@@ -232,6 +232,19 @@ def test_what_depends_on_data_is_never_baked_in() -> None:
     assert statistics.host_calls == {"mul.Tensor": 2}
 
 
+def test_a_number_that_stays_is_part_of_the_program() -> None:
+    def function(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return x * scale
+
+    run = compile_(function)
+    for number in (2.0, 2.0, 2.0, 3.0, 4.0, 2.0):
+        x, scale = vector(), torch.tensor(number, dtype=torch.float64)
+        assert torch.equal(run(x, scale).cpu(), function(x, scale).cpu())
+    # At the second number it is recorded anew, and read in a host call from then on.
+    assert statistics.host_calls == {"mul.Tensor": 2}
+    assert statistics.graphs == 2
+
+
 def test_sizes_that_depend_on_data_run_eagerly() -> None:
     graph = torch.fx.Graph()
     x = graph.placeholder("x")

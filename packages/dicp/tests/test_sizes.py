@@ -404,6 +404,17 @@ def test_numbers_that_follow_from_nothing_are_said() -> None:
         fit.number(0.5, 0.25)
 
 
+def test_halves_of_even_sizes_are_multiples() -> None:
+    a = Expression("a")
+    shapes = shapes_with(a // 2)
+    shapes.guards.append(["==", ["%", "a", 2], 0])
+    fit = Fit(shapes, {"a": 4, "b": 3}, {"a": 14, "b": 5})
+    assert value_of(fit.size(8 * 3, 28 * 5), {"a": 10, "b": 7}) == 20 * 7
+    shapes.guards.clear()
+    with pytest.raises(AmbiguousError):
+        Fit(shapes, {"a": 4, "b": 3}, {"a": 14, "b": 5})
+
+
 def test_sizes_at_which_expressions_look_alike_are_not_used() -> None:
     a = Expression("a")
     for sizes, other in (

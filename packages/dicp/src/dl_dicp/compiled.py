@@ -1,4 +1,4 @@
-"""An FX graph that runs as contract graphs, one for each layout of its arguments."""
+"""An FX graph that runs as contract graphs, one for all sizes or for each layout of arguments."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dl_core import _C
 from .cache import ENGINES
 from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
 from .generators import generators_as_they_are
+from .host_numbers import numbers_of, value_text
 from .memory import is_plain
 from .program import Program
 from .recorder import Recorder
@@ -25,6 +26,7 @@ from .shapes import shapes_of
 from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
 from .symbols import Layout
+from .variant import Variant, look_of
 
 
 @dataclass(frozen=True)
@@ -50,33 +52,6 @@ class Options:
             raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
         if self.engine not in ENGINES:
             raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {ENGINES}")
-
-
-@dataclass
-class Variant:
-    """What a graph became for one layout of its arguments, or for all of their sizes.
-
-    :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar program: None: it runs eagerly, for ``reason``.
-    :ivar tried: the sizes that it gave the right results at before others are served, which it is
-        compared with eager mode at once more; None: it was, or serves one layout.
-    :ivar fixed: why it is for one layout, where sizes of the graph vary.
-    """
-
-    guard: Any
-    others: dict[int, Any]
-    shapes: list[Any]
-    program: Program | None = None
-    reason: str = ""
-    tried: tuple[int, ...] | None = None
-    fixed: str = ""
-
-    def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
-        """The sizes of the program's symbols; None: it does not serve these arguments."""
-        sizes: tuple[int, ...] | None = self.guard.sizes(arguments)
-        if sizes is None or not all(_look(arguments[i]) == x for i, x in self.others.items()):
-            return None
-        return sizes
 
 
 SHARED = "arguments that share memory are written to"
@@ -107,6 +82,7 @@ class CompiledGraph:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
         self._fixed = ""
+        self._varying: set[int] = set()
         self.number = next(_numbers)
         all_graphs.add(self)
 
@@ -174,6 +150,7 @@ class CompiledGraph:
 
     def _first(self, arguments: list[Any]) -> Any:
         """A call with a new layout."""
+        self._forget_numbers(arguments)
         if len(self.variants) >= self.options.limit:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
         device = next((a.device for a in arguments if _is_dl(a)), None)
@@ -190,17 +167,25 @@ class CompiledGraph:
             apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
             return self._compile(apart, device)
 
+    def _forget_numbers(self, arguments: list[Any]) -> None:
+        """Numbers that are others than in a program are read anew from now on."""
+        given = [item for variant in self.variants for item in variant.numbers.items()]
+        self._varying |= {i for i, x in given if value_text(arguments[i]) != x}
+        self.variants = [v for v in self.variants if not self._varying & v.numbers.keys()]
+
     def _compile(self, arguments: list[Any], device: torch.device) -> Any:
         before = self._before(arguments, device)
         with generators_as_they_are(device) as rewind:
-            results, trace = Recorder(self.module, device).run(arguments)
+            numbers = numbers_of(arguments, self._varying | (self._written or set()))
+            results, trace = Recorder(self.module, device, numbers).run(arguments)
             statistics.count(recorded=1)
             results = list(results)
             if isinstance(trace, NotCompiledError):
-                variant = self._variant(arguments, device)
+                variant = self._variant(arguments, device, numbers)
                 variant.reason = str(trace)
             else:
-                call = FirstCall(trace, arguments, before, [*results, *arguments], rewind)
+                wanted = [*results, *arguments]
+                call = FirstCall(trace, arguments, before, wanted, rewind, numbers)
                 try:
                     variant = self._made(call)
                 except RefusedCallError:
@@ -220,7 +205,7 @@ class CompiledGraph:
                 fixed = str(reason)
             except FixedSizesError as reason:
                 fixed = self._fixed = str(reason)
-        variant = self._variant(call.arguments, call.trace.device)
+        variant = self._variant(call.arguments, call.trace.device, call.numbers)
         if fixed:
             variant.fixed = fixed
             statistics.count_fixed(fixed)
@@ -246,7 +231,7 @@ class CompiledGraph:
         written = self._written or set()
         made = for_all_sizes(self.module, shapes, call, written, self.options.engine)
         statistics.count(compiled=1)
-        variant = self._variant(call.arguments, device)
+        variant = self._variant(call.arguments, device, call.numbers)
         variant.guard = made.guard(call.arguments, device)
         variant.shapes = [
             each.sizes if isinstance(each, Layout) else value if each is None else each
@@ -272,7 +257,9 @@ class CompiledGraph:
         return written_copies(arguments, self._written or set(), device)
 
     @staticmethod
-    def _variant(arguments: Sequence[Any], device: torch.device) -> Variant:
+    def _variant(
+        arguments: Sequence[Any], device: torch.device, numbers: dict[int, str]
+    ) -> Variant:
         wanted: list[Any] = []
         others: dict[int, Any] = {}
         for place, value in enumerate(arguments):
@@ -283,16 +270,9 @@ class CompiledGraph:
                 wanted.append(int(value))
             else:
                 wanted.append(None)
-                others[place] = _look(value)
+                others[place] = look_of(value)
         shapes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments]
-        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
-
-
-def _look(value: Any) -> tuple[Any, ...]:
-    """What an argument has to agree in: a tensor in how it lies, all else in its value."""
-    if isinstance(value, torch.Tensor):
-        return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
-    return type(value), value
+        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes, numbers)
 
 
 def _is_dl(value: Any) -> bool:

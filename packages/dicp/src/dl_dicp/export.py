@@ -59,7 +59,7 @@ def export(program: ExportedProgram) -> ContractGraph:
         results, trace = Recorder(graph, device).run(arguments)
         if isinstance(trace, NotCompiledError):
             raise ExportError(f"the program is no contract graph: {trace}")
-        call = FirstCall(trace, arguments, before, [*results, *arguments], rewind)
+        call = FirstCall(trace, arguments, before, [*results, *arguments], rewind, {})
         trace, scope = _of_all_sizes(program, call)
     return _written(program, trace, scope, before)
 

@@ -9,9 +9,11 @@ not used.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 
 from diopi_proto.graph.expression import Expression, Json, Size, combine, evaluate
 
@@ -20,6 +22,9 @@ from .shapes import Shapes, Sizes
 
 PLACES = 6
 """Tuples of sizes at which expressions are compared to learn whether they are the same."""
+
+TRIES = 1000
+"""Tuples that are drawn for it; many may be against the guards."""
 
 
 class AmbiguousError(FixedSizesError):
@@ -54,11 +59,7 @@ class Fit:
     """
 
     def __init__(self, shapes: Shapes, first: Sizes, second: Sizes) -> None:
-        numbers = random.Random(0)
-        places = [
-            {symbol.name: numbers.randint(40, 4000) for symbol in shapes.symbols}
-            for _ in range(PLACES)
-        ]
+        places = list(islice(_places(shapes), PLACES))
         self._exact: dict[tuple[int, int], Term] = {}
         self._terms: dict[Fraction, Term] = {}
         for number in shapes.numbers:
@@ -128,6 +129,16 @@ class Fit:
                 except AmbiguousError:
                     unclear.add(Fraction(product.one, product.other))
         return {ratio: term for ratio, term in found.items() if ratio not in unclear}
+
+
+def _places(shapes: Shapes) -> Iterator[dict[str, int]]:
+    """Sizes that the graph may meet: where its guards want even ones, halves are not odd."""
+    numbers = random.Random(0)
+    for _ in range(TRIES):
+        factor = 1 << numbers.randint(0, 6)
+        sizes = {symbol.name: factor * numbers.randint(20, 500) for symbol in shapes.symbols}
+        if shapes.hold(sizes):
+            yield sizes
 
 
 def _json(size: Size) -> Json:

@@ -7,7 +7,7 @@ wrong the first time.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -25,11 +25,17 @@ from .unread import read_by, with_unread
 
 
 class Recorder:
-    """Runs a graph once. Used once, by one thread."""
+    """Runs a graph once. Used once, by one thread.
 
-    def __init__(self, module: GraphModule, device: torch.device) -> None:
+    :param numbers: places of arguments of the host that are the same in each run.
+    """
+
+    def __init__(
+        self, module: GraphModule, device: torch.device, numbers: Collection[int] = ()
+    ) -> None:
         self._module = module
         self._device = device
+        self._numbers = numbers
         self._refs: dict[Node, Any] = {}
         self._values: dict[Node, Any] = {}
         self._trace = Trace(device, [])
@@ -86,7 +92,7 @@ class Recorder:
         if is_plain(value, self._device):
             ref: Ref | Opaque = given_block(value, slot)
         elif isinstance(value, torch.Tensor):
-            ref = Opaque(slot)
+            ref = Opaque(-1, value.clone()) if slot in self._numbers else Opaque(slot)
         else:
             ref = Opaque(-1, value)  # the guard holds it to this value
         self._trace.arguments.append(ref)

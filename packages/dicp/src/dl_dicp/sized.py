@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,7 @@ class FirstCall:
 
     :ivar before: the arguments as they were, None where nothing is to be checked; kept as it is.
     :ivar wanted: the results, and behind them the arguments as the call left them.
+    :ivar numbers: places of arguments of the host that are the same in each run.
     :ivar rewind: sets the generators to where they stood.
     """
 
@@ -82,6 +83,7 @@ class FirstCall:
     before: Sequence[Any] | None
     wanted: Sequence[Any]
     rewind: Callable[[], None]
+    numbers: dict[int, str]
 
 
 def for_all_sizes(
@@ -103,7 +105,7 @@ def for_all_sizes(
         arguments = arguments_at(shapes, second, call.arguments, device, written)
         before = None if call.before is None else written_copies(arguments, written, device)
         with generators_kept(device), generators_as_they_are(device) as rewind:
-            results, trace = _run(module, arguments, device)
+            results, trace = _run(module, arguments, device, call.numbers)
             whole = unify(call.trace, trace, fit)
             whole.fold()
             program, scope = _program(whole, shapes, (first, second), written, engine)
@@ -131,10 +133,13 @@ def _check_that_it_only_computes(module: GraphModule) -> None:
 
 
 def _run(
-    module: GraphModule, arguments: Sequence[Any], device: torch.device
+    module: GraphModule,
+    arguments: Sequence[Any],
+    device: torch.device,
+    numbers: Collection[int],
 ) -> tuple[list[Any], Trace]:
     try:
-        results, trace = Recorder(module, device).run(arguments)
+        results, trace = Recorder(module, device, numbers).run(arguments)
     except Exception as error:  # of made-up arguments: the caller has the right results
         raise FixedSizesError(f"it failed at other sizes: {error}") from error
     statistics.count(recorded=1)
