@@ -20,7 +20,7 @@ from diopi_proto.graph.expression import Expression, Json, Size, combine, evalua
 from .errors import FixedSizesError
 from .shapes import Shapes, Sizes
 
-PLACES = 6
+PLACES = 8
 """Tuples of sizes at which expressions are compared to learn whether they are the same."""
 
 TRIES = 1000
@@ -60,6 +60,8 @@ class Fit:
 
     def __init__(self, shapes: Shapes, first: Sizes, second: Sizes) -> None:
         places = list(islice(_places(shapes), PLACES))
+        if len(places) < PLACES:
+            raise FixedSizesError("too few sizes were found at which its guards hold")
         self._exact: dict[tuple[int, int], Term] = {}
         self._terms: dict[Fraction, Term] = {}
         for number in shapes.numbers:
@@ -135,8 +137,12 @@ def _places(shapes: Shapes) -> Iterator[dict[str, int]]:
     """Sizes that the graph may meet: where its guards want even ones, halves are not odd."""
     numbers = random.Random(0)
     for _ in range(TRIES):
-        factor = 1 << numbers.randint(0, 6)
-        sizes = {symbol.name: factor * numbers.randint(20, 500) for symbol in shapes.symbols}
+        factor = 1 << max(0, numbers.randint(-6, 6))
+        most = 1 << numbers.randint(4, 12)
+        sizes = {}
+        for symbol in shapes.symbols:
+            size = numbers.randint(symbol.least, max(symbol.least, min(symbol.most, most)))
+            sizes[symbol.name] = max(symbol.least, size - size % factor)
         if shapes.hold(sizes):
             yield sizes
 

@@ -70,7 +70,10 @@ def value_of(size: Size, sizes: Sizes) -> int:
 
 def _holds(guard: Json, sizes: Sizes) -> bool:
     sign, left, right = guard
-    a, b = evaluate(left, sizes), evaluate(right, sizes)
+    try:
+        a, b = evaluate(left, sizes), evaluate(right, sizes)
+    except ZeroDivisionError:
+        return False
     return a == b if sign == "==" else a < b if sign == "<" else a <= b
 
 
@@ -116,6 +119,11 @@ def shapes_of(module: GraphModule, ranges: Mapping[Any, Any] | None = None) -> S
         if unknown := reader.names(number.json) - known.keys():
             raise FixedSizesError(f"a size depends on data: {', '.join(sorted(unknown))}")
     guards = [*reader.guards(known), *_apart_from_one(tensors, known)]
+    loose = [guard for guard in guards if not all(_bounded(side, known) for side in guard[1:])]
+    if loose and ranges is not None:
+        raise FixedSizesError(f"no graph can hold a guard that may divide by nothing: {loose[0]}")
+    # Dynamo looks at those itself before it calls what it has compiled.
+    guards = [guard for guard in guards if guard not in loose]
     return Shapes(symbols, arguments, guards, list(numbers))
 
 
@@ -141,7 +149,17 @@ def _apart_from_one(tensors: list[Layout], known: Mapping[str, tuple[int, int]])
     varying = dict.fromkeys(
         size for layout in tensors for size in layout.sizes if isinstance(size, Expression)
     )
+    return [["<=", LEAST, size.json] for size in varying if _may_be_less(size, known)]
+
+
+def _may_be_less(size: Expression, known: Mapping[str, tuple[int, int]]) -> bool:
+    return not _bounded(size.json, known) or bounds(size.json, known)[0] < LEAST
+
+
+def _bounded(json: Json, known: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether it never divides by what is not positive, as far as its ranges tell."""
     try:
-        return [["<=", LEAST, s.json] for s in varying if bounds(s.json, known)[0] < LEAST]
-    except ZeroDivisionError as error:
-        raise FixedSizesError(f"it may divide by nothing: {error}") from error
+        bounds(json, known)
+    except ZeroDivisionError:
+        return False
+    return True
