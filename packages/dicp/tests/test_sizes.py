@@ -21,13 +21,14 @@ from diopi_proto.graph.expression import Expression
 from dl_core import _C
 from dl_dicp import statistics
 from dl_dicp.calls import Call
-from dl_dicp.compiled import Variant, all_graphs
+from dl_dicp.compiled import all_graphs
 from dl_dicp.errors import FixedSizesError, OwnCaseError
 from dl_dicp.explain import explain
 from dl_dicp.fit import AmbiguousError, Fit
 from dl_dicp.program import Program
 from dl_dicp.shapes import Shapes, value_of
 from dl_dicp.symbols import Symbol
+from dl_dicp.variant import Variant
 
 WIDTH = 8
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .compiled import CompiledGraph, Variant, all_graphs
+from .compiled import CompiledGraph, all_graphs
 from .statistics import statistics
 from .tiling import counted, describe
+from .variant import Variant
 
 MOST_ARGUMENTS = 6
 """Shapes of arguments that are shown."""
