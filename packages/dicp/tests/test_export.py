@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+import diopi_proto
 from agreement import assert_agree
-from dicp_models import MODELS, Encoder
+from dicp_models import MODELS, Decoder, Encoder, tokens
+from diopi_proto.errors import GraphError
 from diopi_proto.graph import Session
 from diopi_proto.host import load_vendor
 from dl_core import _C
@@ -98,11 +100,89 @@ def test_what_needs_the_host_is_refused_by_name() -> None:
         export(program)
 
 
-def test_sizes_that_vary_are_refused() -> None:
-    length = torch.export.Dim("length", min=2, max=16)
-    program = torch.export.export(
-        Encoder().eval(), (torch.ones(2, 8, dtype=torch.int64),), dynamic_shapes=({1: length},)
-    )
+def test_sizes_that_vary_are_symbols() -> None:
+    ranges = {0: torch.export.Dim("batch", max=64), 1: torch.export.Dim("length", max=16)}
+    model = Encoder().eval()
+    with torch.no_grad():
+        program = torch.export.export(model, (tokens(3, 7),), dynamic_shapes=(ranges,))
+        graph = export(program)
+    assert [(s["min"], s["max"]) for s in graph.entry("main")["symbols"]] == [(2, 64), (2, 16)]
+    with load_vendor(library()) as vendor, Session(graph, vendor, poison=True) as session:
+        for batch, length in ((2, 5), (9, 16), (3, 2)):
+            words = tokens(batch, length)
+            (found,) = session.run("main", {"tokens": words.numpy()}).values()
+            assert_agree(torch.from_numpy(found), model(words))
+        for batch, length in ((1, 5), (2, 17)):
+            with pytest.raises(GraphError, match="the graph was made for 2 to"):
+                session.run("main", {"tokens": tokens(batch, length).numpy()})
+
+
+LENGTHS_WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import numpy as np
+from diopi_proto.graph import Session, load
+from diopi_proto.host import load_vendor
+graph, library, folder = sys.argv[1:]
+with load_vendor(library) as vendor, Session(load(graph), vendor) as session:
+    for length in (2, 9, 16):
+        words = np.load(f"{folder}/words{length}.npy")
+        (found,) = session.run("main", {"tokens": words}).values()
+        np.save(f"{folder}/found{length}.npy", found)
+"""
+
+
+def test_three_lengths_run_without_torch(tmp_path: Path) -> None:
+    model = Decoder().eval()
+    ranges = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
+    with torch.no_grad():
+        program = torch.export.export(model, (tokens(3, 7),), dynamic_shapes=(ranges,))
+        export(program).save(tmp_path / "model.dlg")
+    for length in (2, 9, 16):
+        np.save(tmp_path / f"words{length}.npy", tokens(length, length).numpy())
+    paths = [str(path) for path in (tmp_path / "model.dlg", library(), tmp_path)]
+    command = [sys.executable, "-c", LENGTHS_WITHOUT_TORCH, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for length in (2, 9, 16):
+        found = torch.from_numpy(np.load(tmp_path / f"found{length}.npy"))
+        assert_agree(found, model(tokens(length, length)))
+
+
+def test_a_c_program_runs_three_lengths(tmp_path: Path) -> None:
+    class Mixed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = torch.nn.Linear(8, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = x + torch.arange(x.shape[0])[:, None] / x.shape[0]
+            return self.last((x @ x.t()).softmax(-1) @ x)
+
+    model, rows = Mixed().eval(), torch.export.Dim("rows", max=8)
+    with torch.no_grad():
+        program = torch.export.export(model, (torch.ones(3, 8),), dynamic_shapes=({0: rows},))
+        export(program).save(tmp_path / "model.dlg")
+    host = diopi_proto.host_library()
+    source = Path(__file__).parents[2] / "diopi-proto" / "tests" / "fixtures" / "run_graph.c"
+    flags = ["-std=c11", f"-I{diopi_proto.include_dir()}", str(source)]
+    linked = [str(host), "-ldl", f"-Wl,-rpath,{host.parent}", "-o", str(tmp_path / "run_graph")]
+    subprocess.run(["gcc", *flags, *linked], check=True)
+    for count in (2, 5, 8):
+        command = [tmp_path / "run_graph", tmp_path / "model.dlg", library(), str(count)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = torch.tensor([float(x) for x in done.stdout.split()]).reshape(count, 4)
+        # It prints six digits.
+        assert torch.allclose(found, model(torch.ones(count, 8)), rtol=1e-5, atol=1e-5)
+
+
+def test_sizes_that_no_graph_can_follow_are_refused() -> None:
+    class Positions(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.sin() * (x.shape[0] ** 0.5)
+
+    rows = torch.export.Dim("rows", max=16)
+    program = torch.export.export(Positions(), (torch.ones(5, 3),), dynamic_shapes=({0: rows},))
     with pytest.raises(ExportError, match="once for each size"):
         export(program)
 

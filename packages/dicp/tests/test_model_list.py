@@ -49,7 +49,7 @@ def test_a_wrong_program_is_told(
     fault: Callable[[list[Any]], list[Any]], wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = Program.run
-    monkeypatch.setattr(Program, "run", lambda self, given: fault(right(self, given)))
+    monkeypatch.setattr(Program, "run", lambda self, *given: fault(right(self, *given)))
     report = models.run("small", SMALL, dynamic=None)
     assert str(report.problem).startswith(wanted)
 

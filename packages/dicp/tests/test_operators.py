@@ -53,7 +53,7 @@ def test_a_wrong_program_is_told(fault: Any, monkeypatch: pytest.MonkeyPatch) ->
     from dl_dicp.program import Program
 
     right = Program.run
-    monkeypatch.setattr(Program, "run", lambda self, given: fault(right(self, given)))
+    monkeypatch.setattr(Program, "run", lambda self, *given: fault(right(self, *given)))
     with Unseeded():
         report = operators.run(case("exp | forward | float32"), dynamic=False)
     assert report.problem is not None
@@ -66,7 +66,7 @@ def test_what_a_program_keeps_of_its_first_numbers_is_told(monkeypatch: pytest.M
     kept: dict[Any, Any] = {}
     right = Program.run
     monkeypatch.setattr(
-        Program, "run", lambda self, given: kept.setdefault(self, right(self, given))
+        Program, "run", lambda self, *given: kept.setdefault(self, right(self, *given))
     )
     with Unseeded():
         report = operators.run(case("exp | forward | float32"), dynamic=False)

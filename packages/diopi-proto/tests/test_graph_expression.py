@@ -9,7 +9,7 @@ import pytest
 
 from diopi_proto import GraphError
 from diopi_proto.graph import GraphBuilder, maximum, minimum
-from diopi_proto.graph.expression import Expression, as_json, evaluate, text
+from diopi_proto.graph.expression import Expression, as_json, bounds, evaluate, text
 
 SIGNS = ("+", "-", "*", "//", "%", "max", "min")
 
@@ -38,6 +38,8 @@ def test_the_planner_computes_what_python_computes(seed: int) -> None:
     entry.call("CastDtype", last, made.narrow(0, 0, 1))
     entry.output("last", last)
     sizes = {"a": rng.randrange(1, 51), "b": rng.randrange(1, 51)}
+    least, most = bounds(size.json, {"a": (1, 50), "b": (1, 50)})
+    assert least <= evaluate(size.json, sizes) <= most
     wanted = max(evaluate(size.json, sizes), 1)
     assert graph.build().plan("forward", **sizes).bytes == -(-wanted // 64) * 64
 
@@ -49,6 +51,9 @@ def test_arithmetic_of_numbers_is_done_at_once() -> None:
     assert (maximum(2, 3), minimum(2, 3)) == (3, 2)
     assert as_json(2 * n + 3) == ["+", ["*", 2, "n"], 3]
     assert text(as_json((n + 1) * 4 % 8)) == "((n + 1) * 4) % 8"
+    assert len({n + 1, Expression("n") + 1, n + 2}) == 2
+    with pytest.raises(ZeroDivisionError):
+        bounds(["//", 4, "n"], {"n": (0, 3)})
     with pytest.raises(TypeError, match="is no size"):
         as_json(1.5)  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from diopi_proto import ClosedError, GraphError, OperatorNotBoundError, Vendor, load_vendor
-from diopi_proto.graph import GraphBuilder, Session, load
+from diopi_proto.graph import GraphBuilder, Session, load, pack, read, show
+from diopi_proto.graph.expression import text
 from graph_models import MODELS, check_mlp, decoder, dropout, mlp, mutation, random
 
 Compile = Callable[..., Path]
@@ -68,6 +70,28 @@ def test_plans_in_the_file_are_followed(runner: Vendor) -> None:
     assert graph.with_plan("forward", batch=3).entry("forward")["plans"][1] == plans[0]
     with Session(graph, runner, poison=True) as session:
         check_mlp(session)
+
+
+def test_numbers_that_follow_from_sizes_are_quotients(runner: Vendor) -> None:
+    builder = GraphBuilder()
+    entry = builder.entry("scale")
+    rows = entry.symbol("rows", 1, 9)
+    x = entry.input("x", [rows, 4], "float32")
+    out = entry.empty([rows, 4], name="out")
+    entry.call("MulScalar", out, x, 0.0)
+    entry.output("out", out)
+    document = copy.deepcopy(builder.document())
+    scalar = document["entries"]["scale"]["calls"][0][1]["other"]
+    for value, wanted in ((["/", ["*", "rows", 3], 2], 1.5), (["/", 1, "rows"], None)):
+        scalar["value"] = value
+        graph = read(pack(document, {}), "quotient.dlg")
+        assert text(value) in show(graph)
+        with Session(graph, runner) as session:
+            for count in (1, 3, 9):
+                given = random(count, 4, seed=count)
+                factor = 1 / count if wanted is None else wanted * count
+                (found,) = session.run("scale", {"x": given}).values()
+                np.testing.assert_allclose(found, given * factor, rtol=1e-6)
 
 
 def test_two_sessions_keep_their_state_apart(runner: Vendor) -> None:

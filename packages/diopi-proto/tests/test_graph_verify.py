@@ -174,6 +174,12 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "an argument too many": ("mlp", in_call(0, beta=1), "fields that this version does not know"),
     "a scalar without a dtype": ("mlp", in_call(1, alpha={"value": 1}), 'alpha: "dtype" is'),
     "a number that is none": ("dropout", in_call(0, p="0.25"), "'0.25' is no number"),
+    "a quotient by what may be zero": (
+        "dropout",
+        in_call(0, p=["/", 1, 0]),
+        "divides by 0, which may not be positive",
+    ),
+    "a quotient that is a product": ("dropout", in_call(0, p=["*", 1, 2]), "no number; write it"),
     "a generator that is not there": ("dropout", in_call(0, generator="g"), "'g' is not declared"),
     "a symbol that ends before it begins": (
         "mlp",

@@ -10,7 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "contract/dtype.h"
+#include "bindings/argument_guard.h"
+#include "bindings/sized.h"
 #include "graphs/contract_program.h"
 #include "runtime/recorder.h"
 
@@ -55,70 +56,25 @@ py::list taken() {
   return out;
 }
 
-using Layout = std::tuple<at::ScalarType, std::vector<int64_t>, std::vector<int64_t>, int64_t>;
-
-TensorLayout layout_of(const Layout& given) {
-  return {std::get<0>(given), std::get<1>(given), std::get<2>(given), std::get<3>(given)};
-}
-
-// What a call's arguments have to be, so that a graph that was made for others like them serves.
-class ArgumentGuard {
- public:
-  // A layout for a tensor of `device`, a number for an integer, None for what is not looked at.
-  ArgumentGuard(int device, const std::vector<std::variant<std::monostate, int64_t, Layout>>& each)
-      : device_(device) {
-    for (const auto& one : each) {
-      if (const auto* const layout = std::get_if<Layout>(&one)) {
-        wanted_.emplace_back(layout_of(*layout));
-      } else if (const auto* const number = std::get_if<int64_t>(&one)) {
-        wanted_.emplace_back(*number);
-      } else {
-        wanted_.emplace_back(std::monostate());
-      }
-    }
-  }
-
-  bool holds(const py::list& arguments) const {
-    if (arguments.size() != wanted_.size()) return false;
-    for (size_t i = 0; i < wanted_.size(); ++i)
-      if (!holds(wanted_[i], PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(i))))
-        return false;
-    return true;
-  }
-
- private:
-  using Wanted = std::variant<std::monostate, int64_t, TensorLayout>;
-
-  bool holds(const Wanted& wanted, PyObject* given) const {
-    if (const auto* const layout = std::get_if<TensorLayout>(&wanted)) {
-      if (!THPVariable_Check(given)) return false;
-      const at::Tensor& tensor = THPVariable_Unpack(given);
-      return tensor.is_privateuseone() && tensor.get_device() == device_ && layout->holds(tensor);
-    }
-    if (const auto* const number = std::get_if<int64_t>(&wanted)) {
-      if (!PyLong_Check(given)) return false;
-      int overflow = 0;
-      return PyLong_AsLongLongAndOverflow(given, &overflow) == *number && overflow == 0;
-    }
-    return true;
-  }
-
-  int device_;
-  std::vector<Wanted> wanted_;
-};
-
 // A program whose inputs are picked from a list of values.
 class PickingProgram {
  public:
   PickingProgram(uintptr_t graph, const std::array<uintptr_t, 4>& functions, int device,
-                 std::string generator, const std::vector<std::tuple<size_t, Layout, bool>>& inputs,
-                 std::vector<int64_t> blocks, const std::vector<std::pair<size_t, Layout>>& outputs)
+                 std::string generator,
+                 const std::vector<std::tuple<size_t, GivenLayout, bool>>& inputs,
+                 const std::vector<GivenSize>& blocks,
+                 const std::vector<std::pair<size_t, GivenLayout>>& outputs, size_t symbols,
+                 const std::vector<std::pair<std::string, size_t>>& passed)
       : places_(places_of(inputs)),
+        symbols_(symbols),
         program_(reinterpret_cast<const dl_contract_graph_t*>(graph), executor_of(functions),
-                 device, std::move(generator), inputs_of(inputs), std::move(blocks),
-                 outputs_of(outputs)) {}
+                 device, std::move(generator), inputs_of(inputs, symbols),
+                 expressions_of(blocks, symbols), outputs_of(outputs, symbols),
+                 passed_of(passed, symbols)) {}
 
-  std::vector<at::Tensor> run(const py::list& values) {
+  std::vector<at::Tensor> run(const py::list& values, const Sizes& sizes) {
+    if (sizes.size() != symbols_)
+      throw py::value_error("a compiled graph takes another number of sizes");
     std::vector<at::Tensor> inputs;
     inputs.reserve(places_.size());
     for (const size_t place : places_) {
@@ -128,12 +84,12 @@ class PickingProgram {
       inputs.push_back(THPVariable_Unpack(value));
     }
     const py::gil_scoped_release unlock;
-    return program_.run(inputs);
+    return program_.run(inputs, sizes);
   }
 
  private:
-  using Inputs = std::vector<std::tuple<size_t, Layout, bool>>;
-  using Outputs = std::vector<std::pair<size_t, Layout>>;
+  using Inputs = std::vector<std::tuple<size_t, GivenLayout, bool>>;
+  using Outputs = std::vector<std::pair<size_t, GivenLayout>>;
 
   static std::vector<size_t> places_of(const Inputs& inputs) {
     std::vector<size_t> out;
@@ -146,18 +102,29 @@ class PickingProgram {
             reinterpret_cast<decltype(ContractExecutor::run)>(functions[2]),
             reinterpret_cast<decltype(ContractExecutor::generator)>(functions[3])};
   }
-  static std::vector<ContractInput> inputs_of(const Inputs& inputs) {
+  static std::vector<ContractInput> inputs_of(const Inputs& inputs, size_t symbols) {
     std::vector<ContractInput> out;
-    for (const auto& [place, layout, written] : inputs) out.push_back({layout_of(layout), written});
+    for (const auto& [place, layout, written] : inputs)
+      out.push_back({layout_of(layout, symbols), written});
     return out;
   }
-  static std::vector<ContractOutput> outputs_of(const Outputs& outputs) {
+  static std::vector<ContractOutput> outputs_of(const Outputs& outputs, size_t symbols) {
     std::vector<ContractOutput> out;
-    for (const auto& [block, layout] : outputs) out.push_back({block, layout_of(layout)});
+    for (const auto& [block, layout] : outputs) out.push_back({block, layout_of(layout, symbols)});
+    return out;
+  }
+  static std::vector<PassedSize> passed_of(
+      const std::vector<std::pair<std::string, size_t>>& passed, size_t symbols) {
+    std::vector<PassedSize> out;
+    for (const auto& [name, symbol] : passed) {
+      if (symbol >= symbols) throw py::index_error("a compiled graph lacks a symbol");
+      out.push_back({name, symbol});
+    }
     return out;
   }
 
   std::vector<size_t> places_;
+  size_t symbols_;
   ContractProgram program_;
 };
 
@@ -171,22 +138,22 @@ void bind_contract(py::module_& m) {
         "What this thread did since the start or the last take: (name, whether it is a call of "
         "the contract's operator, arguments in the order of its parameters).");
   m.def("stop_recording", &end_recording);
-  py::class_<ArgumentGuard>(m, "ArgumentGuard")
-      .def(py::init<int, const std::vector<std::variant<std::monostate, int64_t, Layout>>&>(),
-           py::arg("device"), py::arg("arguments"))
-      .def("holds", py::overload_cast<const py::list&>(&ArgumentGuard::holds, py::const_),
-           py::arg("arguments"));
+  bind_argument_guard(m);
   py::class_<PickingProgram>(m, "ContractProgram")
       .def(py::init<uintptr_t, const std::array<uintptr_t, 4>&, int, std::string,
-                    const std::vector<std::tuple<size_t, Layout, bool>>&, std::vector<int64_t>,
-                    const std::vector<std::pair<size_t, Layout>>&>(),
+                    const std::vector<std::tuple<size_t, GivenLayout, bool>>&,
+                    const std::vector<GivenSize>&,
+                    const std::vector<std::pair<size_t, GivenLayout>>&, size_t,
+                    const std::vector<std::pair<std::string, size_t>>&>(),
            py::arg("graph"), py::arg("functions"), py::arg("device"), py::arg("generator"),
-           py::arg("inputs"), py::arg("blocks"), py::arg("outputs"),
+           py::arg("inputs"), py::arg("blocks"), py::arg("outputs"), py::arg("symbols") = 0,
+           py::arg("passed") = std::vector<std::pair<std::string, size_t>>(),
            "A graph's entry on torch tensors. `functions`: addresses of dl_contract_session_open, "
            "_close, _run and _generator. `inputs`: (place in the list of values, layout, whether "
            "it is written). `blocks`: bytes of the graph's further inputs, which are made for each "
-           "run. `outputs`: (block, layout) of the tensors that a run returns.")
-      .def("run", &PickingProgram::run, py::arg("values"));
+           "run. `outputs`: (block, layout) of the tensors that a run returns. `symbols`: how many "
+           "sizes all these depend on. `passed`: name and place of those that no input has.")
+      .def("run", &PickingProgram::run, py::arg("values"), py::arg("sizes") = Sizes());
 }
 
 }  // namespace dl::core

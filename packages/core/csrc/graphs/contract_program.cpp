@@ -20,6 +20,8 @@
 namespace dl::core {
 namespace {
 
+constexpr size_t kMostBound = 64;
+
 dl_status_t* new_status(int32_t code, const char* message) {
   auto* const text = ::strdup(message);
   return new dl_status_t{sizeof(dl_status_t),
@@ -113,12 +115,14 @@ uint64_t span_bytes(const TensorLayout& layout) {
 
 }  // namespace
 
-bool TensorLayout::holds(const at::Tensor& tensor) const {
-  const c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
-  return impl->dtype() == c10::scalarTypeToTypeMeta(type) && impl->sizes() == sizes &&
-         impl->strides() == strides && impl->storage_offset() == offset && !impl->is_conj() &&
-         !impl->is_neg();
-}
+// What the layouts are for one tuple of sizes.
+struct ContractProgram::Bound {
+  std::vector<TensorLayout> inputs;
+  std::vector<int64_t> blocks;
+  std::vector<TensorLayout> outputs;
+  std::vector<dl_contract_tensor_t> tensors;  // of the executor, without their data
+  std::vector<dl_contract_size_t> passed;
+};
 
 struct ContractProgram::Session {
   Session(const ContractProgram& program, void* stream)
@@ -138,16 +142,6 @@ struct ContractProgram::Session {
     if (!program.generator_.empty())
       check_status(program.executor_.generator(session, program.generator_.c_str(), &generator),
                    "a graph's generator", vendor.owner.name());
-    for (const ContractInput& input : program.inputs_) {
-      const TensorLayout& layout = input.layout;
-      inputs.push_back({sizeof(dl_contract_tensor_t), nullptr, span_bytes(layout),
-                        layout.sizes.data(), layout.strides.data(),
-                        static_cast<int64_t>(layout.sizes.size()),
-                        static_cast<int32_t>(to_diopi(layout.type)), diopi_device});
-    }
-    for (const int64_t& bytes : program.blocks_)
-      inputs.push_back({sizeof(dl_contract_tensor_t), nullptr, static_cast<uint64_t>(bytes), &bytes,
-                        nullptr, 1, diopi_dtype_uint8, diopi_device});
   }
   ~Session() {
     if (session != nullptr) close(session);
@@ -159,13 +153,16 @@ struct ContractProgram::Session {
   AllocatingVendor vendor;
   dl_contract_session_t* session = nullptr;
   dl_generator_prefix_t* generator = nullptr;
+  std::shared_ptr<const Bound> bound;
   std::vector<dl_contract_tensor_t> inputs;
 };
 
 ContractProgram::ContractProgram(const dl_contract_graph_t* graph, const ContractExecutor& executor,
                                  int device, std::string generator,
-                                 std::vector<ContractInput> inputs, std::vector<int64_t> blocks,
-                                 std::vector<ContractOutput> outputs)
+                                 std::vector<ContractInput> inputs,
+                                 std::vector<SizeExpression> blocks,
+                                 std::vector<ContractOutput> outputs,
+                                 std::vector<PassedSize> passed)
     : graph_(graph),
       executor_(executor),
       device_(device),
@@ -173,9 +170,49 @@ ContractProgram::ContractProgram(const dl_contract_graph_t* graph, const Contrac
       entry_(0),
       inputs_(std::move(inputs)),
       blocks_(std::move(blocks)),
-      outputs_(std::move(outputs)) {}
+      outputs_(std::move(outputs)),
+      passed_(std::move(passed)) {}
 
 ContractProgram::~ContractProgram() = default;
+
+std::shared_ptr<const ContractProgram::Bound> ContractProgram::bind(const Sizes& sizes) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = bound_.find(sizes);
+  if (found != bound_.end()) return found->second;
+  const auto known = [](auto value) {
+    TORCH_CHECK(value.has_value(), "[dl] sizes of a compiled graph leave the integers of 64 bits");
+    return *std::move(value);
+  };
+  auto made = std::make_shared<Bound>();
+  for (const ContractInput& input : inputs_)
+    made->inputs.push_back(known(input.layout.bound(sizes)));
+  for (const ContractOutput& output : outputs_)
+    made->outputs.push_back(known(output.layout.bound(sizes)));
+  for (const SizeExpression& block : blocks_) {
+    std::optional<int64_t> bytes(0);
+    if (!block.value(sizes, *bytes) || *bytes < 0) bytes.reset();
+    made->blocks.push_back(known(bytes));
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const TensorLayout& view = made->outputs[i];
+    const uint64_t end = span_bytes(view) + view.offset * c10::elementSize(view.type);
+    TORCH_CHECK(end <= static_cast<uint64_t>(made->blocks[outputs_[i].block]), "[dl] result ", i,
+                " of a compiled graph reaches beyond its memory");
+  }
+  for (const TensorLayout& layout : made->inputs)
+    made->tensors.push_back({sizeof(dl_contract_tensor_t), nullptr, span_bytes(layout),
+                             layout.sizes.data(), layout.strides.data(),
+                             static_cast<int64_t>(layout.sizes.size()),
+                             static_cast<int32_t>(to_diopi(layout.type)), diopi_device});
+  for (const int64_t& bytes : made->blocks)
+    made->tensors.push_back({sizeof(dl_contract_tensor_t), nullptr, static_cast<uint64_t>(bytes),
+                             &bytes, nullptr, 1, diopi_dtype_uint8, diopi_device});
+  for (const PassedSize& size : passed_)
+    made->passed.push_back({size.name.c_str(), sizes[size.symbol]});
+  // Lengths that grow with each call would never be asked for again.
+  if (bound_.size() >= kMostBound) bound_.clear();
+  return bound_[sizes] = std::move(made);
+}
 
 std::unique_ptr<ContractProgram::Session> ContractProgram::take(void* stream) {
   {
@@ -195,16 +232,22 @@ void ContractProgram::give_back(void* stream, std::unique_ptr<Session> session) 
   idle_[stream].push_back(std::move(session));
 }
 
-std::vector<at::Tensor> ContractProgram::run(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> ContractProgram::run(const std::vector<at::Tensor>& inputs,
+                                             const Sizes& sizes) {
   check_not_forked();
   TORCH_CHECK(inputs.size() == inputs_.size(), "[dl] a compiled graph takes ", inputs_.size(),
               " tensors, not ", inputs.size());
   const DeviceScope scope(device_);
   void* const stream = current_native_stream(device_);
+  const std::shared_ptr<const Bound> bound = bind(sizes);
   std::unique_ptr<Session> session = take(stream);
+  if (session->bound != bound) {
+    session->inputs = bound->tensors;
+    session->bound = bound;
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const at::Tensor& tensor = inputs[i];
-    TORCH_CHECK(tensor.get_device() == device_ && inputs_[i].layout.holds(tensor), "[dl] input ", i,
+    TORCH_CHECK(tensor.get_device() == device_ && bound->inputs[i].holds(tensor), "[dl] input ", i,
                 " of a compiled graph has another layout than it was compiled "
                 "for: ",
                 tensor.scalar_type(), tensor.sizes());
@@ -212,15 +255,16 @@ std::vector<at::Tensor> ContractProgram::run(const std::vector<at::Tensor>& inpu
         inputs_[i].written ? tensor.mutable_data_ptr() : const_cast<void*>(tensor.const_data_ptr());
   }
   std::vector<at::Tensor> made;
-  made.reserve(blocks_.size());
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    made.push_back(empty_on(device_, {blocks_[i]}, at::kByte));
+  made.reserve(bound->blocks.size());
+  for (size_t i = 0; i < bound->blocks.size(); ++i) {
+    made.push_back(empty_on(device_, {bound->blocks[i]}, at::kByte));
     session->inputs[inputs.size() + i].data = made.back().mutable_data_ptr();
   }
   const auto enqueue = [&] {
-    check_status(executor_.run(session->session, entry_, session->inputs.data(),
-                               session->inputs.size(), nullptr, 0, nullptr, 0),
-                 "a compiled graph", session->vendor.owner.name());
+    check_status(
+        executor_.run(session->session, entry_, session->inputs.data(), session->inputs.size(),
+                      bound->passed.data(), bound->passed.size(), nullptr, 0),
+        "a compiled graph", session->vendor.owner.name());
   };
   if (session->generator == nullptr) {
     enqueue();
@@ -238,10 +282,10 @@ std::vector<at::Tensor> ContractProgram::run(const std::vector<at::Tensor>& inpu
       inputs[i].unsafeGetTensorImpl()->bump_version();
   std::vector<at::Tensor> results;
   results.reserve(outputs_.size());
-  for (const ContractOutput& output : outputs_) {
-    const TensorLayout& layout = output.layout;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const TensorLayout& layout = bound->outputs[i];
     at::Tensor view =
-        at::detail::make_tensor<c10::TensorImpl>(c10::Storage(made[output.block].storage()),
+        at::detail::make_tensor<c10::TensorImpl>(c10::Storage(made[outputs_[i].block].storage()),
                                                  kDlKeys, c10::scalarTypeToTypeMeta(layout.type));
     c10::TensorImpl* const impl = view.unsafeGetTensorImpl();
     impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);

@@ -2,8 +2,6 @@
 // memory of this allocator and on the thread's current stream.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "dl/contract_graph.h"
+#include "graphs/sized_layout.h"
 
 namespace dl::core {
 
@@ -22,43 +21,44 @@ struct ContractExecutor {
   decltype(&dl_contract_session_generator) generator;
 };
 
-// How a tensor lies in memory. The offset is in elements from the start of its storage.
-struct TensorLayout {
-  c10::ScalarType type;
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> strides;
-  int64_t offset;
-
-  bool holds(const at::Tensor& tensor) const;
-};
-
 struct ContractInput {
-  TensorLayout layout;
+  SizedLayout layout;
   bool written;
 };
 
 // A new tensor: a view of one of the blocks that a run makes.
 struct ContractOutput {
   size_t block;
-  TensorLayout layout;
+  SizedLayout layout;
+};
+
+// A symbol that no input has as a size: the executor takes it by name.
+struct PassedSize {
+  std::string name;
+  size_t symbol;
 };
 
 // The entry "main" of a graph. Its inputs are the tensors that are passed, and behind them a
 // block of bytes for each of `blocks`, into which it writes its outputs. Any thread may run it.
+// All sizes may depend on symbols; what the last 64 tuples of them came to is kept.
 class ContractProgram {
  public:
   // `graph` outlives it. `generator`: the name of the graph's one, which is the device's default
   // generator; empty: it has none.
   ContractProgram(const dl_contract_graph_t* graph, const ContractExecutor& executor, int device,
                   std::string generator, std::vector<ContractInput> inputs,
-                  std::vector<int64_t> blocks, std::vector<ContractOutput> outputs);
+                  std::vector<SizeExpression> blocks, std::vector<ContractOutput> outputs,
+                  std::vector<PassedSize> passed);
   ~ContractProgram();
 
-  // Throws c10::Error that names the operator which failed.
-  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
+  // `sizes`: of each symbol. Throws c10::Error that names the operator which failed.
+  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs, const Sizes& sizes);
 
  private:
   struct Session;
+  struct Bound;
+
+  std::shared_ptr<const Bound> bind(const Sizes& sizes);
 
   std::unique_ptr<Session> take(void* stream);
   void give_back(void* stream, std::unique_ptr<Session> session);
@@ -69,8 +69,10 @@ class ContractProgram {
   std::string generator_;
   int64_t entry_;
   std::vector<ContractInput> inputs_;
-  std::vector<int64_t> blocks_;
+  std::vector<SizeExpression> blocks_;
   std::vector<ContractOutput> outputs_;
+  std::vector<PassedSize> passed_;
+  std::map<Sizes, std::shared_ptr<const Bound>> bound_;
   std::mutex mutex_;
   // Those that no thread uses at the moment, by stream: work of one stream may share memory.
   std::map<void*, std::vector<std::unique_ptr<Session>>> idle_;

@@ -84,17 +84,30 @@ def decomposable_operators() -> list[str]: ...
 def contract_operators(index: int) -> dict[str, list[str]]: ...
 def operator_forms() -> dict[str, list[str]]: ...
 
-_Layout = tuple[torch.dtype, Sequence[int], Sequence[int], int]
+_Size = int | Sequence[int]
+"""A number, or an expression: pairs (operation, number) in postfix order."""
+_Layout = tuple[torch.dtype, Sequence[_Size], Sequence[_Size], _Size]
 
 def start_recording(opaque: Sequence[str]) -> None: ...
 def take_recorded() -> list[tuple[str, bool, list[Any]]]: ...
 def stop_recording() -> None: ...
 
 class ArgumentGuard:
-    """Whether arguments have the layouts, and integers the values, that are wanted."""
+    """Whether arguments have the layouts, and integers the values, that are wanted.
 
-    def __init__(self, device: int, arguments: Sequence[_Layout | int | None]) -> None: ...
+    ``symbols``: (argument, dimension or -1, least, most) of sizes that vary; ``relations``:
+    (sign, a, b).
+    """
+
+    def __init__(
+        self,
+        device: int,
+        arguments: Sequence[_Layout | _Size | None],
+        symbols: Sequence[tuple[int, int, int, int]] = ...,
+        relations: Sequence[tuple[str, _Size, _Size]] = ...,
+    ) -> None: ...
     def holds(self, arguments: list[Any]) -> bool: ...
+    def sizes(self, arguments: list[Any]) -> tuple[int, ...] | None: ...
 
 class ContractProgram:
     """A contract graph on torch tensors."""
@@ -106,7 +119,9 @@ class ContractProgram:
         device: int,
         generator: str,
         inputs: Sequence[tuple[int, _Layout, bool]],
-        blocks: Sequence[int],
+        blocks: Sequence[_Size],
         outputs: Sequence[tuple[int, _Layout]],
+        symbols: int = ...,
+        passed: Sequence[tuple[str, int]] = ...,
     ) -> None: ...
-    def run(self, values: list[Any]) -> list[torch.Tensor]: ...
+    def run(self, values: list[Any], sizes: Sequence[int] = ...) -> list[torch.Tensor]: ...

@@ -30,10 +30,12 @@ class CachedGraph:
     """A verified graph.
 
     :ivar address: of its ``dl_contract_graph_t``, valid as long as this object.
+    :ivar passed: its symbols that no input has as a size.
     """
 
     graph: ContractGraph
     address: int
+    passed: tuple[str, ...]
 
 
 def graph_of(content: bytes, text: str) -> CachedGraph:
@@ -50,12 +52,19 @@ def graph_of(content: bytes, text: str) -> CachedGraph:
             statistics.count(cache_hits=1)
             return found
     graph = read(content, f"graph {key[:12]}")
-    made = CachedGraph(graph, int(ffi.cast("uintptr_t", graph.handle)))
+    made = CachedGraph(graph, int(ffi.cast("uintptr_t", graph.handle)), _passed(graph))
     with _lock:
         _graphs[key] = made
         while len(_graphs) > MOST_GRAPHS:
             _graphs.popitem(last=False)
     return made
+
+
+def _passed(graph: ContractGraph) -> tuple[str, ...]:
+    entry = graph.entry(graph.entries[0])
+    shapes = [entry["values"][port["value"]]["shape"] for port in entry["inputs"]]
+    alone = {size for shape in shapes for size in shape if isinstance(size, str)}
+    return tuple(s["name"] for s in entry["symbols"] if s["name"] not in alone)
 
 
 def clear() -> None:

@@ -1,12 +1,11 @@
-"""An FX graph that runs as contract graphs, one for each layout of its arguments."""
+"""An FX graph that runs as contract graphs, one for all sizes or for each layout of arguments."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,15 +15,21 @@ from torch.fx import GraphModule
 from dl_core import _C
 
 from .engines import registry
-from .errors import NotCompiledError, RefusedCallError
+from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
+from .generators import generators_as_they_are
+from .host_numbers import numbers_of, value_text
 from .memory import is_plain
 from .patterns import registry as patterns
-from .patterns.rewrite import Rewriting, rewrite
+from .patterns.rewrite import rewrite
 from .program import Program
 from .recorder import Recorder
-from .replay import check, overlapping, replica, written_arguments
+from .replay import check, overlapping, replica, written_arguments, written_copies
+from .shapes import shapes_of
+from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
+from .symbols import Layout
 from .trace import Trace
+from .variant import Variant, look_of
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,10 @@ class Options:
         calls block by block where that is faster; or the name of a plugin's graph engine, which
         gets the calls that it accepts. The others run as with ``"tiled"``.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
-        that are on by default, none (False), or those of a list of names.
-    :ivar limit: layouts of arguments that one graph is compiled for; others run eagerly.
+        that are on by default, none (False), or those of a list of names. Programs for all sizes
+        have no engine of a plugin, and no patterns.
+    :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
+        it does not serve; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
     """
@@ -57,27 +64,7 @@ class Options:
             raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")
 
 
-@dataclass
-class Variant:
-    """What a graph became for one layout of its arguments.
-
-    :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar program: None: it runs eagerly, for ``reason``.
-    :ivar rewriting: what patterns did to it.
-    """
-
-    guard: Any
-    others: dict[int, Any]
-    shapes: list[Any]
-    program: Program | None = None
-    reason: str = ""
-    rewriting: Rewriting | None = None
-
-    def holds(self, arguments: list[Any]) -> bool:
-        """Whether it serves these arguments."""
-        return bool(self.guard.holds(arguments)) and all(
-            _look(arguments[i]) == look for i, look in self.others.items()
-        )
+SHARED = "arguments that share memory are written to"
 
 
 all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
@@ -91,7 +78,8 @@ _numbers = itertools.count()
 class CompiledGraph:
     """Called with a list of arguments, as AOTAutograd calls what it compiles.
 
-    The first call with a layout runs eagerly and is recorded; later ones run the program.
+    The first call runs eagerly and is recorded; later ones run the program, which serves all sizes
+    where those vary and one layout where they cannot.
     """
 
     module: GraphModule
@@ -103,6 +91,8 @@ class CompiledGraph:
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
+        self._fixed = ""
+        self._varying: set[int] = set()
         self.number = next(_numbers)
         all_graphs.add(self)
 
@@ -112,17 +102,56 @@ class CompiledGraph:
         :raises RuntimeError: an operator failed; the message names it.
         """
         for variant in self.variants:
-            if variant.holds(arguments):
-                if variant.program is not None:
-                    return variant.program.run(arguments)
+            sizes = variant.serves(arguments)
+            if sizes is None:
+                continue
+            if variant.program is None:
                 return self._eagerly(arguments, variant.reason)
+            if variant.tried in (None, sizes):
+                try:
+                    return variant.program.run(arguments, sizes)
+                except RuntimeError as error:
+                    if not sizes or self._written:
+                        raise
+                    return self._instead(variant, arguments, error)
+            return self._again(variant, arguments, sizes)
         with self._lock:
-            for variant in self.variants:
-                if variant.holds(arguments):
-                    break
-            else:
+            if all(variant.serves(arguments) is None for variant in self.variants):
                 return self._first(arguments)
         return self(arguments)
+
+    def _again(self, variant: Variant, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
+        """The first call at other sizes than a program was recorded at: an eager one, which it is
+        compared with."""
+        device = next(a.device for a in arguments if _is_dl(a))
+        written = self._written or set()
+        if written and overlapping(arguments, device):
+            return self._eagerly(arguments, SHARED)
+        with self._lock, torch.no_grad():
+            before = self._before(arguments, device)
+            with generators_as_they_are(device) as rewind:
+                results = list(self.module(*arguments))
+                if variant.program is not None and before is not None:
+                    rewind()
+                    try:
+                        check(variant.program, before, [*results, *arguments], sizes)
+                    except NotCompiledError as reason:
+                        self._drop(variant, str(reason))
+            variant.tried = None
+        return results
+
+    def _instead(self, variant: Variant, arguments: list[Any], error: RuntimeError) -> Any:
+        """An eager run where a program for all sizes has failed: either it raises what was wrong
+        with the arguments, or the program was. Nothing was written to."""
+        results = self._eagerly(arguments, f"a program failed: {error}")
+        self._drop(variant, str(error))
+        return results
+
+    def _drop(self, variant: Variant, reason: str) -> None:
+        """Have programs for each layout from now on."""
+        with self._lock:
+            self._fixed = reason
+            self.variants = [each for each in self.variants if each is not variant]
 
     def _eagerly(self, arguments: list[Any], reason: str) -> Any:
         statistics.count_eager(reason)
@@ -131,6 +160,7 @@ class CompiledGraph:
 
     def _first(self, arguments: list[Any]) -> Any:
         """A call with a new layout."""
+        self._forget_numbers(arguments)
         if len(self.variants) >= self.options.limit:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
         device = next((a.device for a in arguments if _is_dl(a)), None)
@@ -142,81 +172,124 @@ class CompiledGraph:
             return self._eagerly(arguments, "it writes to what is no argument")
         shared = overlapping(arguments, device)
         if shared and self._written:
-            return self._eagerly(arguments, "arguments that share memory are written to")
+            return self._eagerly(arguments, SHARED)
         with torch.no_grad():
             apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
             return self._compile(apart, device)
 
+    def _forget_numbers(self, arguments: list[Any]) -> None:
+        """Numbers that are others than in a program are read anew from now on."""
+        given = [item for variant in self.variants for item in variant.numbers.items()]
+        self._varying |= {i for i, x in given if value_text(arguments[i]) != x}
+        self.variants = [v for v in self.variants if not self._varying & v.numbers.keys()]
+
     def _compile(self, arguments: list[Any], device: torch.device) -> Any:
         before = self._before(arguments, device)
-        with _generator_as_it_is(device) as rewind:
-            results, trace = Recorder(self.module, device).run(arguments)
+        with generators_as_they_are(device) as rewind:
+            numbers = numbers_of(arguments, self._varying | (self._written or set()))
+            results, trace = Recorder(self.module, device, numbers).run(arguments)
+            statistics.count(recorded=1)
             results = list(results)
-            variant = self._variant(arguments, trace, device)
             if isinstance(trace, NotCompiledError):
+                variant = self._variant(arguments, device, numbers)
                 variant.reason = str(trace)
             else:
+                wanted = [*results, *arguments]
+                call = FirstCall(trace, arguments, before, wanted, rewind, numbers)
                 try:
-                    self._make_program(
-                        variant, trace, before, [*results, *arguments], device, rewind
-                    )
-                    statistics.count(compiled=1)
+                    variant = self._made(call)
                 except RefusedCallError:
                     return results  # the next call records it anew
-                except NotCompiledError as reason:
-                    variant.reason = str(reason)
         self.variants.append(variant)
         return results
 
-    def _make_program(
-        self,
-        variant: Variant,
-        trace: Trace,
-        before: list[Any] | None,
-        wanted: list[Any],
-        device: torch.device,
-        rewind: Callable[[], None],
-    ) -> None:
+    def _made(self, call: FirstCall) -> Variant:
+        """A variant for all sizes, or for one layout where that cannot be."""
+        fixed = self._fixed
+        if not fixed:
+            try:
+                made = self._for_all_sizes(call)
+                if made is not None:
+                    return made
+            except OwnCaseError as reason:
+                fixed = str(reason)
+            except FixedSizesError as reason:
+                fixed = self._fixed = str(reason)
+        variant = self._variant(call.arguments, call.trace.device, call.numbers)
+        if fixed:
+            variant.fixed = fixed
+            statistics.count_fixed(fixed)
+        try:
+            self._for_one_layout(call, variant)
+            statistics.count(compiled=1)
+        except RefusedCallError:
+            self._fixed = ""
+            raise
+        except NotCompiledError as reason:
+            variant.reason = str(reason)
+        return variant
+
+    def _for_all_sizes(self, call: FirstCall) -> Variant | None:
+        """None: no size varies.
+
+        :raises FixedSizesError: it cannot be; :class:`OwnCaseError`: at these sizes it cannot.
+        """
+        device = call.trace.device
+        shapes = shapes_of(self.module)
+        if shapes is None:
+            return None
+        written = self._written or set()
+        made = for_all_sizes(self.module, shapes, call, written, self.options.engine)
+        statistics.count(compiled=1)
+        variant = self._variant(call.arguments, device, call.numbers)
+        variant.guard = made.guard(call.arguments, device)
+        variant.shapes = [
+            each.sizes if isinstance(each, Layout) else value if each is None else each
+            for each, value in zip(shapes.arguments, call.arguments, strict=True)
+        ]
+        variant.program = made.program
+        variant.tried = made.first if self.options.check else None
+        return variant
+
+    def _for_one_layout(self, call: FirstCall, variant: Variant) -> None:
         """Give a variant a program that agrees with the eager run: with patterns, if it does.
 
         :raises NotCompiledError: no program does.
         """
+        written = self._written or set()
+        call.trace.fold()
 
-        def checked(trace: Trace, before: list[Any] | None) -> Program:
-            program = Program(trace, self._written or set(), self.options.engine)
-            if before is not None:
-                rewind()
-                check(program, before, wanted)
+        def checked(trace: Trace, *, last: bool) -> Program:
+            program = Program(trace, written, self.options.engine)
+            if call.before is not None:
+                before = call.before
+                if not last:  # another program is tried if this one is wrong
+                    before = written_copies(before, written, trace.device)
+                call.rewind()
+                check(program, list(before), call.wanted)
             return program
 
-        done = rewrite(trace, patterns.chosen(self.options.patterns))
+        done = rewrite(call.trace, patterns.chosen(self.options.patterns))
         if done.fired:
-            apart = None if before is None else self._apart(before, device)
             try:
-                variant.program = checked(done.trace, apart)
+                variant.program = checked(done.trace, last=False)
             except NotCompiledError as reason:
                 done.declined += [(name, f"with it, {reason}") for name in sorted(set(done.fired))]
                 done.fired.clear()
         if variant.program is None:
-            variant.program = checked(trace, before)
+            variant.program = checked(call.trace, last=True)
         variant.rewriting = done
         statistics.count_patterns(done.fired, done.declined)
 
     def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
-        """The arguments as they are now, or None if no check is wanted or possible."""
-        return self._apart(arguments, device) if self.options.check else None
-
-    def _apart(self, arguments: list[Any], device: torch.device) -> list[Any]:
-        """The arguments, and copies of those that the graph writes to."""
-        written = self._written or set()
-        return [
-            _copied(a, device) if i in written and isinstance(a, torch.Tensor) else a
-            for i, a in enumerate(arguments)
-        ]
+        """The arguments as they are now, or None if no check is wanted."""
+        if not self.options.check:
+            return None
+        return written_copies(arguments, self._written or set(), device)
 
     @staticmethod
     def _variant(
-        arguments: list[Any], trace: Trace | NotCompiledError, device: torch.device
+        arguments: Sequence[Any], device: torch.device, numbers: dict[int, str]
     ) -> Variant:
         wanted: list[Any] = []
         others: dict[int, Any] = {}
@@ -228,47 +301,10 @@ class CompiledGraph:
                 wanted.append(int(value))
             else:
                 wanted.append(None)
-                others[place] = _look(value)
+                others[place] = look_of(value)
         shapes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments]
-        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes)
-
-
-def _copied(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor that the graph writes to, in memory of its own. It may be one of the host: the
-    steps that an optimizer counts are."""
-    return replica(tensor) if is_plain(tensor, device) else tensor.clone()
-
-
-def _look(value: Any) -> tuple[Any, ...]:
-    """What an argument has to agree in: a tensor in how it lies, all else in its value."""
-    if isinstance(value, torch.Tensor):
-        return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
-    return type(value), value
+        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes, numbers)
 
 
 def _is_dl(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.device.type == "dl"
-
-
-@contextlib.contextmanager
-def _generator_as_it_is(device: torch.device) -> Iterator[Any]:
-    """Gives what sets the default generators of the device and of the host to where they stood;
-    at the end they stand where the first run has left them."""
-    generators = (_C.default_generator(device.index), torch.default_generator)
-    start = [each.get_state() for each in generators]
-    after: list[torch.Tensor] = []
-
-    def set_to(states: list[torch.Tensor]) -> None:
-        for each, state in zip(generators, states, strict=True):
-            each.set_state(state)
-
-    def rewind() -> None:
-        if not after:
-            after.extend(each.get_state() for each in generators)
-        set_to(start)
-
-    try:
-        yield rewind
-    finally:
-        if after:
-            set_to(after)

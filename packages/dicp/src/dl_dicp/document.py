@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from diopi_proto.dtypes import DTYPES
+from diopi_proto.graph.expression import Expression, Size, as_json, combine, text
 from diopi_proto.graph.file import canonical, pack
 from diopi_proto.schema import load as load_schema
 
@@ -15,6 +16,32 @@ from .calls import GENERATOR, Call
 from .memory import Block, Ref
 
 ENTRY = "main"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The sizes that a graph serves.
+
+    :ivar ranges: the smallest and the largest size of each symbol.
+    :ivar guards: what has to hold: ``[sign, a, b]`` as in the file.
+    """
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    guards: Sequence[Any] = ()
+
+    def symbols(self) -> list[dict[str, Any]]:
+        """As they stand in the file."""
+        return [{"name": n, "min": a, "max": b} for n, (a, b) in self.ranges.items()]
+
+    def text(self) -> str:
+        """As people read it: ``rows from 2 to 16, where 2 <= rows - 1``; empty: no size varies."""
+        ranges = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in self.ranges.items())
+        guards = ", ".join(f"{text(a)} {sign} {text(b)}" for sign, a, b in self.guards)
+        return f"{ranges}, where {guards}" if guards else ranges
+
+
+FIXED = Scope()
+"""No size varies."""
 
 
 @dataclass
@@ -56,9 +83,9 @@ class Region:
             if storage["kind"] != "output":
                 continue
             storage["kind"] = "input"
-            entry["values"].append(_value("", "uint8", (storage["bytes"],), (1,), place, 0))
-            number = len(entry["values"]) - 1
-            entry["values"][number]["name"] = f"v{number}"
+            number = len(entry["values"])
+            whole = _value(f"v{number}", "uint8", (), (1,), place, 0)
+            entry["values"].append({**whole, "shape": [storage["bytes"]]})
             entry["inputs"].append({"name": f"made{place}", "value": number})
         return pack(document, {})
 
@@ -70,7 +97,9 @@ class EntryWriter:
     :param results: blocks of its own that are used after it.
     """
 
-    def __init__(self, given: Callable[[Block], bool], results: set[Block]) -> None:
+    def __init__(
+        self, given: Callable[[Block], bool], results: set[Block], scope: Scope = FIXED
+    ) -> None:
         self._given = given
         self._results = results
         self._values: dict[Ref, int] = {}
@@ -80,8 +109,8 @@ class EntryWriter:
         self.operators: set[str] = set()
         self.generators: set[str] = set()
         self.entry: dict[str, Any] = {
-            "symbols": [],
-            "guards": [],
+            "symbols": scope.symbols(),
+            "guards": list(scope.guards),
             "storages": [],
             "values": [],
             "inputs": [],
@@ -97,7 +126,7 @@ class EntryWriter:
         self.storages[block] = len(self.entry["storages"])
         given = self._given(block)
         kind = "input" if given else "output" if block in self._results else "temp"
-        self.entry["storages"].append({"kind": kind, "bytes": block.size})
+        self.entry["storages"].append({"kind": kind, "bytes": as_json(block.size)})
         if given:
             whole = block.given or Ref(block, "uint8", (block.size,), (1,), 0)
             port = {"name": f"x{len(self.inputs)}", "value": self.value(whole)}
@@ -112,7 +141,7 @@ class EntryWriter:
         place = self.storage(ref.block)
         if ref not in self._values:
             number = self._values[ref] = len(self.entry["values"])
-            offset = ref.offset // DTYPES[ref.dtype].itemsize
+            offset = elements(ref.offset, ref.dtype)
             self.entry["values"].append(
                 _value(f"v{number}", ref.dtype, ref.shape, ref.strides, place, offset)
             )
@@ -147,17 +176,26 @@ class EntryWriter:
             return self.value(given)
         if isinstance(given, list):
             return [self._argument(each) for each in given]
-        return given
+        if isinstance(given, dict):
+            return {name: self._argument(each) for name, each in given.items()}
+        return as_json(given) if isinstance(given, Expression) else given
 
 
-def build(calls: list[Call], earlier: set[Block], kept: Iterable[Ref]) -> Region:
+def elements(offset: Size, dtype: str) -> Size:
+    """An offset in bytes, in elements: it is a whole number of them."""
+    return combine("//", offset, DTYPES[dtype].itemsize)
+
+
+def build(
+    calls: list[Call], earlier: set[Block], kept: Iterable[Ref], scope: Scope = FIXED
+) -> Region:
     """A graph of these calls.
 
     :param earlier: blocks that were made before.
     :param kept: tensors that are used after it.
     """
     kept = dict.fromkeys(ref for ref in kept if ref.block not in earlier)
-    writer = EntryWriter(earlier.__contains__, {ref.block for ref in kept})
+    writer = EntryWriter(earlier.__contains__, {ref.block for ref in kept}, scope)
     for call in calls:
         writer.call(call)
     for ref in kept:
@@ -170,16 +208,16 @@ def build(calls: list[Call], earlier: set[Block], kept: Iterable[Ref]) -> Region
 def _value(
     name: str,
     dtype: str,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
+    shape: Sequence[Size],
+    strides: Sequence[Size],
     storage: int,
-    offset: int,
+    offset: Size,
 ) -> dict[str, Any]:
     return {
         "name": name,
         "dtype": dtype,
-        "shape": list(shape),
-        "strides": list(strides),
+        "shape": [as_json(size) for size in shape],
+        "strides": [as_json(stride) for stride in strides],
         "storage": storage,
-        "offset": offset,
+        "offset": as_json(offset),
     }

@@ -13,3 +13,11 @@ class NotCompiledError(Exception):
 
 class RefusedCallError(NotCompiledError):
     """A call was refused that will be a host call when the graph is recorded again."""
+
+
+class FixedSizesError(Exception):
+    """A program cannot serve other sizes than those it was recorded with; the text says why."""
+
+
+class OwnCaseError(FixedSizesError):
+    """These sizes are a case of their own; the graph may serve others with one program."""

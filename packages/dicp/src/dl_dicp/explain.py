@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from .compiled import CompiledGraph, Variant, all_graphs
+from .compiled import CompiledGraph, all_graphs
 from .engines.runner import EngineProgram
 from .patterns.rewrite import Rewriting
 from .statistics import statistics
 from .tiling import counted, describe
+from .variant import Variant
 
 MOST_ARGUMENTS = 6
 """Shapes of arguments that are shown."""
@@ -51,10 +52,14 @@ def _graph(graph: CompiledGraph) -> Iterator[str]:
 
 def _variant(variant: Variant) -> Iterator[str]:
     yield f"  arguments {shown_arguments(variant)}"
+    if variant.fixed:
+        yield f"    for these sizes only: {variant.fixed}"
     program = variant.program
     if program is None:
         yield f"    runs eagerly: {variant.reason}"
         return
+    if program.scope.ranges:
+        yield f"    for all sizes: {program.scope.text()}"
     if variant.rewriting is not None:
         yield from _patterns(variant.rewriting)
     if program.seat.problem:

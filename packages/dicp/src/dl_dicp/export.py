@@ -17,10 +17,13 @@ from diopi_proto.graph.file import ConstantTensor, pack
 
 from .calls import Call
 from .decompositions import DECOMPOSITIONS
-from .document import ENTRY, EntryWriter
-from .errors import NotCompiledError
+from .document import ENTRY, FIXED, EntryWriter, Scope
+from .errors import FixedSizesError, NotCompiledError
+from .generators import generators_as_they_are
 from .memory import TORCH_DTYPES, Block, Ref
 from .recorder import Recorder
+from .shapes import shapes_of
+from .sized import FirstCall, for_all_sizes
 from .trace import Host, Lowered, Trace
 
 _MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
@@ -31,20 +34,15 @@ class ExportError(Exception):
 
 
 def export(program: ExportedProgram) -> ContractGraph:
-    """A verified graph of a program with static shapes; parameters are its constants, buffers that
-    it changes are its states.
+    """A verified graph of a program; parameters are its constants, buffers that it changes are its
+    states. Sizes that vary are the graph's symbols, from 2 on.
 
-    It is recorded with its example inputs.
+    It is recorded with its example inputs and, where sizes vary, at other sizes once more.
 
-    :raises ExportError: an operator would need the host, shapes vary, or no dl device is there.
+    :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or no dl
+        device is there.
     """
     program = program.run_decompositions(DECOMPOSITIONS)
-    if program.range_constraints:
-        raise ExportError(
-            "the program has sizes that vary: "
-            + ", ".join(map(str, program.range_constraints))
-            + "; export it without dynamic_shapes, once for each size"
-        )
     if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
         raise ExportError("no dl device is there to record the program on; see `dl doctor`")
     device = torch.device("dl", torch.dl.current_device())
@@ -57,11 +55,30 @@ def export(program: ExportedProgram) -> ContractGraph:
     before = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     graph = program.graph_module
     _on_device(graph, device)
-    with torch.no_grad():
-        _, trace = Recorder(graph, device).run(arguments)
-    if isinstance(trace, NotCompiledError):
-        raise ExportError(f"the program is no contract graph: {trace}")
-    return _written(program, trace, before)
+    with torch.no_grad(), generators_as_they_are(device) as rewind:
+        results, trace = Recorder(graph, device).run(arguments)
+        if isinstance(trace, NotCompiledError):
+            raise ExportError(f"the program is no contract graph: {trace}")
+        call = FirstCall(trace, arguments, before, [*results, *arguments], rewind, {})
+        trace, scope = _of_all_sizes(program, call)
+    return _written(program, trace, scope, before)
+
+
+def _of_all_sizes(program: ExportedProgram, call: FirstCall) -> tuple[Trace, Scope]:
+    """What was recorded, for all sizes that the program takes."""
+    graph = program.graph_module
+    try:
+        shapes = shapes_of(graph, program.range_constraints)
+        if shapes is not None:
+            made = for_all_sizes(graph, shapes, call, set(), "contract")
+            return made.trace, made.scope
+    except FixedSizesError as error:
+        raise ExportError(
+            f"the program cannot serve all sizes: {error}; export it without dynamic_shapes, once "
+            "for each size"
+        ) from error
+    call.trace.fold()
+    return call.trace, FIXED
 
 
 def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) -> Any:
@@ -83,7 +100,9 @@ def _on_device(graph: torch.fx.GraphModule, device: torch.device) -> None:
             node.kwargs = {**node.kwargs, "device": device}
 
 
-def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> ContractGraph:
+def _written(
+    program: ExportedProgram, trace: Trace, scope: Scope, before: list[Any]
+) -> ContractGraph:
     """The graph of what was recorded.
 
     :param before: the arguments as they were before the run.
@@ -107,7 +126,7 @@ def _written(program: ExportedProgram, trace: Trace, before: list[Any]) -> Contr
         places.add_constant(trace, slot, value)
     known = places.users.keys() | places.names.keys()
     made = {ref.block for ref in results if isinstance(ref, Ref)} - known
-    writer = EntryWriter(known.__contains__, made)
+    writer = EntryWriter(known.__contains__, made, scope)
     for block in places.users:
         writer.storage(block)
     for call in _calls(trace):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -29,14 +30,14 @@ class Block:
     """A range of memory.
 
     :ivar base: its address while the graph was recorded.
-    :ivar size: bytes.
+    :ivar size: bytes; an expression where a program serves many sizes.
     :ivar given: the tensor that covers it, where it comes from outside of the contract graphs:
         an argument, a constant, a result of a host call.
     :ivar slot: where ``given`` stands among the values of a run.
     """
 
     base: int
-    size: int
+    size: Any
     given: Ref | None = None
     slot: int = -1
 
@@ -47,7 +48,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Ref:
-    """A tensor as a view of a block.
+    """A tensor as a view of a block. Its numbers are recorded as integers; where a program serves
+    many sizes, they may be expressions.
 
     :ivar dtype: the contract's name of it.
     :ivar offset: in bytes from the start of the block.
@@ -56,9 +58,9 @@ class Ref:
 
     block: Block
     dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
+    shape: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    offset: Any
     storage_offset: int = field(default=0, compare=False)
 
 

@@ -9,38 +9,38 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from diopi_proto.dtypes import DTYPES
 from diopi_proto.errors import DiopiError
 from diopi_proto.graph import TilingReport
+from diopi_proto.graph.expression import Expression, Size, evaluate
 from dl_core import _C
 
 from .cache import executor, graph_of
 from .calls import GENERATOR
-from .document import Region, build
+from .document import FIXED, Region, Scope, build, elements
 from .engines.offers import Offered
 from .engines.seat import Seat
 from .errors import NotCompiledError, RefusedCallError
 from .memory import TORCH_DTYPES, Block, Ref
+from .packing import packed
 from .refusals import learn
+from .shapes import Sizes
 from .statistics import statistics
 from .tiling import tiled_calls, tiling_of
 from .trace import Host, Lowered, Opaque, Trace
 
+ANY_OFFSET = -1
+"""In a layout: wherever the tensor starts in its storage."""
+
 _DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
 
 Values = list[Any]
-"""The values of a run by slot: arguments, constants, what steps make."""
+"""The values of a run by slot: arguments, constants, what steps make; the last are its sizes."""
 
 Pick = Callable[[Values], Any]
 
 
-def _layout(ref: Ref, offset: int) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]:
+def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequence[Size], Size]:
     return _DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
-
-
-def layout_of(given: Ref) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]:
-    """How a given tensor lies in its torch storage, as dl-core takes it."""
-    return _layout(given, given.storage_offset)
 
 
 @dataclass
@@ -51,7 +51,7 @@ class GraphStep:
     slots: list[int]
 
     def __call__(self, values: Values) -> None:
-        for slot, made in zip(self.slots, self.program.run(values), strict=True):
+        for slot, made in zip(self.slots, self.program.run(values, values[-1]), strict=True):
             values[slot] = made
 
 
@@ -77,15 +77,29 @@ class Program:
     :ivar regions: its contract graphs.
     :ivar tilings: for each of them, which calls run block by block.
     :ivar hosts: its host calls.
-    :ivar seat: the engine of a plugin, where one was asked for.
+    :ivar seat: the engine of a plugin, where one was asked for and sizes are fixed.
+    :ivar scope: the sizes that it serves.
+    :ivar unread: the places of results that nobody reads.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
     :param engine: one of :func:`dl_dicp.engines.registry.names`.
+    :param scope: the sizes that it serves, if the trace holds for many.
+    :param example: those of the symbols that reports are made for.
     :raises NotCompiledError: something of it is no graph; the message says what.
     """
 
-    def __init__(self, trace: Trace, written: set[int], engine: str = "tiled") -> None:
-        self.seat = Seat(engine)
+    def __init__(
+        self,
+        trace: Trace,
+        written: set[int],
+        engine: str = "tiled",
+        scope: Scope = FIXED,
+        example: Sizes | None = None,
+    ) -> None:
+        self.seat = Seat(engine, varying=bool(scope.ranges))
+        self.scope = scope
+        self._example = example or {}
+        self._names = list(scope.ranges)
         self._written = written
         self.regions: list[Region] = []
         self.tilings: list[TilingReport] = []
@@ -99,7 +113,9 @@ class Program:
         given += [ref.block for ref in _all_refs(trace) if ref.block.given is not None]
         self._known = set(given)
         self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
-        self._output = [self._pick(each) for each in tree_flatten(trace.output)[0]]
+        results = tree_flatten(trace.output)[0]
+        self.unread = {i for i, x in enumerate(results) if isinstance(x, Opaque) and x.unread}
+        self._output = [self._pick(each) for each in results]
         tail: list[Any] = [None] * (trace.slots - self._count)
         for slot, value in trace.constants.items():
             tail[slot - self._count] = value
@@ -108,18 +124,19 @@ class Program:
         self._tiled_calls = tiled_calls(self.tilings)
         self._host_names = [host.name for host in self.hosts]
 
-    def run(self, arguments: list[Any]) -> list[Any]:
+    def run(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
         """The results for arguments that look as those of the trace.
 
+        :param sizes: of the symbols of the scope.
         :raises RuntimeError: an operator failed; the message names it.
         """
-        results = self.execute(arguments)
+        results = self.execute(arguments, sizes)
         statistics.count_run(len(self.regions), self._calls, self._host_names, self._tiled_calls)
         return results
 
-    def execute(self, arguments: list[Any]) -> list[Any]:
+    def execute(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
         """As :meth:`run`, and not counted."""
-        values = arguments + self._tail
+        values = [*arguments, *self._tail, sizes]
         for step in self._steps:
             step(values)
         return [pick(values) for pick in self._output]
@@ -155,22 +172,23 @@ class Program:
         made = {ref.block for call in calls for ref, _ in call.uses()} - self._known
         kept = [ref for ref in shown + carried if ref.block in made]
         try:
-            region = build(calls, self._known, kept)
+            region = build(calls, self._known, kept, self.scope)
             graph_of(region.verified(), region.text)
             graph = graph_of(region.runnable(), "run " + region.text)
         except DiopiError as error:
-            kind = RefusedCallError if learn(calls) else NotCompiledError
+            fixed = not self.scope.ranges
+            kind = RefusedCallError if fixed and learn(calls) else NotCompiledError
             raise kind(f"the graph was refused: {error}") from error
         places = {block: place for place, block in enumerate(region.made)}
         outputs: list[tuple[int, Any]] = []
         slots: list[int] = []
         for ref in dict.fromkeys(ref for ref in shown if ref.block in places):
-            item = DTYPES[ref.dtype].itemsize
-            outputs.append((places[ref.block], _layout(ref, ref.offset // item)))
+            outputs.append((places[ref.block], self._packed(ref, elements(ref.offset, ref.dtype))))
             slots.append(self._trace.next_slot())
             self._slots[ref] = slots[-1]
         for block in dict.fromkeys(ref.block for ref in carried if ref.block in places):
-            outputs.append((places[block], (torch.uint8, (block.size,), (1,), 0)))
+            whole = Ref(block, "uint8", (block.size,), (1,), 0)
+            outputs.append((places[block], self._packed(whole, 0)))
             slots.append(self._trace.next_slot())
             self._carriers[block] = slots[-1]
         inputs = [self._input(block, region) for block in region.inputs]
@@ -180,8 +198,10 @@ class Program:
             self._device.index,
             GENERATOR if region.is_random else "",
             inputs,
-            [block.size for block in region.made],
+            [packed(block.size, self._names) for block in region.made],
             outputs,
+            len(self._names),
+            [(name, self._names.index(name)) for name in graph.passed],
         )
         kept_program: Any = _Kept(program, graph)
         how = self.seat.executor
@@ -191,15 +211,24 @@ class Program:
                 place, region, kept_program, inputs, outputs, self._device
             )
         self.regions.append(region)
-        self.tilings.append(tiling_of(graph.graph, self._device, how))
+        self.tilings.append(tiling_of(graph.graph, self._device, how, self._example))
         self._known |= set(region.made)
         return GraphStep(kept_program, slots)
 
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
         written = block in region.written and block.slot in self._written
         if block.given is not None:
-            return block.slot, layout_of(block.given), written
-        return self._carriers[block], (torch.uint8, (block.size,), (1,), 0), written
+            # A program for many sizes is for all places in a storage, too.
+            offset = ANY_OFFSET if self._names else block.given.storage_offset
+            return block.slot, self._packed(block.given, offset), written
+        whole = Ref(block, "uint8", (block.size,), (1,), 0)
+        return self._carriers[block], self._packed(whole, 0), written
+
+    def _packed(self, ref: Ref, offset: Size) -> tuple[Any, ...]:
+        """A layout as dl-core takes it."""
+        dtype, sizes, strides, start = _layout(ref, offset)
+        shape, steps = ([packed(x, self._names) for x in each] for each in (sizes, strides))
+        return dtype, shape, steps, packed(start, self._names)
 
     def _tree(self, tree: Any) -> Pick:
         """What puts the values of a run where refs are."""
@@ -215,14 +244,17 @@ class Program:
     def _pick(self, wanted: Any) -> Pick:
         if isinstance(wanted, Opaque):
             if wanted.slot < 0:
+                if _varies(wanted.constant):
+                    return self._number(wanted.constant)
                 return lambda _, constant=wanted.constant: constant  # type: ignore[misc]
             return lambda values, slot=wanted.slot: values[slot]  # type: ignore[misc]
         if not isinstance(wanted, Ref):
-            return lambda _: wanted
+            return self._number(wanted) if _varies(wanted) else lambda _: wanted
         given = wanted.block.given
         if 0 in wanted.shape:
-            return lambda _: torch.empty_strided(
-                wanted.shape, wanted.strides, dtype=_DTYPE_OF[wanted.dtype], device=self._device
+            empty, steps = self._numbers(wanted.shape), self._numbers(wanted.strides)
+            return lambda values: torch.empty_strided(
+                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self._device
             )
         if given is None:
             slot = self._slots.get(wanted, -1)
@@ -234,9 +266,31 @@ class Program:
             return lambda values: values[slot]
         if wanted.dtype != given.dtype:
             raise NotCompiledError("a view of another dtype is used outside of the graph")
-        offset = wanted.offset // DTYPES[wanted.dtype].itemsize + given.storage_offset
-        shape, strides = wanted.shape, wanted.strides
-        return lambda values: torch.as_strided(values[slot], shape, strides, offset)
+        offset = self._number(elements(wanted.offset, wanted.dtype))
+        shape, strides = self._numbers(wanted.shape), self._numbers(wanted.strides)
+        return lambda values: torch.as_strided(
+            values[slot],
+            shape(values),
+            strides(values),
+            offset(values) + values[slot].storage_offset(),
+        )
+
+    def _numbers(self, sizes: Sequence[Size]) -> Pick:
+        """What sizes come to in a run."""
+        if not any(map(_varies, sizes)):
+            return lambda _: sizes
+        each = [self._number(size) for size in sizes]
+        return lambda values: [size(values) for size in each]
+
+    def _number(self, size: Size) -> Pick:
+        """What a size comes to in a run."""
+        if isinstance(size, int):
+            return lambda _: size
+        return lambda values: evaluate(size.json, dict(zip(self._names, values[-1], strict=True)))
+
+
+def _varies(value: object) -> bool:
+    return isinstance(value, Expression)
 
 
 @dataclass
@@ -246,8 +300,8 @@ class _Kept:
     program: Any
     graph: Any
 
-    def run(self, values: Values) -> Any:
-        return self.program.run(values)
+    def run(self, values: Values, sizes: tuple[int, ...]) -> Any:
+        return self.program.run(values, sizes)
 
 
 def _uses(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:

@@ -7,7 +7,7 @@ wrong the first time.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -20,21 +20,28 @@ from .calls import GENERATOR, lower, opaque_operators
 from .errors import HostCallError, NotCompiledError
 from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
 from .refusals import why_refused
-from .trace import Host, Lowered, Opaque, Trace, refs_in
+from .trace import Host, Lowered, Opaque, Trace, name_of, refs_in
+from .unread import read_by, with_unread
 
 
 class Recorder:
-    """Runs a graph once. Used once, by one thread."""
+    """Runs a graph once. Used once, by one thread.
 
-    def __init__(self, module: GraphModule, device: torch.device) -> None:
+    :param numbers: places of arguments of the host that are the same in each run.
+    """
+
+    def __init__(
+        self, module: GraphModule, device: torch.device, numbers: Collection[int] = ()
+    ) -> None:
         self._module = module
         self._device = device
+        self._numbers = numbers
         self._refs: dict[Node, Any] = {}
         self._values: dict[Node, Any] = {}
         self._trace = Trace(device, [])
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, Trace | NotCompiledError]:
-        """The results of an eager run, and what it did or why that is no graph."""
+        """The results of an eager run, and what it did, not folded, or why that is no graph."""
         failure: NotCompiledError | None = None
         waiting = iter(arguments)
         result: Any = None
@@ -59,7 +66,6 @@ class Recorder:
             _C.stop_recording()
         if failure is not None:
             return result, failure
-        self._trace.fold()
         return result, self._trace
 
     def _take_constants(self, count: int) -> dict[Node, tuple[Any, Any]]:
@@ -86,7 +92,7 @@ class Recorder:
         if is_plain(value, self._device):
             ref: Ref | Opaque = given_block(value, slot)
         elif isinstance(value, torch.Tensor):
-            ref = Opaque(slot)
+            ref = Opaque(-1, value.clone()) if slot in self._numbers else Opaque(slot)
         else:
             ref = Opaque(-1, value)  # the guard holds it to this value
         self._trace.arguments.append(ref)
@@ -109,7 +115,7 @@ class Recorder:
         try:
             self._describe(node, (args, kwargs), value, events)
         except NotCompiledError as reason:
-            return NotCompiledError(f"{_name(target)}: {reason}")
+            return NotCompiledError(f"{name_of(target)}: {reason}")
         return None
 
     def _describe(self, node: Node, given: Any, value: Any, events: list[Any]) -> None:
@@ -124,7 +130,7 @@ class Recorder:
             raise NotCompiledError("what it returns depends on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
         varying = any(
-            isinstance(x, Opaque) and x.slot >= 0 for x in _read(node, ref_args, ref_kwargs)
+            isinstance(x, Opaque) and x.slot >= 0 for x in read_by(node, ref_args, ref_kwargs)
         )
         if not results and not events and not varying:
             self._refs[node] = tree_map(lambda x: Opaque(-1, x), value)
@@ -148,7 +154,7 @@ class Recorder:
         if any(isinstance(x, torch.Generator) for x in tree_flatten(given)[0]):
             raise HostCallError("it draws from a generator of its own")
         owners = self._owners(given, refs)
-        described = tree_map(lambda x: self._described(x, owners), value)
+        described = with_unread(node, tree_map(lambda x: self._described(x, owners), value))
         blocks = [block for group in owners.values() for block in group]
         calls = lower(events, Addresses(blocks))
         for call in calls:
@@ -159,7 +165,7 @@ class Recorder:
             raise HostCallError("it returns what is random and no tensor of the device")
         self._refs[node] = described
         if calls:
-            self._trace.steps.append(Lowered(_name(node.target), calls))
+            self._trace.steps.append(Lowered(name_of(node.target), calls))
 
     def _owners(self, given: Any, refs: list[Ref | Opaque]) -> dict[int, list[Block]]:
         """The blocks of an operator's arguments, by the address of their storage."""
@@ -227,7 +233,7 @@ class Recorder:
         )
         self._trace.steps.append(
             Host(
-                _name(node.target),
+                name_of(node.target),
                 reason,
                 node.target,  # type: ignore[arg-type]
                 ref_args,
@@ -240,23 +246,6 @@ class Recorder:
                 leaves if constant else None,
             )
         )
-
-
-_UNREAD = {
-    # Where dropout's seed and offset would be; dl-core draws a mask instead.
-    "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
-}
-"""Arguments that dl-core never looks at: a tensor of the host may stand there."""
-
-
-def _read(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[Ref | Opaque]:
-    """What stands in the place of the arguments that the operator looks at."""
-    unread = _UNREAD.get(_name(node.target), ())
-    if not unread:
-        return refs_in((args, kwargs))
-    names = [p.name for p in node.target._schema.arguments]  # type: ignore[union-attr]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
-    return refs_in([value for name, value in given.items() if name not in unread])
 
 
 def _varies(target: Any, args: Any) -> bool:
@@ -274,12 +263,6 @@ def _varies(target: Any, args: Any) -> bool:
 
 def _is_random(target: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
-
-
-def _name(target: Any) -> str:
-    if isinstance(target, torch._ops.OpOverload):
-        return str(target.name().removeprefix("aten::"))
-    return str(getattr(target, "__name__", target))
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:

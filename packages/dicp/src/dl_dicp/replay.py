@@ -49,29 +49,49 @@ def replica(tensor: torch.Tensor) -> torch.Tensor:
     return memory.as_strided(tensor.shape, tensor.stride(), offset)
 
 
-def check(program: Program, arguments: list[Any], wanted: Sequence[Any]) -> None:
+def written_copies(arguments: Sequence[Any], written: set[int], device: torch.device) -> list[Any]:
+    """Arguments with copies of those that are written to. One may be of the host: the steps that
+    an optimizer counts are."""
+    return [
+        value
+        if place not in written or not isinstance(value, torch.Tensor)
+        else replica(value)
+        if is_plain(value, device)
+        else value.clone()
+        for place, value in enumerate(arguments)
+    ]
+
+
+def check(
+    program: Program,
+    arguments: list[Any],
+    wanted: Sequence[Any],
+    sizes: tuple[int, ...] = (),
+) -> None:
     """Run a program, and compare what it gives and what it wrote.
 
     :param arguments: those of the eager run, as they were before it; they are written to.
     :param wanted: its results, and behind them the arguments as it left them.
+    :param sizes: of the program's symbols.
     :raises NotCompiledError: something differs, or an operator failed.
     """
     tried = list(arguments)
     for place in program.doubtful():
         tried[place] = replica(tried[place])
     try:
-        given = [*program.execute(list(tried)), *tried]
+        given = [*program.execute(list(tried), sizes), *tried]
     except Exception as error:  # whatever it raises, the caller has the right results
         raise NotCompiledError(f"it failed when it was tried: {error}") from error
     for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
-        if isinstance(a, torch.Tensor) and not agree(a, b):
+        if place not in program.unread and not agree(a, b):
             raise NotCompiledError(f"value {place} differs from the eager run's")
 
 
-def agree(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether a tensor is another one, but for what rounding in another order may do."""
-    if a is b:
-        return True
+def agree(a: Any, b: Any) -> bool:
+    """Whether a tensor is another one, but for what rounding in another order may do; of what is no
+    tensor, whether numbers are the same."""
+    if a is b or not isinstance(a, torch.Tensor):
+        return not isinstance(a, int) or a == b
     if a.layout != torch.strided or b.layout != torch.strided:
         return False
     if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():

@@ -14,10 +14,12 @@ class Statistics:
     """Counters since the start or the last :meth:`reset`. Safe to use from any thread.
 
     :ivar compiled: FX graphs that became programs, once for each layout of their arguments.
+    :ivar recorded: runs of FX graphs that were recorded to make programs of them.
     :ivar graphs: runs of contract graphs.
     :ivar calls: calls of the vendor's operators in them.
     :ivar tiled_calls: those of them that ran block by block.
     :ivar eager: runs of whole FX graphs operator by operator, by the reason.
+    :ivar fixed: programs for one layout of graphs whose sizes vary, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
     :ivar engine_runs: graphs that an engine of a plugin ran, by its name.
@@ -27,11 +29,13 @@ class Statistics:
     """
 
     compiled: int = 0
+    recorded: int = 0
     graphs: int = 0
     calls: int = 0
     cache_hits: int = 0
     tiled_calls: int = 0
     eager: Counter[str] = field(default_factory=Counter)
+    fixed: Counter[str] = field(default_factory=Counter)
     host_calls: Counter[str] = field(default_factory=Counter)
     engine_runs: Counter[str] = field(default_factory=Counter)
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -41,10 +45,11 @@ class Statistics:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
-    def count(self, *, compiled: int = 0, cache_hits: int = 0) -> None:
+    def count(self, *, compiled: int = 0, recorded: int = 0, cache_hits: int = 0) -> None:
         """Add to the counters."""
         with self._lock:
             self.compiled += compiled
+            self.recorded += recorded
             self.cache_hits += cache_hits
 
     def count_run(
@@ -79,11 +84,17 @@ class Statistics:
             self.patterns.update(fired)
             self.declined.update(declined)
 
+    def count_fixed(self, reason: str) -> None:
+        """One layout of a graph whose sizes vary."""
+        with self._lock:
+            self.fixed[reason] += 1
+
     def snapshot(self) -> Statistics:
         """A copy that no longer changes."""
         with self._lock:
             return Statistics(
                 self.compiled,
+                self.recorded,
                 self.graphs,
                 self.calls,
                 self.cache_hits,
@@ -94,7 +105,7 @@ class Statistics:
     def reset(self) -> None:
         """Begin anew."""
         with self._lock:
-            self.compiled = self.graphs = self.calls = self.cache_hits = 0
+            self.compiled = self.recorded = self.graphs = self.calls = self.cache_hits = 0
             self.tiled_calls = 0
             for counter in self._counters():
                 counter.clear()
@@ -102,6 +113,7 @@ class Statistics:
     def _counters(self) -> tuple[Counter[Any], ...]:
         return (
             self.eager,
+            self.fixed,
             self.host_calls,
             self.engine_runs,
             self.dropped,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 
@@ -18,16 +18,19 @@ from .errors import NotCompiledError
 _NONE = TilingReport((), (), {}, 0)
 
 
-def tiling_of(graph: ContractGraph, device: torch.device, engine: str) -> TilingReport:
+def tiling_of(
+    graph: ContractGraph, device: torch.device, engine: str, sizes: Mapping[str, int]
+) -> TilingReport:
     """The groups of a graph on a device; none where its calls run whole.
 
+    :param sizes: of its symbols.
     :raises NotCompiledError: the graph is for other sizes than its own.
     """
     known = _C.device_info(device.index)
     if engine != "tiled" or not (known["host_accessible"] and known["synchronous"]):
         return _NONE
     try:
-        return graph.tiling(ENTRY)
+        return graph.tiling(ENTRY, **sizes)
     except GraphError as error:
         raise NotCompiledError(str(error)) from error
 

@@ -18,10 +18,12 @@ class Opaque:
     """A value that no contract graph touches: a tensor of the CPU, or what is no tensor.
 
     :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
+    :ivar unread: nobody looks at the constant, which may be another in each run.
     """
 
     slot: int
     constant: Any = None
+    unread: bool = False
 
 
 @dataclass
@@ -112,3 +114,10 @@ def refs_in(tree: Any) -> Iterator[Ref | Opaque]:
     """What stands for values in a tree of arguments or results."""
     leaves, _ = tree_flatten(tree, is_leaf=lambda x: isinstance(x, Ref | Opaque))
     return (x for x in leaves if isinstance(x, Ref | Opaque))
+
+
+def name_of(target: Any) -> str:
+    """An operator as messages and records have it."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target.name().removeprefix("aten::"))
+    return str(getattr(target, "__name__", target))

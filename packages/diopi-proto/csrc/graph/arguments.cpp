@@ -55,7 +55,7 @@ class Reader {
       case Type::kFloat:
       case Type::kDouble:
       case Type::kDoublePointer:
-        out.number = read_hex(word(json));
+        floating(json, out);
         break;
       case Type::kBool:
       case Type::kBoolPointer:
@@ -119,6 +119,22 @@ class Reader {
     return found - known.begin();
   }
 
+  // Text, or ["/", a, b]: the quotient of two sizes.
+  void floating(const Json& json, Argument& out) const {
+    if (!json.is(Json::Kind::kArray)) {
+      out.number = read_hex(word(json));
+      return;
+    }
+    if (json.array.size() != 3 || !json.array[0].is(Json::Kind::kString) ||
+        json.array[0].string != "/")
+      throw Failure("no number; write it as \"0x1.8p+0\" or [\"/\", a, b]");
+    out.sizes.emplace_back(json.array[1], entry_.symbols);
+    out.sizes.emplace_back(json.array[2], entry_.symbols);
+    if (out.sizes[1].range(entry_.symbols).min <= 0)
+      throw Failure("it divides by " + out.sizes[1].text(entry_.symbols) +
+                    ", which may not be positive");
+  }
+
   void scalar(const Json& json, Argument& out) const {
     Fields fields(json);
     out.dtype = dtype_number(fields.word("dtype"));
@@ -127,7 +143,7 @@ class Reader {
                    out.dtype == diopi_dtype_tfloat32;
     if (out.dtype >= diopi_dtype_complex32) throw Failure("a scalar cannot be complex");
     if (out.floating) {
-      out.number = read_hex(fields.word("value"));
+      floating(fields.any("value"), out);
     } else {
       out.sizes.emplace_back(fields.any("value"), entry_.symbols);
     }

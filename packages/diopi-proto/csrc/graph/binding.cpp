@@ -58,6 +58,11 @@ Binder::Slot Binder::slot(const Call& call, size_t place, const HandleOf& handle
   if (argument.null) return out;
   const auto pointed = [&](Slot value) { out.pointer = kept(value); };
   const auto number = [&] { return argument.sizes[0].value(sizes_); };
+  const auto floating = [&] {
+    return argument.sizes.empty() ? argument.number
+                                  : static_cast<double>(number()) /
+                                        static_cast<double>(argument.sizes[1].value(sizes_));
+  };
   Slot value{};
   switch (parameter.type) {
     case Type::kTensor:
@@ -79,10 +84,10 @@ Binder::Slot Binder::slot(const Call& call, size_t place, const HandleOf& handle
       out.int32 = static_cast<int32_t>(number());
       break;
     case Type::kFloat:
-      out.float32 = static_cast<float>(argument.number);
+      out.float32 = static_cast<float>(floating());
       break;
     case Type::kDouble:
-      out.float64 = argument.number;
+      out.float64 = floating();
       break;
     case Type::kBool:
       out.boolean = argument.number != 0;
@@ -99,7 +104,7 @@ Binder::Slot Binder::slot(const Call& call, size_t place, const HandleOf& handle
       pointed(value);
       break;
     case Type::kDoublePointer:
-      value.float64 = argument.number;
+      value.float64 = floating();
       pointed(value);
       break;
     case Type::kBoolPointer:
@@ -109,7 +114,7 @@ Binder::Slot Binder::slot(const Call& call, size_t place, const HandleOf& handle
     case Type::kScalar:
       value.scalar.stype = static_cast<diopiDtype_t>(argument.dtype);
       if (argument.floating) {
-        value.scalar.fval = argument.number;
+        value.scalar.fval = floating();
       } else {
         value.scalar.ival = number();
       }

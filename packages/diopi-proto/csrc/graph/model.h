@@ -33,8 +33,8 @@ struct View {
 struct Argument {
   // What parameters of the type have; null where the operator allows it.
   bool null = false;
-  std::vector<int64_t> places;  // tensors or generators; -1: no entry
-  std::vector<Expression> sizes;
+  std::vector<int64_t> places;    // tensors or generators; -1: no entry
+  std::vector<Expression> sizes;  // of a floating-point number: what it is the quotient of
   double number = 0;
   std::string word;
   int32_t dtype = 0;  // of a scalar

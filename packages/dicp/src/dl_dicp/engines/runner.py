@@ -66,8 +66,8 @@ class EngineProgram:
     _runner: Runner | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def run(self, values: list[Any]) -> list[torch.Tensor]:
-        """The new tensors of the graph.
+    def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
+        """The new tensors of the graph, whose sizes do not vary: there are no ``sizes``.
 
         :raises RuntimeError: the engine failed after it had begun to write to an argument.
         """
@@ -78,7 +78,7 @@ class EngineProgram:
         return self._whole(values) if self.dropped else self._trusted(values)
 
     def _whole(self, values: list[Any]) -> list[torch.Tensor]:
-        return list(self.contract.run(values))
+        return list(self.contract.run(values, ()))
 
     def _trusted(self, values: list[Any]) -> list[torch.Tensor]:
         try:

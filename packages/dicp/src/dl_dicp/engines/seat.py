@@ -21,13 +21,15 @@ class Seat:
     """The choice of an engine for one program.
 
     :param name: one of :func:`~dl_dicp.engines.registry.names`.
+    :param varying: whether the program is for many sizes, which engines of plugins do not take.
     :ivar executor: how the executor runs what no engine of a plugin does.
     :ivar programs: what such an engine got, by the place of the contract graph.
     :ivar problem: why it got none; empty: nothing is wrong.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, varying: bool = False) -> None:
         self.name = name
+        self._varying = varying
         self.executor = name if name in registry.EXECUTOR else "tiled"
         self.programs: dict[int, EngineProgram] = {}
         self.problem = ""
@@ -40,7 +42,9 @@ class Seat:
         """
         if self.name == self.executor:
             return trace.steps
-        engine = registry.opened(self.name)
+        engine: GraphEngine | str = "the sizes of the graph vary"
+        if not self._varying:
+            engine = registry.opened(self.name)
         if not isinstance(engine, str):
             try:
                 steps = offered(trace, engine, given)

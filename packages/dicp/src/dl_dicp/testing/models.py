@@ -42,6 +42,8 @@ def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl")
             report.seen.count_run(seen.graphs, seen.calls, list(seen.host_calls.elements()))
             for reason in seen.eager.elements():
                 report.seen.count_eager(reason)
+            for reason in seen.fixed.elements():
+                report.seen.count_fixed(reason)
             if report.problem is None:
                 report.problem = _left_out(family)
             if report.problem is not None:

@@ -21,6 +21,7 @@ class Totals:
     :ivar whole: all of the operator's work was in contract graphs.
     :ivar mixed: some was in host calls.
     :ivar eager: some ran eagerly as a whole.
+    :ivar fixed: some programs of graphs whose sizes vary are for one layout.
     """
 
     tests: int = 0
@@ -29,6 +30,7 @@ class Totals:
     whole: int = 0
     mixed: int = 0
     eager: int = 0
+    fixed: int = 0
     wrong: list[str] = field(default_factory=list)
 
     def add(self, report: Report, problem: str | None) -> None:
@@ -38,6 +40,7 @@ class Totals:
         self.samples += report.samples
         self.listed += report.problem is not None and problem is None
         self.eager += bool(seen.eager)
+        self.fixed += bool(seen.fixed)
         self.mixed += bool(seen.host_calls) and not seen.eager
         self.whole += bool(seen.compiled) and not seen.host_calls and not seen.eager
         if problem is not None:
@@ -48,6 +51,7 @@ class Totals:
         return (
             f"{what}: {self.tests} tests, {self.samples} runs compared; in graphs alone "
             f"{self.whole}, with host calls {self.mixed}, partly eager {self.eager}; "
+            f"{self.fixed} with programs for one layout where sizes vary; "
             f"{self.listed} listed exceptions, {len(self.wrong)} wrong"
         )
 
@@ -102,6 +106,7 @@ def _seen(report: Report) -> str:
         if report.seen.host_calls:
             yield f"host calls {', '.join(sorted(report.seen.host_calls))}"
         yield from (f"eager: {reason}" for reason in sorted(report.seen.eager))
+        yield from (f"for one layout: {reason}" for reason in sorted(report.seen.fixed))
 
     return "; ".join(parts())
 

@@ -58,6 +58,12 @@ class Expression:
     def __mod__(self, other: Size) -> Size:
         return combine("%", self, other)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.json == other.json
+
+    def __hash__(self) -> int:
+        return hash(text(self.json))
+
     def __repr__(self) -> str:
         return text(self.json)
 
@@ -114,6 +120,26 @@ def evaluate(json: Json, sizes: Mapping[str, int]) -> int:
         sign, a, b = json
         return _APPLY[sign](evaluate(a, sizes), evaluate(b, sizes))
     return sizes[json] if isinstance(json, str) else int(json)
+
+
+def bounds(json: Json, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """Numbers that an expression stays between, both included.
+
+    :param ranges: the smallest and the largest size of each symbol.
+    :raises ZeroDivisionError: it may divide by what is not positive.
+    """
+    if not isinstance(json, list):
+        return ranges[json] if isinstance(json, str) else (json, json)
+    sign = json[0]
+    (a, b), (c, d) = (bounds(each, ranges) for each in json[1:])
+    if sign in ("//", "%") and c <= 0:
+        raise ZeroDivisionError(text(json))
+    if sign == "-":
+        return a - d, b - c
+    if sign == "%":
+        return 0, min(b, d - 1) if a >= 0 else d - 1
+    corners = [_APPLY[sign](x, y) for x in (a, b) for y in (c, d)]
+    return min(corners), max(corners)
 
 
 def text(json: Json) -> str:

@@ -82,9 +82,13 @@ def _argument(parameter: Parameter, given: Any, values: list[Mapping[str, Any]])
         return str(values[given]["name"])
     if isinstance(given, dict):
         number = given["value"]
-        return str(float.fromhex(number)) if "float" in given["dtype"] else text(number)
+        return _floating(number) if "float" in given["dtype"] else text(number)
     if parameter.value_type in ("float", "double", "const double*"):
-        return str(float.fromhex(given))
+        return _floating(given)
     if "diopiSize_t" in parameter.type:
         return "[" + ", ".join(map(text, given)) + "]"
     return text(given)
+
+
+def _floating(given: Any) -> str:
+    return text(given) if isinstance(given, list) else str(float.fromhex(given))

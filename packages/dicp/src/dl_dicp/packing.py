@@ -1,0 +1,34 @@
+"""Sizes as dl-core takes them: numbers, or expressions in postfix order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from diopi_proto.graph.expression import Json, Size
+
+_SIGNS = ("", "", "+", "-", "*", "//", "%", "max", "min")
+
+
+def packed(size: Size, names: Sequence[str]) -> Any:
+    """A number as it is, an expression as pairs of an operation and a number.
+
+    :param names: of the symbols, in their order.
+    """
+    return size if isinstance(size, int) else packed_json(size.json, names)
+
+
+def packed_json(json: Json, names: Sequence[str]) -> Any:
+    """The same of a size as it stands in a file."""
+    return json if isinstance(json, int) else list(_steps(json, names))
+
+
+def _steps(json: Json, names: Sequence[str]) -> Iterator[int]:
+    if isinstance(json, list):
+        yield from _steps(json[1], names)
+        yield from _steps(json[2], names)
+        yield from (_SIGNS.index(json[0]), 0)
+    elif isinstance(json, str):
+        yield from (1, names.index(json))
+    else:
+        yield from (0, int(json))

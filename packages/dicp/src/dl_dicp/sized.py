@@ -1,0 +1,164 @@
+"""One program for all sizes of a graph: a second record, at other sizes, tells what varies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from dl_core import _C
+
+from .document import Scope
+from .errors import FixedSizesError, NotCompiledError
+from .generators import generators_as_they_are, generators_kept
+from .memory import is_plain
+from .packing import packed, packed_json
+from .program import ANY_OFFSET, Program
+from .recorder import Recorder
+from .replay import check, written_copies
+from .samples import arguments_at, other_sizes
+from .shapes import Shapes
+from .statistics import statistics
+from .symbols import MOST
+from .trace import Trace
+from .unify import unify
+
+CAPS = (MOST, 1 << 16, 1 << 13, 1 << 10)
+"""Largest sizes that are tried: products of several symbols may leave 64 bits, and loose bounds of
+large ones look like memory that is shared."""
+
+
+@dataclass
+class Sized:
+    """A program, and the sizes that it serves.
+
+    :ivar trace: what it was made of.
+    :ivar first: the sizes that it was recorded at.
+    """
+
+    trace: Trace
+    program: Program
+    scope: Scope
+    shapes: Shapes
+    first: tuple[int, ...]
+
+    def guard(self, arguments: Sequence[Any], device: torch.device) -> Any:
+        """What tells whether it serves arguments; those looked at otherwise are None to it."""
+        names = list(self.scope.ranges)
+        wanted = [
+            _wanted(layout, value, names, device)
+            for layout, value in zip(self.shapes.arguments, arguments, strict=True)
+        ]
+        symbols = [(s.place, s.dimension, *self.scope.ranges[s.name]) for s in self.shapes.symbols]
+        relations = [
+            (sign, packed_json(a, names), packed_json(b, names)) for sign, a, b in self.scope.guards
+        ]
+        return _C.ArgumentGuard(device.index, wanted, symbols, relations)
+
+
+def _wanted(layout: Any, value: Any, names: Sequence[str], device: torch.device) -> Any:
+    if is_plain(value, device):
+        sizes = [packed(size, names) for size in layout.sizes]
+        strides = [packed(stride, names) for stride in layout.strides]
+        return value.dtype, sizes, strides, ANY_OFFSET
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return packed(layout, names) if number else None
+
+
+@dataclass
+class FirstCall:
+    """The call that a graph was recorded in.
+
+    :ivar before: the arguments as they were, None where nothing is to be checked; kept as it is.
+    :ivar wanted: the results, and behind them the arguments as the call left them.
+    :ivar numbers: places of arguments of the host that are the same in each run.
+    :ivar rewind: sets the generators to where they stood.
+    """
+
+    trace: Trace
+    arguments: Sequence[Any]
+    before: Sequence[Any] | None
+    wanted: Sequence[Any]
+    rewind: Callable[[], None]
+    numbers: dict[int, str]
+
+
+def for_all_sizes(
+    module: GraphModule,
+    shapes: Shapes,
+    call: FirstCall,
+    written: set[int],
+    engine: str,
+) -> Sized:
+    """Record the graph at other sizes, too, and make a program of both records.
+
+    :raises FixedSizesError: they are not the same graph, or the program gave something else.
+    """
+    device = call.trace.device
+    _check_that_it_only_computes(module)
+    try:
+        first = shapes.sizes_of(call.arguments, device)
+        second, fit = other_sizes(shapes, first)
+        arguments = arguments_at(shapes, second, call.arguments, device, written)
+        before = None if call.before is None else written_copies(arguments, written, device)
+        with generators_kept(device), generators_as_they_are(device) as rewind:
+            results, trace = _run(module, arguments, device, call.numbers)
+            whole = unify(call.trace, trace, fit)
+            whole.fold()
+            program, scope = _program(whole, shapes, (first, second), written, engine)
+            if before is not None:
+                rewind()
+                sizes = tuple(second[name] for name in scope.ranges)
+                check(program, before, [*results, *arguments], sizes)
+        sizes = tuple(first[name] for name in scope.ranges)
+        if call.before is not None:
+            call.rewind()
+            check(program, written_copies(call.before, written, device), call.wanted, sizes)
+    except NotCompiledError as error:
+        raise FixedSizesError(str(error)) from error
+    except ZeroDivisionError as error:
+        raise FixedSizesError(f"a size divides by nothing: {error}") from error
+    return Sized(whole, program, scope, shapes, sizes)
+
+
+def _check_that_it_only_computes(module: GraphModule) -> None:
+    """Nobody asked for the second call: what sends messages or counts must not learn of it."""
+    for node in module.graph.nodes:
+        namespace = getattr(node.target, "namespace", "aten")
+        if node.op == "call_function" and namespace not in ("aten", "prims"):
+            raise FixedSizesError(f"{node.target} may do more than compute")
+
+
+def _run(
+    module: GraphModule,
+    arguments: Sequence[Any],
+    device: torch.device,
+    numbers: Collection[int],
+) -> tuple[list[Any], Trace]:
+    try:
+        results, trace = Recorder(module, device, numbers).run(arguments)
+    except Exception as error:  # of made-up arguments: the caller has the right results
+        raise FixedSizesError(f"it failed at other sizes: {error}") from error
+    statistics.count(recorded=1)
+    if isinstance(trace, NotCompiledError):
+        raise trace
+    return list(results), trace
+
+
+def _program(
+    whole: Trace, shapes: Shapes, runs: Sequence[dict[str, int]], written: set[int], engine: str
+) -> tuple[Program, Scope]:
+    refused = FixedSizesError("its sizes are too large")
+    for cap in CAPS:
+        ranges = {s.name: (s.least, min(s.most, cap)) for s in shapes.symbols}
+        if any(run[name] > most for run in runs for name, (_, most) in ranges.items()):
+            break
+        scope = Scope(ranges, shapes.guards)
+        try:
+            return Program(whole, written, engine, scope, runs[0]), scope
+        except NotCompiledError as error:
+            refused = FixedSizesError(str(error))
+    raise refused

@@ -1,0 +1,52 @@
+"""What an FX graph became, and the arguments that it serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .host_numbers import value_text
+from .patterns.rewrite import Rewriting
+from .program import Program
+
+
+@dataclass
+class Variant:
+    """What a graph became for one layout of its arguments, or for all of their sizes.
+
+    :ivar others: how arguments look that are neither integers nor dense tensors of the device.
+    :ivar numbers: floating-point arguments of the host, which its program has as constants.
+    :ivar program: None: it runs eagerly, for ``reason``.
+    :ivar tried: the sizes that it gave the right results at before others are served, which it is
+        compared with eager mode at once more; None: it was, or serves one layout.
+    :ivar fixed: why it is for one layout, where sizes of the graph vary.
+    :ivar rewriting: what patterns did to it; None: it is for all sizes, or runs eagerly.
+    """
+
+    guard: Any
+    others: dict[int, Any]
+    shapes: list[Any]
+    numbers: dict[int, str]
+    program: Program | None = None
+    reason: str = ""
+    tried: tuple[int, ...] | None = None
+    fixed: str = ""
+    rewriting: Rewriting | None = None
+
+    def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
+        """The sizes of the program's symbols; None: it does not serve these arguments."""
+        sizes: tuple[int, ...] | None = self.guard.sizes(arguments)
+        if sizes is None or not all(look_of(arguments[i]) == x for i, x in self.others.items()):
+            return None
+        if any(value_text(arguments[i]) != x for i, x in self.numbers.items()):
+            return None
+        return sizes
+
+
+def look_of(value: Any) -> tuple[Any, ...]:
+    """What an argument has to agree in: a tensor in how it lies, all else in its value."""
+    if isinstance(value, torch.Tensor):
+        return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
+    return type(value), value
