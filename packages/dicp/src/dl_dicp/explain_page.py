@@ -9,12 +9,14 @@ from dl_core.pages.page import heading, key, page, paragraph, section, sortable,
 from dl_core.pages.svg import strip
 
 from .cache import graph_of
-from .compiled import CompiledGraph, Variant, all_graphs
+from .compiled import CompiledGraph, all_graphs
 from .document import ENTRY, Region
 from .explain import engine_line, recompilations, shown_arguments
 from .memory_picture import memory_picture, shown_bytes
 from .program import Program
+from .shapes import Sizes
 from .statistics import statistics
+from .variant import Variant
 
 MOST_CALLS = 400
 """Calls of a contract graph that are listed."""
@@ -130,7 +132,15 @@ def _variant(graph: CompiledGraph, number: int, variant: Variant) -> str:
         return section(title, f"{text} It runs eagerly: {variant.reason}.")
     if not program.regions:
         return section(title, f"{text} It only passes tensors on.")
+    if program.scope.ranges:
+        text += f" It serves all sizes: {program.scope.text()}; what follows is at {_at(program)}."
+    if variant.fixed:
+        text += f" It is for these sizes only: {variant.fixed}."
     return section(title, text, *_parts(program))
+
+
+def _at(program: Program) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in program.example.items())
 
 
 def _parts(program: Program) -> Iterator[str]:
@@ -140,14 +150,16 @@ def _parts(program: Program) -> Iterator[str]:
         for place, how, detail in _calls(program, part):
             ways[how] += 1
             call = region.calls[place]
-            shape = next((list(ref.shape) for ref, writes in call.uses() if writes), [])
+            shapes = (", ".join(map(str, ref.shape)) for ref, writes in call.uses() if writes)
             number = place + part / 1000
-            rows.append(((f"{part}.{place}", number), call.operator, str(shape), detail))
+            rows.append(
+                ((f"{part}.{place}", number), call.operator, f"[{next(shapes, '')}]", detail)
+            )
     present = [how for how in _HOW if ways[how]]
     yield strip([(_WORDS[how], float(ways[how]), _HOW[how]) for how in present])
     yield key([(_HOW[how], f"{_WORDS[how]}: {ways[how]}") for how in present])
     for part, region in enumerate(program.regions):
-        yield from _memory(part, region)
+        yield from _memory(part, region, program.example)
     if len(rows) > MOST_CALLS:
         yield paragraph(f"The first {MOST_CALLS} of {len(rows)} calls:")
     yield sortable(("call", "operator", "writes", "how it runs"), rows[:MOST_CALLS])
@@ -172,9 +184,9 @@ def _calls(program: Program, part: int) -> Iterator[tuple[int, str, str]]:
             yield place, "whole", f"whole, as {reason}" if reason else "whole"
 
 
-def _memory(part: int, region: Region) -> Iterator[str]:
-    plan = graph_of(region.runnable(), "run " + region.text).graph.plan(ENTRY)
-    picture = memory_picture(region.document["entries"][ENTRY], plan)
+def _memory(part: int, region: Region, sizes: Sizes) -> Iterator[str]:
+    plan = graph_of(region.runnable(), "run " + region.text).graph.plan(ENTRY, **sizes)
+    picture = memory_picture(region.document["entries"][ENTRY], plan, sizes)
     if not picture:
         yield paragraph(f"Contract graph {part} has no temporaries.")
         return

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 from diopi_proto.graph import PlanReport
+from diopi_proto.graph.expression import evaluate
 from diopi_proto.schema import load as load_schema
 
 WIDTH, HEIGHT = 1130, 260
@@ -30,10 +32,13 @@ def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def memory_picture(entry: Mapping[str, Any], plan: PlanReport) -> str:
+def memory_picture(
+    entry: Mapping[str, Any], plan: PlanReport, sizes: Mapping[str, int] = MappingProxyType({})
+) -> str:
     """Calls go from left to right, bytes from the bottom up; a box is a temporary. Where
     two overlap, a call writes over what it reads, as its operator may.
 
+    :param sizes: of the graph's symbols.
     :returns: SVG in the classes of dl-core's pages; empty where there is no temporary.
     """
     if not plan.offsets or not plan.bytes:
@@ -46,7 +51,7 @@ def memory_picture(entry: Mapping[str, Any], plan: PlanReport) -> str:
     times = lifetimes(entry)
     for order, (storage, offset) in enumerate(sorted(plan.offsets.items())):
         first, last = times.get(storage, (0, count - 1))
-        size = entry["storages"][storage]["bytes"]
+        size = evaluate(entry["storages"][storage]["bytes"], sizes)
         if not size:
             continue
         writer = entry["calls"][first][0]

@@ -79,6 +79,7 @@ class Program:
     :ivar hosts: its host calls.
     :ivar seat: the engine of a plugin, where one was asked for and sizes are fixed.
     :ivar scope: the sizes that it serves.
+    :ivar example: of these the ones that reports are made for.
     :ivar unread: the places of results that nobody reads.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
         may have arguments that they could write to and do not, as batch norm has.
@@ -98,7 +99,7 @@ class Program:
     ) -> None:
         self.seat = Seat(engine, varying=bool(scope.ranges))
         self.scope = scope
-        self._example = example or {}
+        self.example = example or {}
         self._names = list(scope.ranges)
         self._written = written
         self.regions: list[Region] = []
@@ -211,7 +212,7 @@ class Program:
                 place, region, kept_program, inputs, outputs, self._device
             )
         self.regions.append(region)
-        self.tilings.append(tiling_of(graph.graph, self._device, how, self._example))
+        self.tilings.append(tiling_of(graph.graph, self._device, how, self.example))
         self._known |= set(region.made)
         return GraphStep(kept_program, slots)
 
