@@ -52,8 +52,8 @@ def test_time_outside_of_the_tools_code_counts() -> None:
     clock = Clock()
     budget = Budget(percent=2.0, clock=clock)
     run(budget, clock, 1000, plain=1.0, added=0.5, charged=0.0, cold=0.0)
-    # The first step's cost cannot be known: what it was longer may be its own.
-    known = 0.5 * (budget.spending().measured - 1)
+    # What the first two steps cost cannot be known: what they were longer may be their own.
+    known = 0.5 * (budget.spending().measured - 2)
     assert budget.spending().tool_seconds == pytest.approx(known)
 
 
@@ -68,7 +68,18 @@ def test_what_the_tool_charges_counts_even_where_steps_get_shorter() -> None:
 def test_a_short_program_sees_one_warm_step() -> None:
     clock = Clock()
     budget = Budget(percent=2.0, clock=clock)
-    assert run(budget, clock, 8, plain=1.0, added=1.0, charged=1.0, cold=9.0) == [0, 2]
+    assert run(budget, clock, 8, plain=1.0, added=1.0, charged=1.0, cold=9.0) == [0, 1]
+
+
+def test_from_the_third_step_on_the_tool_stays_within_its_share() -> None:
+    clock = Clock()
+    budget = Budget(percent=2.0, clock=clock)
+    measured = run(budget, clock, 120, plain=1.0, added=2.6, charged=1.3, cold=9.0)
+    # The first two cost 1.3 and 2.6, which 2 % of 120 steps do not pay back.
+    assert measured == [0, 1]
+    longer = run(budget, clock, 880, plain=1.0, added=2.6, charged=1.3, cold=0.0)
+    assert 2.6 * len(longer) <= 0.02 * 1000
+    assert len(longer) >= 4
 
 
 def test_every_step_without_a_limit() -> None:
@@ -79,6 +90,8 @@ def test_every_step_without_a_limit() -> None:
 def test_every_nth_step() -> None:
     clock = Clock()
     assert run(Budget(every=3, clock=clock), clock, 9, 1.0, 9.0, 9.0, 0.0) == [0, 3, 6]
+    budget = Budget(every=3, percent=2.0, clock=clock)
+    assert run(budget, clock, 9, 1.0, 9.0, 9.0, 0.0) == [0, 3]
 
 
 def test_work_between_steps_is_the_tools() -> None:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 Clock = Callable[[], float]
 _RECENT = 31
+_OWN = 4
+"""A second step that is longer than later ones by more than so many times of what the tool says it
+cost is slow by itself: caches fill, memory is taken."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,9 @@ class Budget:
     """Decides at the end of each step whether the next one is measured.
 
     The first step is measured, because a program may have no other; it is cold, so its length says
-    nothing of the tool's cost. The next one shows what steps take without the tool, and the one
-    after that is measured on credit, so that short programs see a warm step. From then on a step
-    is measured when it fits the budget, every other one at most.
+    nothing of the tool's cost. The second one is measured on credit, so that short programs see a
+    warm step. From the third one on a step is measured when it fits the budget, which pays the
+    credit back, every other one at most.
 
     :param every: look only at every n-th step.
     :param percent: of the program's own time that the tool may take; None: no limit.
@@ -79,6 +82,8 @@ class Budget:
         self._cold = 0.0
         self._warm = 0.0
         self._warm_count = 0
+        self._second: tuple[float, float] | None = None
+        """Length of the second step and what the tool charged, until a plain one is known."""
         self._between = 0.0
         self._paused: float | None = None
 
@@ -95,6 +100,7 @@ class Budget:
         length = now - self._at
         if not self.measuring:
             self._plain.append(length)
+            self._settle(length)
             # Waiting may cost a little, too.
             self._between += self._charged
         else:
@@ -106,6 +112,8 @@ class Budget:
                 usual = statistics.median(self._plain) if self._plain else length
                 self._warm += max(self._charged, length - usual)
                 self._warm_count += 1
+                if not self._plain:
+                    self._second = length, self._charged
         self._charged = 0.0
         self._index += 1
         self._paused = now
@@ -131,13 +139,20 @@ class Budget:
             percent=self.percent,
         )
 
+    def _settle(self, plain: float) -> None:
+        """The first plain step tells what the second one cost beyond the tool's own work."""
+        if self._second is not None:
+            length, charged = self._second
+            self._warm += max(min(length - plain, _OWN * charged) - charged, 0.0)
+            self._second = None
+
     def _spent(self) -> float:
         return self._cold + self._warm + self._between
 
     def _next(self, now: float, after_measured: bool) -> bool:
         if self._index % self.every:
             return False
-        if self.percent is None:
+        if self.percent is None or self._index == 1:
             return True
         # Never two in a row: what steps take without the tool has to stay known.
         if after_measured:
