@@ -14,7 +14,7 @@ from dl_conformance import target as targets
 from dl_conformance.earlier import Earlier
 from dl_conformance.options import add_options, add_targets, target_of
 from dl_conformance.page import name_of
-from dl_conformance.report_file import ReportError
+from dl_conformance.report_file import ReportError, read_report
 from dl_conformance.results import Results
 from dl_conformance.target import Target, TargetError, of_vendor, way_out
 
@@ -86,13 +86,18 @@ def test_a_vendor_without_a_device_is_told_of_it(vendors: dict[str, Any]) -> Non
     assert way_out(None, simulate=False) == ""
 
 
-def test_reports_say_so() -> None:
+def test_reports_say_so(tmp_path: Path) -> None:
     about = {"name": "toy", "version": "1", "simulated": {VARIABLE: "here"}}
     results = Results()
     assert results.text(about, 1).startswith("toy 1, simulated: 0 cases")
     assert 'name="dl-conformance toy 1, simulated"' in results.junit(about, 1)
     assert name_of({"vendor": about}) == "toy 1, simulated"
     assert name_of({"vendor": {**about, "simulated": None}}) == "toy 1"
+    # What --rerun-failed, --resume and --reports read.
+    file = tmp_path / "report.json"
+    for simulated in (about["simulated"], None):
+        file.write_text(results.json({**about, "simulated": simulated}, 1))
+        assert read_report(file)["vendor"]["simulated"] == simulated
 
 
 def test_outcomes_of_a_device_and_of_a_simulator_are_not_mixed() -> None:

@@ -62,7 +62,7 @@ def read_report(path: Path) -> dict[str, Any]:
 
 NUMBER = (int, float)
 SHAPES: dict[str, Any] = {
-    "vendor": {str: (str, bool, type(None), *NUMBER)},
+    "vendor": {str: (str, bool, {str: str}, type(None), *NUMBER)},
     "seconds": NUMBER,
     "counts": {str: int},
     "operators": {str: {str: {str: NUMBER}}},
