@@ -78,6 +78,19 @@ def test_the_page_shows_the_plan_and_what_patterns_did() -> None:
     assert sorted(times.values()) == [(0, 0), (0, 1), (1, 2), (2, 3), (2, 3), (3, 3)]
 
 
+def test_the_page_of_a_program_for_all_sizes_is_at_those_of_its_record() -> None:
+    compiled = torch.compile(lambda x: x.exp().cos() @ x.t(), backend="dl", dynamic=True)
+    compiled(torch.rand(6, 64, device="dl"))
+    shown = html.unescape(explain_page("a program"))
+    (graph,) = all_graphs
+    program = graph.variants[0].program
+    assert program is not None
+    name = next(name for name, size in program.example.items() if size == 6)
+    assert f"It serves all sizes: {program.scope.text()}" in shown and f"{name} = 6" in shown
+    # What exp makes: 6 rows of 64 numbers.
+    assert "1.5 KiB at 0, from call 0 (diopiExp)" in shown
+
+
 def test_a_page_that_cannot_be_written_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
