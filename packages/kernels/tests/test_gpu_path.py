@@ -143,6 +143,7 @@ def test_a_missing_barrier_is_noticed(
 
 FOUND = {
     "clean": "",
+    "within_warp": "",
     "same_value": "",
     "atomic_sum": "",
     "handed_over": "",
@@ -156,6 +157,8 @@ FOUND = {
     "shared_of_another": "uninitialised",
     "not_aligned": "misaligned",
     "no_barrier": "race",
+    "shuffle_for_barrier": "race",
+    "barrier_of_another_warp": "race",
     "writes_what_is_read": "race",
     "two_values": "race",
     "between_blocks": "race",

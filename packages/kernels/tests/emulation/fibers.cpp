@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
 
-enum class State { kReady, kAtBarrier, kAtShuffle, kDone };
+enum class State { kReady, kAtBarrier, kAtWarpBarrier, kAtShuffle, kDone };
 
 struct Fiber {
   State state;
@@ -114,6 +114,14 @@ bool meet(Machine& m, State state, int begin, int end) {
   return true;
 }
 
+// The same for a warp.
+bool meet_in_warp(Machine& m, int first) {
+  if (meet(m, State::kAtShuffle, first, first + m.warp)) return true;
+  if (!meet(m, State::kAtWarpBarrier, first, first + m.warp)) return false;
+  watch_warp_barrier(first);
+  return true;
+}
+
 void run_block(Machine& m) {
   for (Fiber& fiber : m.fibers) {
     fiber.state = State::kReady;
@@ -135,7 +143,7 @@ void run_block(Machine& m) {
       resume(m, thread);
       // A warp goes on as soon as it is complete, however far the others are.
       const int first = thread / m.warp * m.warp;
-      if (!meet(m, State::kAtShuffle, first, first + m.warp)) continue;
+      if (!meet_in_warp(m, first)) continue;
       for (int i = first; i < first + m.warp; ++i) ready[count++] = i;
     }
     if (meet(m, State::kAtBarrier, 0, kBlockThreads)) {
@@ -171,6 +179,8 @@ int warp_threads() { return machine().warp; }
 void set_warp_threads(int threads) { machine().warp = threads; }
 
 void barrier() { pause(State::kAtBarrier, __builtin_return_address(0)); }
+
+void warp_barrier() { pause(State::kAtWarpBarrier, __builtin_return_address(0)); }
 
 uint32_t shuffle_word(uint32_t word, int mask) {
   Machine& m = machine();

@@ -48,6 +48,7 @@ Position position();
 
 // Where they return to is who they are: threads that meet have to come from the same place.
 void barrier();
+void warp_barrier();
 uint32_t shuffle_word(uint32_t word, int mask);
 
 // To the end of the queue. `kernel`: its name, if it is one.
@@ -94,7 +95,7 @@ inline int64_t block_index() { return emulation::position().block; }
 inline int64_t block_count() { return emulation::position().blocks; }
 inline int warp_threads() { return emulation::warp_threads(); }
 __attribute__((always_inline)) inline void barrier() { emulation::barrier(); }
-__attribute__((always_inline)) inline void warp_barrier() { emulation::shuffle_word(0, 0); }
+__attribute__((always_inline)) inline void warp_barrier() { emulation::warp_barrier(); }
 inline int64_t wide_product(int32_t a, int32_t b) { return int64_t(a) * b; }
 inline uint64_t wide_product(uint32_t a, uint32_t b) { return uint64_t(a) * b; }
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

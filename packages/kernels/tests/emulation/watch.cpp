@@ -1,5 +1,6 @@
 // Every access of a kernel, as units that are compiled with -fsanitize=thread report it, held
-// against what is known of its bytes. Threads of a block are ordered by its barriers; blocks by
+// against what is known of its bytes. Threads of a block are ordered by its barriers, those of a
+// warp by its barriers, too (a shuffle orders no memory); blocks by
 // nothing but a fence and an atomic access on both sides. A write that leaves what was there is no
 // race.
 #include "watch.h"
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -28,13 +30,20 @@ namespace {
 
 constexpr int kManyThreads = 511;  // that wrote the same value
 
-Access access(uint64_t work, int64_t block, uint64_t barriers, int thread, bool atomic) {
-  return work << 48 | (static_cast<uint64_t>(block) & 0x3fffff) << 26 | (barriers & 0xffff) << 10 |
-         static_cast<uint64_t>(thread) << 1 | static_cast<uint64_t>(atomic);
+// How often the block, and the warp, had met before an access.
+struct Met {
+  uint64_t block = 0, warp = 0;
+};
+
+Access access(uint64_t work, int64_t block, Met met, int thread, bool atomic) {
+  return work << 48 | (static_cast<uint64_t>(block) & 0xfffff) << 28 | (met.block & 0x3ff) << 18 |
+         (met.warp & 0xff) << 10 | static_cast<uint64_t>(thread) << 1 |
+         static_cast<uint64_t>(atomic);
 }
 uint64_t work_of(Access one) { return one >> 48; }
-int64_t block_of(Access one) { return static_cast<int64_t>(one >> 26 & 0x3fffff); }
-uint64_t barriers_of(Access one) { return one >> 10 & 0xffff; }
+int64_t block_of(Access one) { return static_cast<int64_t>(one >> 28 & 0xfffff); }
+uint64_t barriers_of(Access one) { return one >> 18 & 0x3ff; }
+uint64_t warp_barriers_of(Access one) { return one >> 10 & 0xff; }
 int thread_of(Access one) { return static_cast<int>(one >> 1 & 0x1ff); }
 bool is_atomic(Access one) { return (one & 1) != 0; }
 
@@ -56,6 +65,8 @@ struct Pending {
 struct Watch {
   const char* kernel = nullptr;
   uint64_t work = 0, barriers = 0;
+  // By the first thread of a warp.
+  uint64_t warp_barriers[kBlockThreads] = {};
   int64_t block = 0;
   uint32_t block_number = 0;
   int thread = 0;
@@ -89,11 +100,20 @@ class Pause {
   bool before_;
 };
 
+int warp_of(int thread) { return thread / warp_threads() * warp_threads(); }
+
+Access access(const Watch& w, int thread, bool atomic) {
+  const Met met{w.barriers, w.warp_barriers[warp_of(w.thread)]};
+  return access(w.work, w.block, met, thread, atomic);
+}
+
 bool conflict(const Watch& w, Access before, Access now) {
   if (before == 0 || work_of(before) != work_of(now) || (is_atomic(before) && is_atomic(now)))
     return false;
   if (block_of(before) != block_of(now)) return w.visible.count(block_of(before)) == 0;
-  return thread_of(before) != thread_of(now) && barriers_of(before) == barriers_of(now);
+  if (thread_of(before) == thread_of(now) || barriers_of(before) != barriers_of(now)) return false;
+  return warp_of(thread_of(before)) != warp_of(thread_of(now)) ||
+         warp_barriers_of(before) == warp_barriers_of(now);
 }
 
 void finish_write(Watch& w) {
@@ -107,8 +127,7 @@ void finish_write(Watch& w) {
                   static_cast<void*>(at));
     return report("race", what, one.place);
   }
-  for (size_t i = 0; i < one.size; ++i)
-    one.write[i] = access(w.work, w.block, w.barriers, kManyThreads, false);
+  for (size_t i = 0; i < one.size; ++i) one.write[i] = access(w, kManyThreads, false);
 }
 
 void note_read(Access& read, Access& other, Access now) {
@@ -216,7 +235,7 @@ void note(const volatile void* address, size_t size, Kind kind, bool atomic, con
     if (std::exchange(w.fenced, false)) w.shown.insert(w.block);
     w.met = w.shown;
   }
-  const Access now = access(w.work, w.block, w.barriers, w.thread, atomic);
+  const Access now = access(w, w.thread, atomic);
   (shared ? access_shared : access_device)(w, at, size, kind, now, place);
 }
 
@@ -277,6 +296,7 @@ void watch_block(int64_t block) {
   w.block = block;
   ++w.block_number;
   w.barriers = 0;
+  std::fill(std::begin(w.warp_barriers), std::end(w.warp_barriers), 0);
   w.met.clear();
   w.visible.clear();
   w.fenced = false;
@@ -292,6 +312,12 @@ void watch_barrier() {
   const Pause pause;
   finish_write(watch());
   ++watch().barriers;
+}
+
+void watch_warp_barrier(int first) {
+  const Pause pause;
+  finish_write(watch());
+  ++watch().warp_barriers[first];
 }
 
 }  // namespace emulation

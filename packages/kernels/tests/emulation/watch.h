@@ -31,10 +31,12 @@ uint64_t findings();
 void watch_work(const char* kernel);
 // Work ends: no more accesses are those of a kernel.
 void watch_end();
-// A block begins, a thread goes on, all threads of the block have met.
+// A block begins, a thread goes on, all threads of the block have met, or those of the warp that
+// begins with this one.
 void watch_block(int64_t block);
 void watch_thread(int thread);
 void watch_barrier();
+void watch_warp_barrier(int first);
 
 // From here on an access that ends the process is reported, and no longer.
 void expect_crashes();

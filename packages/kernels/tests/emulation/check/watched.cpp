@@ -36,6 +36,16 @@ void clean(Arguments a) {
   barrier();
   shared[kThreads - 1 - thread_index()] = 1;
 }
+// Threads of a warp need no barrier of the block.
+void within_warp(Arguments a) {
+  DL_SHARED int32_t shared[kThreads];
+  for (int32_t round = 0; round < 2; ++round) {
+    shared[thread_index()] = round;
+    gpu::warp_barrier();
+    a.counts[everyone()] = shared[thread_index() ^ 1];
+    gpu::warp_barrier();
+  }
+}
 void same_value(Arguments a) { a.data[0] = 7; }
 void atomic_sum(Arguments a) { gpu::add_at_once(reinterpret_cast<uint32_t*>(a.data), 1u); }
 // The last block sees what the others left: each shows it by a fence and an atomic access.
@@ -93,6 +103,19 @@ void no_barrier(Arguments a) {
   shared[thread_index()] = thread_index();
   a.counts[everyone()] = shared[kThreads - 1 - thread_index()];
 }
+// A shuffle orders no memory.
+void shuffle_for_barrier(Arguments a) {
+  DL_SHARED int32_t shared[kThreads];
+  shared[thread_index()] = static_cast<int32_t>(gpu::shuffle_word(1, 1));
+  a.counts[everyone()] = shared[thread_index() ^ 1];
+}
+// Where there is one warp, without any barrier.
+void barrier_of_another_warp(Arguments a) {
+  DL_SHARED int32_t shared[kThreads];
+  shared[thread_index()] = thread_index();
+  if (kThreads > gpu::warp_threads()) gpu::warp_barrier();
+  a.counts[everyone()] = shared[kThreads - 1 - thread_index()];
+}
 void writes_what_is_read(Arguments a) {
   DL_SHARED int32_t shared[kThreads];
   shared[thread_index()] = thread_index();
@@ -139,12 +162,31 @@ void half_shuffles(Arguments a) {
 
 const std::map<std::string, Kernel*> kKernels = {
 #define X(name) {#name, name}
-    X(clean),          X(same_value),        X(atomic_sum),   X(handed_over),
-    X(read_behind),    X(read_before),       X(write_behind), X(write_before),
-    X(read_far),       X(not_written),       X(not_aligned),  X(shared_not_written),
-    X(no_barrier),     X(shared_of_another), X(two_values),   X(writes_what_is_read),
-    X(between_blocks), X(atomic_and_plain),  X(no_fence),     X(ends_before),
-    X(two_barriers),   X(half_shuffles),
+    X(clean),
+    X(same_value),
+    X(atomic_sum),
+    X(handed_over),
+    X(read_behind),
+    X(read_before),
+    X(write_behind),
+    X(write_before),
+    X(read_far),
+    X(not_written),
+    X(not_aligned),
+    X(shared_not_written),
+    X(no_barrier),
+    X(shared_of_another),
+    X(two_values),
+    X(writes_what_is_read),
+    X(between_blocks),
+    X(atomic_and_plain),
+    X(no_fence),
+    X(ends_before),
+    X(two_barriers),
+    X(half_shuffles),
+    X(within_warp),
+    X(shuffle_for_barrier),
+    X(barrier_of_another_warp),
 #undef X
 };
 
