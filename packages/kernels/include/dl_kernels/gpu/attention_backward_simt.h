@@ -189,6 +189,26 @@ DL_KERNEL void key_gradients_kernel(AttentionTasks tasks, AttentionGradients<T, 
   }
 }
 
+// What is given to grad_q, grad_k and grad_v, from terms that have been made. A template of its
+// own: hipcc 5.2 emits kernels that an explicitly instantiated function names under another name.
+template <class T, class C>
+void attention_gradients_in_tiles(const Launch& launch, const AttentionGradients<T, C>& problem,
+                                  const Strided4<T>& grad_q, const Strided4<T>& grad_k,
+                                  const Strided4<T>& grad_v) {
+  const AttentionShape& shape = problem.shape;
+  const AttentionTasks of_queries(shape.batch, shape.heads, shape.queries, shape.width);
+  if (of_queries.count > 0) {
+    run_blocks(launch.stream(), of_queries.blocks(), query_gradient_kernel<T, C>, of_queries,
+               problem, grad_q);
+  }
+  const int64_t widest = shape.width > shape.value_width ? shape.width : shape.value_width;
+  const AttentionTasks of_keys(shape.batch, shape.key_heads, shape.keys, widest);
+  if (of_keys.count > 0) {
+    run_blocks(launch.stream(), of_keys.blocks(), key_gradients_kernel<T, C>, of_keys, problem,
+               grad_k, grad_v);
+  }
+}
+
 }  // namespace gpu
 
 DL_KERNELS_END
