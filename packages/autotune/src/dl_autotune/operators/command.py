@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -146,10 +147,7 @@ def _shape(text: str) -> list[int]:
 
 def _keyword(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
-    try:
-        found = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        found = None if not equals else ast
-    if found is ast or not equals or not name.isidentifier():
-        raise TuningError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")
-    return name, found
+    if equals and name.isidentifier():
+        with contextlib.suppress(ValueError, SyntaxError):
+            return name, ast.literal_eval(value)
+    raise TuningError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")
