@@ -14,7 +14,6 @@ import argparse
 import copy
 import json
 import os
-import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
+from _in_turn import microseconds_in_turn
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
@@ -219,13 +219,7 @@ def measure(name: str, repeats: int, inductor: bool) -> dict[str, Any]:
         first[way] = time.process_time() - start
         run()
     worst = max(float((r - results["eager CPU"]).abs().max()) for r in results.values())
-    spent: dict[str, list[int]] = {way: [] for way in runs}
-    for _ in range(repeats):
-        for way, run in runs.items():
-            start_ns = time.process_time_ns()
-            run()
-            spent[way].append(time.process_time_ns() - start_ns)
-    medians = {way: statistics.median(times) / 1000 for way, times in spent.items()}
+    medians = microseconds_in_turn(runs, repeats)
     seen = counters.snapshot()
     return {
         "model": name,

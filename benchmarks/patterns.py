@@ -9,14 +9,14 @@ run on one thread, both with the tiled engine. Ratios below 1 are in favour of t
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from _in_turn import microseconds_in_turn
 from torch import Tensor
 
 from dl_dicp import statistics as counters
@@ -71,17 +71,12 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
         for way, chosen in (("fused", [pattern]), ("apart", False))
     }
     counters.reset()
-    spent: dict[str, list[int]] = {way: [] for way in ways}
     with torch.no_grad():
         for compiled in ways.values():
             for _ in range(3):
                 compiled(*given)
-        for _ in range(repeats):
-            for way, compiled in ways.items():
-                start = time.process_time_ns()
-                compiled(*given)
-                spent[way].append(time.process_time_ns() - start)
-    medians = {way: statistics.median(times) / 1000 for way, times in spent.items()}
+        runs = {way: functools.partial(each, *given) for way, each in ways.items()}
+        medians = microseconds_in_turn(runs, repeats)
     seen = counters.snapshot()
     return {
         "sequence": name,
