@@ -13,5 +13,6 @@ void report(const char* kind, const char* what, const void*) {
 void watch_block(int64_t) {}
 void watch_thread(int) {}
 void watch_barrier() {}
+void watch_warp_barrier(int) {}
 
 }  // namespace emulation
