@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import torch
+
 from dl_optools.compare.background import Background
 
 
@@ -57,3 +59,24 @@ def test_a_waiting_caller_goes_on_when_there_is_room() -> None:
     assert background.reserve(10, wait=True)
     background.release(10)
     background.close()
+
+
+def test_jobs_compute_on_one_processor_and_the_program_on_as_many_as_before() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        counts: list[int] = []
+        background: Background[int] = Background(
+            lambda job: counts.append(torch.get_num_threads()), threads=2, places=4, memory=100
+        )
+        for _ in range(4):
+            assert background.reserve(1, wait=True)
+            background.submit(0, 1)
+        background.close()
+        later: list[int] = []
+        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert (counts, torch.get_num_threads(), later) == ([1, 1, 1, 1], 3, [3])
+    finally:
+        torch.set_num_threads(before)

@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import torch
+
 T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Threads that do jobs in the order in which they came.
+    """Threads that do jobs in the order in which they came, each on one processor.
 
     Memory is reserved before a job exists, so that the limit holds for what jobs are made of.
 
@@ -36,8 +38,13 @@ class Background(Generic[T]):
             threading.Thread(target=self._run, name=f"dl-optools-{at}", daemon=True)
             for at in range(threads)
         ]
+        self._alone = threading.Barrier(threads + 1)
+        usual = torch.get_num_threads()
         for thread in self._threads:
             thread.start()
+        self._alone.wait()
+        # Theirs is also what threads of the program get that begin later.
+        torch.set_num_threads(usual)
 
     def reserve(self, size: int, *, wait: bool) -> bool:
         """Ask for room for one job.
@@ -89,7 +96,19 @@ class Background(Generic[T]):
 
     _running = 0
 
+    def _compute_alone(self) -> None:
+        """Use no threads of OpenMP's from this one.
+
+        With more of them than processors, in teams of several threads, OpenMP's library lets none
+        spin any more: then each operator of the program waits for its team to be woken.
+        """
+        # Asked first, because a thread takes over the program's number when it is first asked.
+        torch.get_num_threads()
+        torch.set_num_threads(1)
+        self._alone.wait()
+
     def _run(self) -> None:
+        self._compute_alone()
         while True:
             with self._change:
                 while not self._waiting and not self._closed:
