@@ -169,16 +169,12 @@ DL_DEVICE void multiply_add_tf32(float (&sum)[4], const uint32_t (&a)[4], uint32
 #endif
 }
 
-// sum += a · b, with a 16 × 16 and b 16 × 8, of halves; of floats they are half as long along the
-// sum, and as multiply_add_tf32 has them. Lane l has of the sum the elements 2 · (l % 4) and the
-// next of rows l / 4 and l / 4 + 8; of a, as `load_matrices` gives its quarters, upper ones first;
-// of b, the halves of its transpose.
+// sum += a · b, with a 16 × 16 and b 16 × 8, of halves. Lane l has of the sum the elements
+// 2 · (l % 4) and the next of rows l / 4 and l / 4 + 8; of a, as `load_matrices` gives its
+// quarters, upper ones first; of b, the halves of its transpose.
 template <class T>
-DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  if constexpr (std::is_same_v<T, float>) {
-    multiply_add_tf32(sum, a, b0, b1);
-    return;
-  }
+DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
+                                   uint32_t b1) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (std::is_same_v<T, Half>) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -208,6 +204,16 @@ DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0
     sum[3] = made.w;
   }
 #endif
+}
+
+// The same; floats are half as many along the sum, and as multiply_add_tf32 has them.
+template <class T>
+DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  if constexpr (std::is_same_v<T, float>) {
+    multiply_add_tf32(sum, a, b0, b1);
+  } else {
+    multiply_add_halves<T>(sum, a, b0, b1);
+  }
 }
 
 // Floats as sums of two that tensor cores multiply exactly, which do not look at the last 13 bits:
