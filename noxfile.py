@@ -367,10 +367,12 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def sanitize(session: nox.Session) -> None:
-    """Run vendors' tests on libraries that watch their memory and undefined behaviour."""
+    """Run tests on libraries that watch their memory and undefined behaviour: vendors, and the host
+    of graphs, which is fed wrong files besides."""
     python = python_of(session, "environment")
-    for script in sorted(ROOT.glob("packages/vendor-*/tools/sanitize.py")):
-        session.run(python, str(script), *session.posargs, external=True)
+    env = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
+    for script in sorted(ROOT.glob("packages/*/tools/sanitize.py")):
+        session.run(python, str(script), *session.posargs, env=env, external=True)
 
 
 @nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)

@@ -10,6 +10,7 @@ from diopi_proto import DiopiError, load_vendor
 from diopi_proto.build import compile_library
 from diopi_proto.graph import read
 
+from .instrumented import vendor_flags
 from .kind import Case, Kind
 
 _TESTS = Path(__file__).parents[2] / "packages" / "diopi-proto" / "tests"
@@ -24,7 +25,8 @@ def prepare(folder: Path) -> None:
     compile_library(
         folder / "libvendor.so",
         [_TESTS / "fixtures" / "vendor.cpp"],
-        compile_flags=["-O1", '-DFIXTURE_OPERATORS="graph_operators.inc"'],
+        compile_flags=["-O1", '-DFIXTURE_OPERATORS="graph_operators.inc"', *vendor_flags()],
+        link_flags=[flag for flag in vendor_flags() if flag.startswith("-fsanitize=")],
     )
 
 

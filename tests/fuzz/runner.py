@@ -141,8 +141,8 @@ class Runner:
                     result.ends["failed"] += 1
                     if not any(x.case == number for x in result.failures):
                         errors.seek(0)
-                        words = errors.read().decode(errors="replace")[-1500:]
-                        self._tell(result, number, _how(process.returncode), words)
+                        words = errors.read().decode(errors="replace")
+                        self._tell(result, number, _how(process.returncode), _ends(words))
                 return number if number >= first else first - 1
 
     def _tell(self, result: Result, number: int, what: str, said: str) -> None:
@@ -186,6 +186,11 @@ def _end(process: subprocess.Popen[bytes], patience: float) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _ends(words: str, most: int = 1500) -> str:
+    """Their begin, where sanitizers say what is wrong, and their end, where Python does."""
+    return words if len(words) <= 2 * most else f"{words[:most]}\n...\n{words[-most:]}"
 
 
 def _how(status: int) -> str:

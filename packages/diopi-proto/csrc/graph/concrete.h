@@ -15,6 +15,12 @@ struct ConcreteView {
   int64_t numel = 0;
   int64_t begin = 0;  // the bytes of the storage from the first element to the last
   int64_t end = 0;
+
+  // Bytes from an element to the next one along a dimension; 0 where there is none, and the stride
+  // may be any number.
+  int64_t step_bytes(size_t dim) const {
+    return numel > 0 && shape[dim] > 1 ? strides[dim] * item : 0;
+  }
 };
 
 struct Concrete {

@@ -45,12 +45,11 @@ void Lane::make_handles(const Plan& plan) {
       const bool last = d + 1 == piece.dims.size();
       const auto dim = static_cast<size_t>(std::max(piece.dims[d], 0));
       const bool cut = piece.dims[d] >= 0;
-      moving.steps.push_back(cut ? whole.strides[dim] * whole.item * (last ? group_.rows : 1) : 0);
+      moving.steps.push_back(cut ? whole.step_bytes(dim) * (last ? group_.rows : 1) : 0);
       if (cut) shape[dim] = last ? group_.rows : 1;
     }
     int64_t bytes = whole.item;
-    for (size_t d = 0; d < shape.size(); ++d)
-      bytes += (shape[d] - 1) * whole.strides[d] * whole.item;
+    for (size_t d = 0; d < shape.size(); ++d) bytes += (shape[d] - 1) * whole.step_bytes(d);
     Handle& made = handles_.emplace_back(handle_ops(), view.dtype, std::move(shape), whole.strides,
                                          0, bytes, diopi_device, device_.target().device);
     if (moving.is_local) made.move_to(base + plan.offsets[view.storage] + whole.begin);

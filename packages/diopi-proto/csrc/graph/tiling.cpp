@@ -34,15 +34,15 @@ int64_t inner_bytes(const Concrete& sized, const Piece& piece, size_t depth) {
   std::vector<bool> cut(view.shape.size(), false);
   for (size_t d = 0; d < depth; ++d)
     if (piece.dims[d] >= 0) cut[static_cast<size_t>(piece.dims[d])] = true;
-  int64_t span = 1;
+  int64_t bytes = view.item;
   for (size_t d = 0; d < view.shape.size(); ++d)
-    if (!cut[d]) span += (view.shape[d] - 1) * view.strides[d];
-  return span * view.item;
+    if (!cut[d]) bytes += (view.shape[d] - 1) * view.step_bytes(d);
+  return bytes;
 }
 
 int64_t step_bytes(const Concrete& sized, const Piece& piece, size_t dim) {
-  const ConcreteView& view = sized.views[piece.value];
-  return piece.dims[dim] < 0 ? 0 : view.strides[static_cast<size_t>(piece.dims[dim])] * view.item;
+  if (piece.dims[dim] < 0) return 0;
+  return sized.views[piece.value].step_bytes(static_cast<size_t>(piece.dims[dim]));
 }
 
 bool is_cut(const Piece& piece, size_t depth) {

@@ -1,0 +1,95 @@
+"""Programs whose libraries are compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
+
+The first sees accesses outside of every block that is allocated, the second what C++ leaves
+undefined. Needs g++ and its sanitizers.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from diopi_proto.build import compile_library
+
+SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
+FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
+# Python frees little at its end; that is no leak of the library's. Tests ask for too much memory,
+# and the sanitizer's own does not let them limit what there is.
+ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=8192"
+UNDEFINED = "print_stacktrace=1:halt_on_error=0"
+
+MISTAKES = """
+extern "C" int sum(int a, int b) { return a + b; }
+extern "C" long whole(double x) { return static_cast<long>(x); }
+extern "C" int element(const int* from, long at) { return from[at]; }
+"""
+MAKE_THEM = """
+import sys, cffi
+ffi = cffi.FFI()
+ffi.cdef("int sum(int, int); long whole(double); int element(int*, long); void* malloc(size_t);")
+library, c = ffi.dlopen(sys.argv[1]), ffi.dlopen(None)
+library.sum(2**31 - 1, 1)
+library.whole(1e300)
+library.element(ffi.cast("int*", c.malloc(8)), 2)
+"""
+REPORTED = ("runtime error:", "ERROR: AddressSanitizer")
+NOTICED = (
+    "signed integer overflow",
+    "is outside the range of representable values",
+    "heap-buffer-overflow",
+)
+
+
+def run(command: list[str], given: Mapping[str, str]) -> tuple[int, str]:
+    """Run a program with the sanitizers' runtime, which has to be its first library.
+
+    :returns: the exit status, and what the sanitizers reported.
+    """
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": " ".join(map(runtime, ("libasan.so", "libubsan.so"))),
+        "ASAN_OPTIONS": ADDRESS,
+        "UBSAN_OPTIONS": UNDEFINED,
+        "PYTHONMALLOC": "malloc",
+        **given,
+    }
+    with tempfile.TemporaryFile() as said:
+        done = subprocess.run(command, env=environment, stderr=said, check=False)
+        said.seek(0)
+        reports = said.read().decode("utf-8", "replace")
+    return done.returncode, reports if any(mark in reports for mark in REPORTED) else ""
+
+
+def runtime(library: str) -> str:
+    """The path of a library of the compiler's."""
+    command = [os.environ.get("CXX", "g++").split()[-1], f"-print-file-name={library}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def check_that_mistakes_are_noticed(folder: Path) -> None:
+    """Make some, as an operator could.
+
+    :param folder: for what is compiled.
+    :raises SystemExit: one is overlooked.
+    """
+    source = folder / "mistakes.cpp"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(MISTAKES, encoding="utf-8")
+    library = compile_library(
+        folder / "mistakes.so",
+        [source],
+        exports=("sum", "whole", "element"),
+        compile_flags=[*FLAGS, "-fvisibility=default"],
+        link_flags=[SANITIZERS],
+        check=False,
+    )
+    _, reports = run([sys.executable, "-c", MAKE_THEM, str(library)], {})
+    for mistake in NOTICED:
+        if mistake not in reports:
+            raise SystemExit(
+                f"the sanitizers of this compiler overlook a planted mistake: {mistake}"
+            )
