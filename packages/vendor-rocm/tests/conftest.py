@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
 from simulated import GIVEN, build
 
-FAMILIES = ("activation_piecewise", "arithmetic", "complex", "copy", "fill", "reduction", "softmax")
+FAMILIES = (
+    *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
+    *("reduction", "softmax"),
+)
 """What a build for these tests has; tools/simulated.py has all of them tested."""
 
 
