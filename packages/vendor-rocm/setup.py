@@ -96,6 +96,7 @@ def emulated() -> list[VendorLibrary]:
     ]
     # Some families are for tests, which compile more than they run.
     optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
+    # What hipcc compiles for cards, g++ compiles as C++.
     compiler = DeviceCompiler(
         name="g++",
         command=tuple(shlex.split(os.environ.get("CXX") or "g++")),

@@ -30,8 +30,8 @@ struct Convolution {
   int64_t stride[3], dilation[3], before[3], after[3];  // `before` and `after`: what is padded
   void* stream;
   std::function<void*(int64_t bytes)> workspace;  // on the device, for the length of the call
-  // Writes what the result is added to, once it is known that the library takes the call. Empty:
-  // the result replaces what is there.
+  // Writes what the library needs in memory besides, once it is known that it takes the call: what
+  // the result is added to, or copies of what is read.
   std::function<void()> prepare;
 
   int dimensions() const { return axes + 2; }
@@ -42,10 +42,8 @@ struct Convolution {
   }
 };
 
-namespace detail {
-
-// The dimensions from the innermost one.
-inline std::array<int, 5> order_of(int dimensions, bool channels_last) {
+// The dimensions from the innermost one, of a tensor that lies densely.
+inline std::array<int, 5> dense_order(int dimensions, bool channels_last) {
   std::array<int, 5> order{};
   int at = 0;
   if (channels_last) order[at++] = 1;
@@ -55,14 +53,17 @@ inline std::array<int, 5> order_of(int dimensions, bool channels_last) {
   return order;
 }
 
-inline void set_dense(Images* images, int dimensions, bool channels_last) {
+// Gives a tensor the strides of one that lies densely.
+inline void lay_densely(Images* images, int dimensions, bool channels_last) {
   int64_t step = 1;
-  const auto order = order_of(dimensions, channels_last);
+  const auto order = dense_order(dimensions, channels_last);
   for (int i = 0; i < dimensions; ++i) {
     images->strides[order[i]] = step;
     step *= images->sizes[order[i]];
   }
 }
+
+namespace detail {
 
 // False: two elements may share a place. What has size 1 lies beyond all else.
 inline bool set_apart(Images* images, int dimensions) {
@@ -90,7 +91,7 @@ inline bool set_apart(Images* images, int dimensions) {
 // `channels_last`, the other way round.
 inline bool lies_densely(const Images& images, int dimensions, bool channels_last) {
   Images dense = images;
-  detail::set_dense(&dense, dimensions, channels_last);
+  lay_densely(&dense, dimensions, channels_last);
   for (int d = 0; d < dimensions; ++d) {
     if (images.sizes[d] != 1 && images.strides[d] != dense.strides[d]) return false;
   }
@@ -108,9 +109,9 @@ inline bool settle_strides(Convolution* call) {
   });
   for (Images* images : tensors) {
     if (lies_densely(*images, dimensions, last)) {
-      detail::set_dense(images, dimensions, last);
+      lay_densely(images, dimensions, last);
     } else if (lies_densely(*images, dimensions, !last)) {
-      detail::set_dense(images, dimensions, !last);
+      lay_densely(images, dimensions, !last);
     } else if (!detail::set_apart(images, dimensions)) {
       return false;
     }
