@@ -25,6 +25,11 @@ FAMILIES = (
 """What a build for these tests has; tools/simulated.py has all of them tested."""
 
 
+long = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="takes long: packages/vendor-rocm/tools/simulated.py runs it"
+)
+
+
 def simulated_site(folder: Path) -> Path:
     """A folder with the vendor for simulated cards: what DL_TEST_ROCM_SIMULATED names, or new."""
     given = os.environ.get(GIVEN)

@@ -9,6 +9,7 @@ import pytest
 from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
 from library_tests.products import Calls
 
+from conftest import long
 from processes import compile_library, on_vendor, run
 
 
@@ -28,6 +29,7 @@ def settings(simulated: dict[str, str], fake_miopen: str, tmp_path: Path) -> Cal
     )
 
 
+@long
 def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -> None:
     code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(KINDS))
     found = []
@@ -81,6 +83,7 @@ def test_windows_that_no_padding_says_are_our_own_kernels(settings: Calls) -> No
     assert [line.split(" 32f ")[0] for line in settings.done] == ["input gradient"] * 2
 
 
+@long
 def test_solutions_are_asked_for_once_for_each_card_and_thread(settings: Calls) -> None:
     code = """
     import os, threading
@@ -127,22 +130,29 @@ ASKED = ["miopenCreate", "count forward"]
 @pytest.mark.parametrize(
     ("variables", "asked"),
     [
-        ({"DL_ROCM_LIBRARIES": "off"}, []),
-        ({"DL_ROCM_MIOPEN": "off"}, []),
-        ({"DL_ROCM_MIOPEN": "/nowhere/libMIOpen.so.1"}, []),
-        ({"FAKE_MIOPEN_FAIL": "miopenCreate:5"}, ["miopenCreate"]),
-        ({"FAKE_MIOPEN_FAIL": "miopenCreateConvolutionDescriptor:4"}, ["miopenCreate"]),
+        pytest.param({"DL_ROCM_LIBRARIES": "off"}, [], marks=long),
+        pytest.param({"DL_ROCM_MIOPEN": "off"}, [], marks=long),
+        pytest.param({"DL_ROCM_MIOPEN": "/nowhere/libMIOpen.so.1"}, [], marks=long),
+        pytest.param({"FAKE_MIOPEN_FAIL": "miopenCreate:5"}, ["miopenCreate"], marks=long),
+        pytest.param(
+            {"FAKE_MIOPEN_FAIL": "miopenCreateConvolutionDescriptor:4"},
+            ["miopenCreate"],
+            marks=long,
+        ),
         # Nobody knows which solutions are deterministic.
         ({"FAKE_MIOPEN_FAIL": "attribute 1:3"}, ["miopenCreate"]),
-        ({"FAKE_MIOPEN_FAIL": "count:6"}, ASKED),
-        ({"FAKE_MIOPEN_FAIL": "solutions:5"}, ASKED),
-        (
+        pytest.param({"FAKE_MIOPEN_FAIL": "count:6"}, ASKED, marks=long),
+        pytest.param({"FAKE_MIOPEN_FAIL": "solutions:5"}, ASKED, marks=long),
+        pytest.param(
             {"FAKE_MIOPEN_FAIL": "compile 40:5,compile 50:7"},
             [*ASKED, "compile 40", "compile 50"],
+            marks=long,
         ),
         ({"FAKE_MIOPEN_FAIL": "run 40:8"}, [*ASKED, "compile 40", "failed"]),
         # Out of memory now is not out of memory for good.
-        ({"FAKE_MIOPEN_FAIL": "run 40:4"}, [*ASKED, "compile 40", "failed", "failed"]),
+        pytest.param(
+            {"FAKE_MIOPEN_FAIL": "run 40:4"}, [*ASKED, "compile 40", "failed", "failed"], marks=long
+        ),
     ],
 )
 def test_our_own_kernels_do_what_the_library_declines(
@@ -153,6 +163,7 @@ def test_our_own_kernels_do_what_the_library_declines(
     assert settings.calls == asked
 
 
+@long
 @pytest.mark.parametrize("failing", ["compile 40:5", "attribute 3:3,compile 40:5"])
 def test_the_next_solution_is_taken_where_one_does_not_compile(
     settings: Calls, failing: str
@@ -162,6 +173,7 @@ def test_the_next_solution_is_taken_where_one_does_not_compile(
     assert [line[-11:] for line in settings.done] == ["solution 50"] * 2
 
 
+@long
 def test_a_failure_says_what_failed(settings: Calls) -> None:
     code = """
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
@@ -176,6 +188,7 @@ def test_a_failure_says_what_failed(settings: Calls) -> None:
     assert "DL_ROCM_LIBRARIES=off" in said
 
 
+@long
 def test_torch_trains_by_it(settings: Calls) -> None:
     code = """
     import torch
@@ -208,6 +221,7 @@ def test_torch_trains_by_it(settings: Calls) -> None:
     assert counts == [3, 3, 2]
 
 
+@long
 def test_a_wrong_argument_is_noticed(settings: Calls, tmp_path: Path) -> None:
     code = """
     import os, cffi

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from library_tests.products import PRELUDE, ROUNDED, Calls
 
+from conftest import long
 from processes import compile_library, on_vendor, run
 
 
@@ -51,6 +52,7 @@ def test_layouts_dtypes_scales_and_bias(settings: Calls) -> None:
     assert products[12:] == ["32f 3x5x6 batch 4 NN", plain, plain + " bias"]
 
 
+@long
 def test_results_of_both_are_equal(settings: Calls) -> None:
     """And products of halves that are summed up stay float32."""
     code = """
@@ -68,6 +70,7 @@ def test_results_of_both_are_equal(settings: Calls) -> None:
     assert len(settings.done) == 3
 
 
+@long
 def test_a_card_that_rounds_factors_does_so_while_users_put_up_with_it(settings: Calls) -> None:
     code = """
     a, b = draw(5, 64), draw(64, 3)
@@ -82,6 +85,7 @@ def test_a_card_that_rounds_factors_does_so_while_users_put_up_with_it(settings:
     assert settings.done == [exact, exact + " tf32", exact, wide, half]
 
 
+@long
 def test_another_card_multiplies_them_as_they_are(settings: Calls) -> None:
     code = """
     host.tf32_products = True
@@ -94,6 +98,7 @@ def test_another_card_multiplies_them_as_they_are(settings: Calls) -> None:
     assert settings.calls.count("hipblasLtMatmulAlgoGetHeuristic") == 2
 
 
+@long
 def test_torch_multiplies_by_it_and_says_how_exactly(settings: Calls) -> None:
     code = """
     import torch
@@ -116,6 +121,7 @@ def test_torch_multiplies_by_it_and_says_how_exactly(settings: Calls) -> None:
     assert settings.done == [exact, "16bf 3x6x8 batch 1 NN", exact + " tf32"]
 
 
+@long
 def test_algorithms_are_asked_for_once_and_each_card_and_thread_has_a_handle(
     settings: Calls,
 ) -> None:
@@ -142,12 +148,12 @@ def test_algorithms_are_asked_for_once_and_each_card_and_thread_has_a_handle(
     "variables",
     [
         {"DL_ROCM_LIBRARIES": "off"},
-        {"DL_ROCM_HIPBLASLT": "off"},
-        {"DL_ROCM_HIPBLASLT": "/nowhere/libhipblaslt.so.1"},
-        {"FAKE_HIP_VERSION": "50700000"},
-        {"FAKE_HIPBLASLT_FAIL": "hipblasLtCreate:2"},
+        pytest.param({"DL_ROCM_HIPBLASLT": "off"}, marks=long),
+        pytest.param({"DL_ROCM_HIPBLASLT": "/nowhere/libhipblaslt.so.1"}, marks=long),
+        pytest.param({"FAKE_HIP_VERSION": "50700000"}, marks=long),
+        pytest.param({"FAKE_HIPBLASLT_FAIL": "hipblasLtCreate:2"}, marks=long),
         {"FAKE_HIPBLASLT_FAIL": "hipblasLtMatmulAlgoGetHeuristic:7"},
-        {"FAKE_HIPBLASLT_FAIL": "hipblasLtMatmul:7"},
+        pytest.param({"FAKE_HIPBLASLT_FAIL": "hipblasLtMatmul:7"}, marks=long),
     ],
 )
 def test_our_own_kernels_do_what_the_library_does_not(
@@ -161,6 +167,7 @@ def test_our_own_kernels_do_what_the_library_does_not(
     assert settings.done == []
 
 
+@long
 def test_a_wrong_argument_is_noticed(settings: Calls, tmp_path: Path) -> None:
     """What a caller that takes another library's numbers would say."""
     source = tmp_path / "caller.py"
