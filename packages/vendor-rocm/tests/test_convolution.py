@@ -174,6 +174,32 @@ def test_the_next_solution_is_taken_where_one_does_not_compile(
 
 
 @long
+def test_nothing_is_waited_for(settings: Calls) -> None:
+    """But by the fake, which reads three tensors and writes one."""
+    code = f"""
+    import cffi, gc
+    ffi = cffi.FFI()
+    ffi.cdef("unsigned long long fake_hip_waits();")
+    fake = ffi.dlopen({settings["DL_ROCM_DRIVER"]!r})
+    gc.disable()
+    x, w, bias = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3)), there(numbers(2))
+    outs = [vendor.empty((1, 2, 2, 2)), vendor.empty((1, 2, 4, 4)), vendor.empty((2, 2, 3, 3))]
+    lists = [1, 1], [0, 0], [1, 1], 1
+    before = fake.fake_hip_waits()
+    # Scratch memory is given back with what a call keeps.
+    kept = [
+        vendor.op.Convolution2d(outs[0], x, w, bias, *lists, synchronize=False),
+        vendor.op.Convolution2dBackward(
+            *outs[1:], None, outs[0], x, w, None, *lists, synchronize=False
+        ),
+    ]
+    print(fake.fake_hip_waits() - before)
+    """
+    assert on_vendor(PRELUDE + code, **settings) == "12\n"
+    assert len(settings.done) == 3
+
+
+@long
 def test_a_failure_says_what_failed(settings: Calls) -> None:
     code = """
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
