@@ -41,9 +41,11 @@ def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -
     for name in found[0].files:
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
 
-    # All of them were the library's, by a solution that is precise: five for each shape and kind.
-    assert len(settings.done) == 5 * RUNS
-    assert sum(line.startswith("forward") for line in settings.done) == 2 * RUNS
+    # All of them were the library's, by a solution that is precise, but sums of half types that a
+    # bias is added to: five for each shape and kind.
+    halves = sum(dtype.endswith("float16") for dtype, _ in KINDS) * 3
+    forward = sum(line.startswith("forward") for line in settings.done)
+    assert (forward, len(settings.done)) == (2 * RUNS - halves, 5 * RUNS - halves)
     assert sum(line.startswith("input gradient") for line in settings.done) == 2 * RUNS
     assert all(line.endswith("solution 40") for line in settings.done)
 
