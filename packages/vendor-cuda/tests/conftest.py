@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from processes import compile_fake
+from processes import KIT, compile_fake
+
+sys.path.insert(0, str(KIT))
 
 
 @pytest.fixture(scope="session")

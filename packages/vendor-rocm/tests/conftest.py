@@ -14,11 +14,20 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
 from simulated import GIVEN, build
 
-FAMILIES = ("activation_piecewise", "arithmetic", "complex", "copy", "fill", "reduction", "softmax")
+FAMILIES = (
+    *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
+    *("reduction", "softmax"),
+)
 """What a build for these tests has; tools/simulated.py has all of them tested."""
+
+
+long = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="takes long: packages/vendor-rocm/tools/simulated.py runs it"
+)
 
 
 def simulated_site(folder: Path) -> Path:

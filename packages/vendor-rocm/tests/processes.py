@@ -14,6 +14,7 @@ from diopi_proto import include_dir
 from dl_vendor_rocm.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+SOURCES = Path(__file__).parents[1]
 FAKE = KIT / "fake_hip"
 """A driver whose cards are threads, and that fails on demand; fake_hip.cpp has its variables."""
 
@@ -28,13 +29,23 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     return target
 
 
+def compile_library(name: str, folder: Path) -> Path:
+    """A library of ``fakes/``, which says at its top what it plays: ``"hipblaslt"``, …"""
+    target = folder / f"lib{name}.so"
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
+    source = Path(__file__).parent / "fakes" / f"{name}.cpp"
+    subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
+    return target
+
+
 def run(code: str, **variables: str) -> str:
     """What Python code prints that runs with these variables, and without others of the tests.
 
     :raises AssertionError: it ends otherwise than with 0; the message is what it said.
     """
-    names = ("DL_ROCM_DRIVER", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-    env = {name: value for name, value in os.environ.items() if name not in names}
+    names = ("DL_ROCM_", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**env, **variables},

@@ -1,20 +1,12 @@
 #include "extensions/companions.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <utility>
-
 #include "runtime/driver.h"
 
 namespace dl::cuda {
 namespace {
 
-kit::Companion of_the_driver(kit::Companion one) {
-  if (names_driver()) {
-    one.beside.clear();
-    one.others.clear();
-  }
-  return one;
+kit::Companion of_the_driver(const kit::Companion& one) {
+  return names_driver() ? one.only_named() : one;
 }
 
 }  // namespace
@@ -56,9 +48,6 @@ const kit::Companion& cudnn_companion() {
   return where;
 }
 
-bool libraries_wanted() {
-  const char* const said = std::getenv("DL_CUDA_LIBRARIES");
-  return said == nullptr || std::strcmp(said, "off") != 0;
-}
+bool libraries_wanted() { return kit::libraries_wanted("DL_CUDA_LIBRARIES"); }
 
 }  // namespace dl::cuda
