@@ -28,13 +28,28 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     return target
 
 
+SETTINGS = ("DL_ROCM_", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+LIBRARIES = {"hiprtc": FAKE / "rtc" / "hiprtc.cpp"}
+"""Fakes of libraries beside the driver, which say at their top what they play."""
+
+
+def fake_library(name: str, folder: Path) -> Path:
+    """One of :data:`LIBRARIES`, compiled."""
+    target = folder / f"lib{name}.so"
+    includes = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKE)]
+    own = f'-DFAKE_HIP_FOLDERS="-I{FAKE}"'
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", own]
+    source = str(LIBRARIES[name])
+    subprocess.run(["g++", *flags, *includes, source, "-o", str(target), "-ldl"], check=True)
+    return target
+
+
 def run(code: str, **variables: str) -> str:
     """What Python code prints that runs with these variables, and without others of the tests.
 
     :raises AssertionError: it ends otherwise than with 0; the message is what it said.
     """
-    names = ("DL_ROCM_DRIVER", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-    env = {name: value for name, value in os.environ.items() if name not in names}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**env, **variables},

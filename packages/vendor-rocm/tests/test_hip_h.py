@@ -16,7 +16,9 @@ SHAPES = """
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1  // no second hipMalloc for C++
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 #include "dl/kit/hip_driver.h"
+#include "dl/kit/hiprtc.h"
 #include <cstddef>
 #include <type_traits>
 
@@ -38,9 +40,14 @@ struct Alike<R (*)(A...), S (*)(B...)> {
       each(static_cast<void (*)(A...)>(nullptr), static_cast<void (*)(B...)>(nullptr));
 };
 namespace dl::kit::hip {
+using Image = Module;
 #define CHECK(member, symbol, ...) \\
   static_assert(Alike<decltype(&::symbol), __VA_ARGS__>::value, #symbol " differs");
 DL_KIT_HIP_DRIVER_FUNCTIONS(CHECK)
+DL_KIT_HIP_EXTENSION_FUNCTIONS(CHECK)
+}
+namespace dl::kit {
+DL_KIT_HIPRTC_FUNCTIONS(CHECK)
 }
 #define SAME(ours, theirs) static_assert(int(dl::kit::hip::ours) == int(theirs), #theirs)
 SAME(kSuccess, hipSuccess);
@@ -56,6 +63,29 @@ SAME(kNoBinaryForGpu, hipErrorNoBinaryForGpu);
 SAME(kInvalidHandle, hipErrorInvalidHandle);
 SAME(kNotFound, hipErrorNotFound);
 SAME(kNotReady, hipErrorNotReady);
+SAME(kIllegalState, hipErrorIllegalState);
+SAME(kPeerUnsupported, hipErrorPeerAccessUnsupported);
+SAME(kPeerEnabled, hipErrorPeerAccessAlreadyEnabled);
+SAME(kPeerNotEnabled, hipErrorPeerAccessNotEnabled);
+SAME(kCaptureUnsupported, hipErrorStreamCaptureUnsupported);
+SAME(kCaptureInvalidated, hipErrorStreamCaptureInvalidated);
+SAME(kCaptureUnmatched, hipErrorStreamCaptureUnmatched);
+SAME(kCaptureUnjoined, hipErrorStreamCaptureUnjoined);
+SAME(kCapturedEvent, hipErrorCapturedEvent);
+SAME(kCaptureWrongThread, hipErrorStreamCaptureWrongThread);
+SAME(kCaptureRelaxed, hipStreamCaptureModeRelaxed);
+SAME(kMaxBlockX, hipDeviceAttributeMaxBlockDimX);
+SAME(kMaxBlockX + 2, hipDeviceAttributeMaxBlockDimZ);
+SAME(kMaxGridX, hipDeviceAttributeMaxGridDimX);
+SAME(kMaxGridX + 2, hipDeviceAttributeMaxGridDimZ);
+SAME(kMaxBlockThreads, hipDeviceAttributeMaxThreadsPerBlock);
+SAME(kMaxSharedBytes, hipDeviceAttributeMaxSharedMemoryPerBlock);
+SAME(kFunctionBlockThreads, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(kFunctionSharedBytes, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(kFunctionConstantBytes, HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+SAME(kFunctionLocalBytes, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(kFunctionRegisters, HIP_FUNC_ATTRIBUTE_NUM_REGS);
+static_assert(sizeof(dl::kit::hip::IpcHandle) == sizeof(hipIpcMemHandle_t), "");
 SAME(kComputeCapabilityMajor, hipDeviceAttributeComputeCapabilityMajor);
 SAME(kComputeCapabilityMinor, hipDeviceAttributeComputeCapabilityMinor);
 SAME(kMultiprocessorCount, hipDeviceAttributeMultiprocessorCount);
@@ -72,8 +102,10 @@ static_assert(hipStreamNonBlocking == 1 && hipEventDisableTiming == 2, "");
 static_assert(hipHostMallocPortable == 1, "");
 #ifdef hipGetDeviceProperties  // renamed in ROCm 6, with another layout
 constexpr auto kLayout = dl::kit::hip::kProperties6;
+SAME(kIpcLazyPeerAccess6, hipIpcMemLazyEnablePeerAccess);
 #else
 constexpr auto kLayout = dl::kit::hip::kProperties5;
+SAME(kIpcLazyPeerAccess5, hipIpcMemLazyEnablePeerAccess);
 #endif
 static_assert(sizeof(hipDeviceProp_t) == kLayout.bytes, "");
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == kLayout.architecture, "");

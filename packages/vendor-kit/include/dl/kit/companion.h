@@ -46,6 +46,11 @@ struct Companion {
     }
     return found;
   }
+  // For a driver that the user names in place of the system's, which libraries of its maker take for
+  // their own, and fail in ways of their own: with it, only those are used that are named, too.
+  Companion with_driver(bool is_named) const {
+    return is_named ? Companion{variable, {}, {}, install} : *this;
+  }
   // Whether one of them seems to be there. Opens nothing.
   bool present() const { return !find_library(names()).empty(); }
   // The end of a sentence that begins with what is missing.
