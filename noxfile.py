@@ -106,7 +106,7 @@ GENERATORS = (
     ("packages/core/codegen/required_overloads.py",),
     ("packages/kernels/codegen/chebyshev_tables.py",),
 )
-CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".inc"}
+CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".hip", ".inc"}
 
 
 def python_of(session: nox.Session, environment: str) -> str:

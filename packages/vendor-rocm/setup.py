@@ -7,13 +7,14 @@ of all else.
 """
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 from setuptools import setup
 
-from diopi_proto.build import VendorLibrary
+from diopi_proto.build import DeviceCompiler, VendorLibrary
 from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
 from dl_vendor_kit import include_dir
@@ -43,7 +44,9 @@ def library(**options: Any) -> KernelLibrary:
     """The vendor's library: what all builds have in common, and ``options``."""
     families = os.environ.get("DL_ROCM_FAMILIES")
     own: dict[str, list[Any]] = {
-        "sources": sorted(str(path) for path in Path("csrc").rglob("*.cpp")),
+        "sources": sorted(
+            str(path) for end in ("cpp", "hip") for path in Path("csrc").rglob(f"*.{end}")
+        ),
         "include_dirs": ["csrc", str(include_dir())],
         "define_macros": [
             ("DL_ROCM_VERSION", f'"{version()}"'),
@@ -93,7 +96,16 @@ def emulated() -> list[VendorLibrary]:
     ]
     # Some families are for tests, which compile more than they run.
     optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
+    # What hipcc compiles for cards, g++ compiles as C++.
+    compiler = DeviceCompiler(
+        name="g++",
+        command=tuple(shlex.split(os.environ.get("CXX") or "g++")),
+        suffix=".hip",
+        flags=("-x", "c++", optimisation, "-pthread", "-Wall", "-Wextra"),
+        host_flag="",
+    )
     kernels = library(
+        device_compiler=compiler,
         sources=[str(EMULATION / "fibers.cpp"), str(EMULATION / "unwatched" / "unwatched.cpp")],
         include_dirs=[str(EMULATION), str(FAKE)],
         define_macros=macros,

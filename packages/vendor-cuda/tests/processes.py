@@ -40,7 +40,7 @@ def compile_library(name: str, folder: Path) -> Path:
     from diopi_proto import include_dir
 
     target = folder / f"lib{name}.so"
-    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", SOURCES / "csrc")]
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
     source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)

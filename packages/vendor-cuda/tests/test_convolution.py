@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
+from library_tests.products import Calls
 
-from convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES, Settings
 from processes import compile_library, nvidia_library, on_vendor, run
 
 
@@ -22,11 +23,17 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def settings(simulator: str, fakes: dict[str, str], tmp_path: Path) -> Settings:
-    return Settings(fakes, DL_CUDA_DRIVER=simulator, FAKE_CUDNN_CALLS=str(tmp_path / "calls"))
+def settings(simulator: str, fakes: dict[str, str], tmp_path: Path) -> Calls:
+    return Calls(
+        "FAKE_CUDNN_CALLS",
+        "cudnnBackendExecute",
+        **fakes,
+        DL_CUDA_DRIVER=simulator,
+        FAKE_CUDNN_CALLS=str(tmp_path / "calls"),
+    )
 
 
-def test_results_are_those_of_our_own_kernels(settings: Settings, tmp_path: Path) -> None:
+def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -> None:
     code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(KINDS))
     found = []
     for by, variables in ("library", {}), ("kernels", {"DL_CUDA_LIBRARIES": "off"}):
@@ -38,15 +45,15 @@ def test_results_are_those_of_our_own_kernels(settings: Settings, tmp_path: Path
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
 
     # All of them were the library's: five for each shape and kind, by an engine that is precise.
-    assert len(settings.convolutions) == 5 * RUNS
-    assert sum(line.startswith("forward") for line in settings.convolutions) == 2 * RUNS
-    assert sum(line.startswith("input gradient") for line in settings.convolutions) == 2 * RUNS
-    for line in settings.convolutions:
+    assert len(settings.done) == 5 * RUNS
+    assert sum(line.startswith("forward") for line in settings.done) == 2 * RUNS
+    assert sum(line.startswith("input gradient") for line in settings.done) == 2 * RUNS
+    for line in settings.done:
         # Tensor cores compute float32 as TF32, and all else as it is.
         assert line.endswith("engine 4" if " 32f " in line else "engine 3"), line
 
 
-def test_a_real_cudnn_plans_all_of_it(settings: Settings, tmp_path: Path) -> None:
+def test_a_real_cudnn_plans_all_of_it(settings: Calls, tmp_path: Path) -> None:
     """Where its wheel is: it is asked, but not run, which takes a card."""
     libraries = {
         variable: nvidia_library(name)
@@ -66,7 +73,7 @@ def test_a_real_cudnn_plans_all_of_it(settings: Settings, tmp_path: Path) -> Non
     assert len(settings.calls) == 4 * (RUNS - 3)
 
 
-def test_layouts_are_told_as_they_are(settings: Settings) -> None:
+def test_layouts_are_told_as_they_are(settings: Calls) -> None:
     """What a dimension of size 1 has for a stride says nothing; the other tensors do."""
     code = """
     for layout in "dense", "channels last":
@@ -77,11 +84,11 @@ def test_layouts_are_told_as_they_are(settings: Settings) -> None:
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
     on_vendor(PRELUDE + code, **settings)
-    strides = [line.split(" strides ")[1].split()[0] for line in settings.convolutions]
+    strides = [line.split(" strides ")[1].split()[0] for line in settings.done]
     assert strides == ["2x1x1x1", "2x1x2x2"]
 
 
-def test_plans_are_made_once(settings: Settings) -> None:
+def test_plans_are_made_once(settings: Calls) -> None:
     code = """
     import os, threading
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
@@ -102,10 +109,10 @@ def test_plans_are_made_once(settings: Settings) -> None:
     # The second thread has what the first one leaves.
     assert settings.calls.count("cudnnCreate") == 2
     assert settings.calls.count("heuristics") == settings.calls.count("plan 4") == 4
-    assert len(settings.convolutions) == 7
+    assert len(settings.done) == 7
 
 
-def test_each_card_has_a_handle(settings: Settings) -> None:
+def test_each_card_has_a_handle(settings: Calls) -> None:
     code = """
     x, w = numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     def on(device):
@@ -118,7 +125,7 @@ def test_each_card_has_a_handle(settings: Settings) -> None:
     """
     on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
     assert settings.calls.count("cudnnCreate") == 2
-    assert len(settings.convolutions) == 3
+    assert len(settings.done) == 3
 
 
 TWICE = """
@@ -159,19 +166,19 @@ TWICE = """
     ],
 )
 def test_our_own_kernels_do_what_the_library_declines(
-    settings: Settings, variables: dict[str, str], asked: list[str]
+    settings: Calls, variables: dict[str, str], asked: list[str]
 ) -> None:
     """And it is asked once, though the convolution comes twice."""
     on_vendor(PRELUDE + TWICE, **{**settings, **variables})
     assert settings.calls == asked
 
 
-def test_what_it_falls_back_to_is_asked_for(settings: Settings) -> None:
+def test_what_it_falls_back_to_is_asked_for(settings: Calls) -> None:
     on_vendor(PRELUDE + TWICE, **settings, FAKE_CUDNN_FAIL="cudnnBackendFinalize(plan 4):3000")
-    assert [line[-8:] for line in settings.convolutions] == ["engine 5"] * 2
+    assert [line[-8:] for line in settings.done] == ["engine 5"] * 2
 
 
-def test_a_failure_says_what_failed(settings: Settings) -> None:
+def test_a_failure_says_what_failed(settings: Calls) -> None:
     code = """
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
     try:
@@ -185,7 +192,7 @@ def test_a_failure_says_what_failed(settings: Settings) -> None:
     assert "DL_CUDA_LIBRARIES=off" in said
 
 
-def test_nothing_is_waited_for(settings: Settings) -> None:
+def test_nothing_is_waited_for(settings: Calls) -> None:
     code = """
     import gc
     from dl_gpu_sim import waits
@@ -206,10 +213,10 @@ def test_nothing_is_waited_for(settings: Settings) -> None:
     assert waits() != before
     """
     on_vendor(PRELUDE + code, **settings)
-    assert len(settings.convolutions) == 3
+    assert len(settings.done) == 3
 
 
-def test_a_graph_captures_it(settings: Settings) -> None:
+def test_a_graph_captures_it(settings: Calls) -> None:
     code = """
     a, b, w = numbers(1, 2, 4, 4), numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     bias = numbers(2)
@@ -227,7 +234,7 @@ def test_a_graph_captures_it(settings: Settings) -> None:
         np.testing.assert_array_equal(out.numpy(), result)
     """
     on_vendor(PRELUDE + code, **settings)
-    assert len(settings.convolutions) == 3
+    assert len(settings.done) == 3
 
 
 TRAINING = """
@@ -267,12 +274,12 @@ TRAINING = """
 """
 
 
-def test_torch_trains_by_it(settings: Settings) -> None:
+def test_torch_trains_by_it(settings: Calls) -> None:
     said = run(TRAINING, **settings, DL_VENDORS="cuda")
     assert said.endswith("right\n"), said
     # Of two steps: three layers forward, and as many gradients of weights; the first layer needs
     # none of its input. What is transposed has a gradient forward.
-    of = [line.split(" 32f ")[0] for line in settings.convolutions]
+    of = [line.split(" 32f ")[0] for line in settings.done]
     steps = of[:16]
     assert steps.count("weight gradient") == 6
     assert steps.count("forward") == 6

@@ -153,15 +153,15 @@ CUBLASLT = (
     + ALIKE
     + """
 #include "library/blaslt_api.h"
-namespace dl::cuda {
-DL_CUDA_BLASLT_FUNCTIONS(CHECK)
-}
-namespace ours = dl::cuda::blaslt;
-static_assert(sizeof(ours::Algorithm) == sizeof(cublasLtMatmulAlgo_t));
-static_assert(sizeof(ours::Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
-static_assert(offsetof(ours::Heuristic, workspace) ==
+using ours = dl::cuda::blaslt::Numbers;
+DL_KIT_BLASLT_FUNCTIONS(CHECK, cublasLt, ours::kAlgorithmBytes)
+using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
+using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
+static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(Heuristic, workspace) ==
               offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
-static_assert(offsetof(ours::Heuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+static_assert(offsetof(Heuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 #define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
 SAME(kSuccess, CUBLAS_STATUS_SUCCESS);
 SAME(kFloat32, CUDA_R_32F);

@@ -5,18 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from library_tests.products import PRELUDE, ROUNDED, Calls
 
 from processes import compile_library, on_vendor, run
-
-PRELUDE = """
-    rng = np.random.default_rng(0)
-    def numbers(*shape, dtype="float32"):
-        return rng.integers(-4, 5, shape).astype(dtype)
-    def mm(a, b, dtype="float32"):
-        out = vendor.empty((*a.shape[:-1], b.shape[-1]), dtype)
-        vendor.op.Matmul(out, vendor.tensor(a), vendor.tensor(b))
-        return out.numpy()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -24,30 +15,18 @@ def fake_cublaslt(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(compile_library("cublaslt", tmp_path_factory.mktemp("cublaslt")))
 
 
-class Settings(dict[str, str]):
-    """Variables of a run, and what the library was asked in it."""
-
-    @property
-    def calls(self) -> list[str]:
-        path = Path(self["FAKE_CUBLASLT_CALLS"])
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-    @property
-    def products(self) -> list[str]:
-        name = "cublasLtMatmul "
-        return [call.removeprefix(name) for call in self.calls if call.startswith(name)]
-
-
 @pytest.fixture
-def settings(simulator: str, fake_cublaslt: str, tmp_path: Path) -> Settings:
-    return Settings(
+def settings(simulator: str, fake_cublaslt: str, tmp_path: Path) -> Calls:
+    return Calls(
+        "FAKE_CUBLASLT_CALLS",
+        "cublasLtMatmul",
         DL_CUDA_DRIVER=simulator,
         DL_CUDA_CUBLASLT=fake_cublaslt,
         FAKE_CUBLASLT_CALLS=str(tmp_path / "calls"),
     )
 
 
-def test_layouts_and_dtypes(settings: Settings) -> None:
+def test_layouts_and_dtypes(settings: Calls) -> None:
     code = """
     for dtype in ("float32", "float64", "float16"):
         a, b = numbers(5, 7, dtype=dtype), numbers(7, 3, dtype=dtype)
@@ -59,13 +38,13 @@ def test_layouts_and_dtypes(settings: Settings) -> None:
     np.testing.assert_array_equal(mm(a, b), a @ b)
     """
     on_vendor(PRELUDE + code, **settings)
-    products = settings.products
+    products = settings.done
     assert products[:4] == [f"32f 3x5x7 batch 1 {layout}" for layout in ("NN", "TN", "NT", "TT")]
     assert products[4].startswith("64f") and products[8].startswith("16f")
     assert products[12:] == ["32f 3x5x6 batch 4 NN"]
 
 
-def test_scales_and_bias(settings: Settings) -> None:
+def test_scales_and_bias(settings: Calls) -> None:
     code = """
     given, a, b, c = numbers(5, 3), numbers(5, 8), numbers(8, 3), vendor.empty((5, 3))
     vendor.op.Addmm(c, vendor.tensor(given), vendor.tensor(a), vendor.tensor(b), 2.0, 3.0)
@@ -75,10 +54,10 @@ def test_scales_and_bias(settings: Settings) -> None:
     np.testing.assert_array_equal(c.numpy(), row + a @ b)
     """
     on_vendor(PRELUDE + code, **settings)
-    assert settings.products == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
+    assert settings.done == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
 
 
-def test_torch_multiplies_by_it(settings: Settings) -> None:
+def test_torch_multiplies_by_it(settings: Calls) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -102,33 +81,11 @@ def test_torch_multiplies_by_it(settings: Settings) -> None:
     """
     said = run(code, **{**settings, "DL_VENDORS": "cuda"})
     assert said.endswith("right\n"), said
-    assert "32f 3x4x8 batch 1 NN" in settings.products
-    assert any(product.startswith("16bf") for product in settings.products)
+    assert "32f 3x4x8 batch 1 NN" in settings.done
+    assert any(product.startswith("16bf") for product in settings.done)
 
 
-# Factors as tensor cores take them, and what a sum of their products in float32 may be off.
-ROUNDED = """
-    from diopi_proto.host.hosttable import default_host
-    host = default_host()
-    def rounded(x):
-        bits = (x.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
-        return bits.view(np.float32).astype(np.float64)
-    def judge(a, b, tf32):
-        host.tf32_products = tf32
-        got = mm(a, b)
-        host.tf32_products = False
-        x, y = a.astype(np.float64), b.astype(np.float64)
-        bound = 1e-6 * (abs(x) @ abs(y)) + 1e-6
-        is_exact = (abs(got - x @ y) <= bound).all()
-        is_rounded = (abs(got - rounded(a) @ rounded(b)) <= bound).all()
-        assert (is_exact, is_rounded) == (not tf32, tf32), (is_exact, is_rounded)
-        assert (abs(got - x @ y) <= 2.0**-10 * (abs(x) @ abs(y)) + 1e-6).all()
-    def draw(*shape):
-        return rng.standard_normal(shape, dtype=np.float32)
-"""
-
-
-def test_tf32_is_used_while_users_put_up_with_it(settings: Settings) -> None:
+def test_tf32_is_used_while_users_put_up_with_it(settings: Calls) -> None:
     code = """
     a, b = draw(5, 64), draw(64, 3)
     for tf32 in (False, True, False):
@@ -139,10 +96,10 @@ def test_tf32_is_used_while_users_put_up_with_it(settings: Settings) -> None:
     """
     on_vendor(PRELUDE + ROUNDED + code, **settings)
     exact, wide, half = "32f 3x5x64 batch 1 NN", "64f 3x5x64 batch 1 NN", "16f 3x5x64 batch 1 NN"
-    assert settings.products == [exact, exact + " tf32", exact, wide, half]
+    assert settings.done == [exact, exact + " tf32", exact, wide, half]
 
 
-def test_our_own_kernels_round_to_tf32_too(settings: Settings) -> None:
+def test_our_own_kernels_round_to_tf32_too(settings: Calls) -> None:
     code = """
     for tf32 in (False, True, False):
         judge(draw(5, 64), draw(64, 3), tf32)
@@ -160,10 +117,10 @@ def test_our_own_kernels_round_to_tf32_too(settings: Settings) -> None:
     assert np.isfinite(got[3:]).all()
     """
     on_vendor(PRELUDE + ROUNDED + code, **{**settings, "DL_CUDA_LIBRARIES": "off"})
-    assert settings.products == []
+    assert settings.done == []
 
 
-def test_products_of_halves_that_are_summed_up_stay_float32(settings: Settings) -> None:
+def test_products_of_halves_that_are_summed_up_stay_float32(settings: Calls) -> None:
     code = """
     left, right, grad = (numbers(*s, dtype="float16") for s in ((1, 4, 5), (3, 5, 6), (3, 4, 6)))
     to_left, to_right = vendor.empty((1, 4, 5), "float16"), vendor.empty((3, 5, 6), "float16")
@@ -174,10 +131,10 @@ def test_products_of_halves_that_are_summed_up_stay_float32(settings: Settings) 
     np.testing.assert_array_equal(to_right.numpy(), wanted.astype("float16"))
     """
     on_vendor(PRELUDE + code, **settings)
-    assert settings.products == ["16f 5x4x6 batch 3 TN to 32f", "16f 6x5x4 batch 3 NT"]
+    assert settings.done == ["16f 5x4x6 batch 3 TN to 32f", "16f 6x5x4 batch 3 NT"]
 
 
-def test_torch_says_how_exact_products_are(settings: Settings) -> None:
+def test_torch_says_how_exact_products_are(settings: Calls) -> None:
     code = """
     import torch
     a, b = torch.ones(5, 8, device="dl"), torch.ones(8, 3, device="dl")
@@ -197,10 +154,10 @@ def test_torch_says_how_exact_products_are(settings: Settings) -> None:
     """
     said = run(code, **{**settings, "DL_VENDORS": "cuda"})
     assert said.endswith("120.0\n"), said
-    assert [" tf32" in product for product in settings.products] == [0, 1, 0, 1, 1, 0]
+    assert [" tf32" in product for product in settings.done] == [0, 1, 0, 1, 1, 0]
 
 
-def test_algorithms_are_asked_for_once(settings: Settings) -> None:
+def test_algorithms_are_asked_for_once(settings: Calls) -> None:
     code = """
     a, b = numbers(4, 5), numbers(5, 6)
     for _ in range(3):
@@ -210,10 +167,10 @@ def test_algorithms_are_asked_for_once(settings: Settings) -> None:
     on_vendor(PRELUDE + code, **settings)
     assert settings.calls.count("cublasLtMatmulAlgoGetHeuristic") == 2
     assert settings.calls.count("cublasLtCreate") == 1
-    assert len(settings.products) == 4
+    assert len(settings.done) == 4
 
 
-def test_each_card_and_thread_has_a_handle(settings: Settings) -> None:
+def test_each_card_and_thread_has_a_handle(settings: Calls) -> None:
     code = """
     import threading
     a, b = numbers(4, 5), numbers(5, 6)
@@ -229,7 +186,7 @@ def test_each_card_and_thread_has_a_handle(settings: Settings) -> None:
     """
     on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
     assert settings.calls.count("cublasLtCreate") == 3
-    assert len(settings.products) == 4
+    assert len(settings.done) == 4
 
 
 @pytest.mark.parametrize(
@@ -244,11 +201,11 @@ def test_each_card_and_thread_has_a_handle(settings: Settings) -> None:
     ],
 )
 def test_our_own_kernels_do_what_the_library_does_not(
-    settings: Settings, variables: dict[str, str]
+    settings: Calls, variables: dict[str, str]
 ) -> None:
     code = """
     a, b = numbers(5, 7), numbers(7, 3)
     np.testing.assert_array_equal(mm(a, b), a @ b)
     """
     on_vendor(PRELUDE + code, **{**settings, **variables})
-    assert settings.products == []
+    assert settings.done == []

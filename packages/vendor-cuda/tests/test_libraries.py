@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dl_vendor_cuda.libraries import COMPANIONS, libraries
+from dl_vendor_cuda.libraries import COMPANIONS, FINDER, libraries
 from processes import KIT, SOURCES, doctor
 
 
@@ -32,11 +33,11 @@ def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
 def test_what_is_missing_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("dl_vendor_cuda.libraries._FOLDERS", ())
-    monkeypatch.setattr("dl_vendor_cuda.libraries._CACHE", tmp_path / "cache")
-    monkeypatch.setattr("dl_vendor_cuda.libraries.__file__", str(tmp_path / "a" / "b.py"))
-    found = libraries({})
-    assert all(f"pip install {one.wheel}" in found[one.name] for one in COMPANIONS)
+    monkeypatch.setattr("diopi_proto.companions._FOLDERS", ())
+    monkeypatch.setattr("diopi_proto.companions._CACHE", tmp_path / "cache")
+    nowhere = replace(FINDER, packages=tmp_path, folders=())
+    found = nowhere.states(COMPANIONS, {})
+    assert all(f"not installed; {one.install}" in found[one.name] for one in COMPANIONS)
 
 
 def test_the_library_looks_in_the_same_places() -> None:
@@ -44,5 +45,5 @@ def test_the_library_looks_in_the_same_places() -> None:
     text += (KIT / "include" / "dl" / "kit" / "nvrtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:
         ((variable, beside),) = re.findall(rf'{{\s*"({one.variable})",\s*{{([^}}]*)}}', text)
-        assert (variable, tuple(re.findall(r'"([^"]*)"', beside))) == (one.variable, one.beside)
-        assert f"pip install {one.wheel}`" in text
+        assert (variable, tuple(re.findall(r'"([^"]*)"', beside))) == (one.variable, one.names)
+        assert one.install in text

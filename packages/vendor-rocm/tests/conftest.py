@@ -20,8 +20,16 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 from extension_tests.played import Played
 from simulated import GIVEN, build
 
-FAMILIES = ("activation_piecewise", "arithmetic", "complex", "copy", "fill", "reduction", "softmax")
+FAMILIES = (
+    *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
+    *("reduction", "softmax"),
+)
 """What a build for these tests has; tools/simulated.py has all of them tested."""
+
+
+long = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="takes long: packages/vendor-rocm/tools/simulated.py runs it"
+)
 
 
 def simulated_site(folder: Path) -> Path:
@@ -104,9 +112,9 @@ def played(simulated: dict[str, str]) -> Played:
 @pytest.fixture(scope="session")
 def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of a compiler in a library."""
-    from processes import fake_library
+    from processes import compile_library
 
-    return str(fake_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
+    return str(compile_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from diopi_proto import include_dir
 from dl_vendor_rocm.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+SOURCES = Path(__file__).parents[1]
 FAKE = KIT / "fake_hip"
 """A driver whose cards are threads, and that fails on demand; fake_hip.cpp has its variables."""
 
@@ -28,19 +29,20 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     return target
 
 
-SETTINGS = ("DL_ROCM_", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-LIBRARIES = {"hiprtc": FAKE / "rtc" / "hiprtc.cpp"}
-"""Fakes of libraries beside the driver, which say at their top what they play."""
+FAKES = {"hiprtc": FAKE / "rtc" / "hiprtc.cpp"}
+"""Sources of fakes that do not stand in ``fakes/``."""
 
 
-def fake_library(name: str, folder: Path) -> Path:
-    """One of :data:`LIBRARIES`, compiled."""
+def compile_library(name: str, folder: Path) -> Path:
+    """A library of :data:`FAKES` or ``fakes/``, which says at its top what it plays."""
     target = folder / f"lib{name}.so"
-    includes = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKE)]
-    own = f'-DFAKE_HIP_FOLDERS="-I{FAKE}"'
-    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", own]
-    source = str(LIBRARIES[name])
-    subprocess.run(["g++", *flags, *includes, source, "-o", str(target), "-ldl"], check=True)
+    includes = (include_dir(), KIT / "include", KIT, SOURCES / "csrc", FAKE)
+    folders = [f"-I{path}" for path in includes]
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
+    # By which a fake compiler finds its own headers.
+    flags.append(f'-DFAKE_HIP_FOLDERS="-I{FAKE}"')
+    source = FAKES.get(name, Path(__file__).parent / "fakes" / f"{name}.cpp")
+    subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
 
 
@@ -49,7 +51,8 @@ def run(code: str, **variables: str) -> str:
 
     :raises AssertionError: it ends otherwise than with 0; the message is what it said.
     """
-    env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    names = ("DL_ROCM_", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**env, **variables},

@@ -1,4 +1,4 @@
-"""The kit's declarations of AMD's driver are those of HIP's own headers, where they are."""
+"""Our declarations of AMD's driver and libraries are those of their own headers, where they are."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ import pytest
 
 from diopi_proto import include_dir as contract_dir
 from dl_kernels.hipcc import HipccError, find_hipcc
-from processes import KIT
+from processes import KIT, SOURCES
 
-SHAPES = """
+ALIKE = """
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1  // no second hipMalloc for C++
-#include <hip/hip_runtime_api.h>
-#include <hip/hiprtc.h>
-#include "dl/kit/hip_driver.h"
-#include "dl/kit/hiprtc.h"
 #include <cstddef>
 #include <type_traits>
 
@@ -39,10 +35,19 @@ struct Alike<R (*)(A...), S (*)(B...)> {
   static constexpr bool value = alike_v<R, S> &&
       each(static_cast<void (*)(A...)>(nullptr), static_cast<void (*)(B...)>(nullptr));
 };
-namespace dl::kit::hip {
-using Image = Module;
 #define CHECK(member, symbol, ...) \\
   static_assert(Alike<decltype(&::symbol), __VA_ARGS__>::value, #symbol " differs");
+"""
+
+SHAPES = (
+    ALIKE
+    + """
+#include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
+#include "dl/kit/hip_driver.h"
+#include "dl/kit/hiprtc.h"
+namespace dl::kit::hip {
+using Image = Module;
 DL_KIT_HIP_DRIVER_FUNCTIONS(CHECK)
 DL_KIT_HIP_EXTENSION_FUNCTIONS(CHECK)
 }
@@ -110,6 +115,79 @@ SAME(kIpcLazyPeerAccess5, hipIpcMemLazyEnablePeerAccess);
 static_assert(sizeof(hipDeviceProp_t) == kLayout.bytes, "");
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == kLayout.architecture, "");
 """
+)
+
+HIPBLASLT = (
+    ALIKE
+    + """
+#include <hipblaslt/hipblaslt.h>
+#include "library/hipblaslt_api.h"
+using ours = dl::rocm::blaslt::Numbers;
+DL_KIT_BLASLT_FUNCTIONS(CHECK, hipblasLt, ours::kAlgorithmBytes)
+using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
+using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
+static_assert(sizeof(Algorithm) == sizeof(hipblasLtMatmulAlgo_t));
+static_assert(sizeof(Heuristic) == sizeof(hipblasLtMatmulHeuristicResult_t));
+static_assert(offsetof(Heuristic, workspace) ==
+              offsetof(hipblasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(Heuristic, state) == offsetof(hipblasLtMatmulHeuristicResult_t, state));
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, HIPBLAS_STATUS_SUCCESS);
+SAME(kFloat32, HIP_R_32F);
+SAME(kFloat64, HIP_R_64F);
+SAME(kFloat16, HIP_R_16F);
+SAME(kBfloat16, HIP_R_16BF);
+SAME(kComputeFloat32, HIPBLAS_COMPUTE_32F);
+SAME(kComputeFloat64, HIPBLAS_COMPUTE_64F);
+SAME(kComputeTf32, HIPBLAS_COMPUTE_32F_FAST_TF32);
+SAME(kAsItIs, HIPBLAS_OP_N);
+SAME(kTransposed, HIPBLAS_OP_T);
+SAME(kEpilogueBias, HIPBLASLT_EPILOGUE_BIAS);
+SAME(kTransposeA, HIPBLASLT_MATMUL_DESC_TRANSA);
+SAME(kTransposeB, HIPBLASLT_MATMUL_DESC_TRANSB);
+SAME(kEpilogue, HIPBLASLT_MATMUL_DESC_EPILOGUE);
+SAME(kBiasPointer, HIPBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(kBiasType, HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+SAME(kBatchCount, HIPBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+SAME(kBatchOffset, HIPBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+SAME(kMaxWorkspace, HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+"""
+)
+
+MIOPEN = (
+    ALIKE
+    + """
+#include <miopen/miopen.h>
+#include "library/miopen_api.h"
+namespace dl::rocm {
+DL_ROCM_MIOPEN_FUNCTIONS(CHECK)
+}
+namespace ours = dl::rocm::miopen;
+static_assert(sizeof(ours::Solution) == sizeof(miopenConvSolution_t));
+#define PLACE(a, b) static_assert(offsetof(ours::Solution, a) == offsetof(miopenConvSolution_t, b))
+PLACE(milliseconds, time);
+PLACE(workspace, workspace_size);
+PLACE(id, solution_id);
+PLACE(algorithm, algorithm);
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, miopenStatusSuccess);
+SAME(kAllocationFailed, miopenStatusAllocFailed);
+SAME(kNotImplemented, miopenStatusNotImplemented);
+SAME(kUnsupported, miopenStatusUnsupportedOp);
+SAME(kFloat16, miopenHalf);
+SAME(kFloat32, miopenFloat);
+SAME(kBfloat16, miopenBFloat16);
+SAME(kFloat64, miopenDouble);
+SAME(kCrossCorrelation, miopenConvolution);
+SAME(kOtherFloat16, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL);
+SAME(kDeterministic, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC);
+SAME(kByProduct, miopenConvolutionAlgoGEMM);
+SAME(kDirect, miopenConvolutionAlgoDirect);
+SAME(kFft, miopenConvolutionAlgoFFT);
+SAME(kWinograd, miopenConvolutionAlgoWinograd);
+SAME(kImplicitProduct, miopenConvolutionAlgoImplicitGEMM);
+"""
+)
 
 LAUNCH = """
 #include <hip/hip_runtime.h>
@@ -127,20 +205,25 @@ LOADED = {
 }
 
 
+def folder_of(header: str) -> Path:
+    """The folder of ROCm's headers that has this one."""
+    folders = (Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / "include", Path("/usr/include"))
+    for folder in folders:
+        if (folder / header).is_file():
+            return folder
+    pytest.skip(f"{header} is not installed")
+
+
 @pytest.fixture(scope="module")
 def headers() -> Path:
     """The folder of HIP's headers."""
-    folders = (Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / "include", Path("/usr/include"))
-    for folder in folders:
-        if (folder / "hip" / "hip_runtime_api.h").is_file():
-            return folder
-    pytest.skip("HIP's headers are not installed")
+    return folder_of("hip/hip_runtime_api.h")
 
 
 def compiled(text: str, folder: Path, headers: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "shapes.cpp"
     source.write_text(text, encoding="utf-8")
-    folders = [f"-I{path}" for path in (contract_dir(), KIT / "include", headers)]
+    folders = [f"-I{path}" for path in (contract_dir(), KIT / "include", SOURCES / "csrc", headers)]
     command = ["g++", "-std=c++17", "-fsyntax-only", "-w", *folders, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -153,6 +236,15 @@ def test_functions_have_the_shapes_of_hip_runtime_api_h(headers: Path, tmp_path:
 def test_a_function_of_another_shape_is_noticed(headers: Path, tmp_path: Path) -> None:
     wrong = "static_assert(Alike<decltype(&::hipInit), int (*)(size_t)>::value);"
     assert "static assertion failed" in compiled(SHAPES + wrong, tmp_path, headers).stderr
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [("hipblaslt/hipblaslt.h", HIPBLASLT), ("miopen/miopen.h", MIOPEN)],
+)
+def test_libraries_have_the_shapes_of_their_headers(tmp_path: Path, header: str, text: str) -> None:
+    done = compiled(text, tmp_path, folder_of(header))
+    assert done.returncode == 0, done.stderr
 
 
 def test_stubs_call_what_the_loader_has(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
 from extension_tests.kernels import SCALE
 from extension_tests.played import Played
 
-from processes import doctor, fake_library
+from processes import compile_library, doctor
 
 
 def test_the_language_is_hips(compiling: Played) -> None:
@@ -112,7 +112,7 @@ def test_the_fake_refuses_what_hiprtc_refuses(tmp_path: Path) -> None:
     int hiprtcCompileProgram(void*, int, const char**); int hiprtcGetCodeSize(void*, size_t*);
     int hiprtcDestroyProgram(void**);
     """)
-    rtc = ffi.dlopen(str(fake_library("hiprtc", tmp_path)))
+    rtc = ffi.dlopen(str(compile_library("hiprtc", tmp_path)))
     program, size = ffi.new("void**"), ffi.new("size_t*")
     assert rtc.hiprtcCreateProgram(program, ffi.NULL, b"x", 0, ffi.NULL, ffi.NULL) == 3
     assert rtc.hiprtcCreateProgram(program, b"", b"x", 0, ffi.NULL, ffi.NULL) == 0

@@ -6,7 +6,8 @@
 
 namespace dl::cuda {
 
-// With a driver that DL_CUDA_DRIVER names, only those that are named, too.
+// What works with a driver that DL_CUDA_DRIVER names is not known: NVIDIA's libraries take it for
+// their own, and fail in ways of their own. With one, only those are used that are named, too.
 const kit::Companion& nccl_companion();
 const kit::Companion& cupti_companion();
 const kit::Companion& blaslt_companion();

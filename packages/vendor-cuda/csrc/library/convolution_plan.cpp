@@ -88,7 +88,7 @@ const Part& add_tensor(Parts* parts, Id id, const Images& images, int dimensions
   return add(parts, kTensor)
       .set(kTensorId, int64_t{id})
       .set(kTensorType, kDataTypeType, type_of(images.dtype))
-      .set(kTensorAlignment, alignment_of(images.data))
+      .set(kTensorAlignment, kit::alignment_of(images.data))
       .set(kTensorSizes, kInt64Type, dimensions, images.sizes)
       .set(kTensorStrides, kInt64Type, dimensions, images.strides)
       .finish();
@@ -245,11 +245,6 @@ int type_of(int dtype) {
     default:
       return -1;
   }
-}
-
-int64_t alignment_of(const void* data) {
-  const uint64_t bits = reinterpret_cast<uint64_t>(data) | 16;
-  return static_cast<int64_t>(bits & (~bits + 1));
 }
 
 }  // namespace dl::cuda::cudnn

@@ -58,9 +58,6 @@ class Plan {
 // cuDNN's number of a dtype; -1: it is given none of it.
 int type_of(int dtype);
 
-// The largest power of two, of 16 at most, that the address is a multiple of.
-int64_t alignment_of(const void* data);
-
 }  // namespace dl::cuda::cudnn
 
 #endif  // DL_CUDA_LIBRARY_CONVOLUTION_PLAN_H_

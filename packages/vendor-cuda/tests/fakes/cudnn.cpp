@@ -110,20 +110,24 @@ std::string text_of(const std::vector<int64_t>& sizes) {
 
 // Copies, a function of the host's, and a copy back; what they need stays, for graphs repeat it.
 void enqueue(Job* job, cuda::Stream stream) {
-  for (Operand* operand : {&job->input, &job->weight, &job->output}) {
+  for (const Job::Copy& copy : job->copies) {
+    Operand& operand = *copy.operand;
     void* memory = nullptr;
-    check_driver(driver().host_allocate(&memory, operand->bytes, 0), "cuMemHostAlloc");
-    operand->host = static_cast<char*>(memory);
-    check_driver(driver().copy_to_host(memory, operand->device, operand->bytes, stream),
+    check_driver(driver().host_allocate(&memory, operand.bytes, 0), "cuMemHostAlloc");
+    operand.host = static_cast<char*>(memory);
+    check_driver(driver().copy_to_host(memory, copy.device, operand.bytes, stream),
                  "a tensor reaches beyond its memory");
   }
   using Function = int (*)(cuda::Stream, void (*)(void*), void*);
   static const auto launch = reinterpret_cast<Function>(driver().find("cuLaunchHostFunc"));
   check_driver(
       launch(stream, [](void* data) { static_cast<Job*>(data)->run(); }, job), "cuLaunchHostFunc");
-  const Operand& result = job->result();
-  check_driver(driver().copy_to_device(result.device, result.host, result.bytes, stream),
-               "the result reaches beyond its memory");
+  for (const Job::Copy& copy : job->copies) {
+    if (copy.operand != &job->result()) continue;
+    check_driver(
+        driver().copy_to_device(copy.device, copy.operand->host, copy.operand->bytes, stream),
+        "the result reaches beyond its memory");
+  }
 }
 
 }  // namespace

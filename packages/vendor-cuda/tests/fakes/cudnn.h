@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dl/kit/cuda_driver.h"
+#include "fake_libraries/numbers.h"
 #include "library/cudnn_api.h"
 
 struct dl::cuda::cudnn::HandleObject {
@@ -32,11 +33,6 @@ constexpr int kOtherTypes = 3003;
 }
 inline void require(bool holds, const std::string& what) {
   if (!holds) refuse(what);
-}
-
-inline std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 // Kinds, by the names that settings and messages have for them.

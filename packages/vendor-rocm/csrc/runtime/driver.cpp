@@ -47,6 +47,8 @@ kit::HipDriver& the_driver() {
   return found;
 }
 
+bool names_driver() { return named_driver().is_given(); }
+
 std::string absence() {
   // One that was asked for must not be missing in silence: counting its devices says why it is.
   if (named_driver().is_given()) return {};

@@ -17,6 +17,9 @@ namespace driver = kit::hip;
 // it is first called. Throws kit::Error where the variable holds anything else.
 kit::HipDriver& the_driver();
 
+// Whether DL_ROCM_DRIVER names another one.
+bool names_driver();
+
 // Why there is no driver, or no card, found out without touching either, with the way out; empty
 // where both seem to be there.
 std::string absence();

@@ -8,6 +8,7 @@
 #define DL_KIT_COMPANION_H_
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -46,11 +47,9 @@ struct Companion {
     }
     return found;
   }
-  // For a driver that the user names in place of the system's, which libraries of its maker take for
-  // their own, and fail in ways of their own: with it, only those are used that are named, too.
-  Companion with_driver(bool is_named) const {
-    return is_named ? Companion{variable, {}, {}, install} : *this;
-  }
+  // The same where only the variable says which one: what works with a driver that somebody names
+  // is not known, and the makers' libraries take it for their own.
+  Companion only_named() const { return {variable, {}, {}, install}; }
   // Whether one of them seems to be there. Opens nothing.
   bool present() const { return !find_library(names()).empty(); }
   // The end of a sentence that begins with what is missing.
@@ -65,6 +64,13 @@ struct Companion {
     return slash == std::string::npos ? "" : path.substr(0, slash);
   }
 };
+
+// Whether operators may use the libraries that compute: not where the variable (DL_CUDA_LIBRARIES)
+// is "off".
+inline bool libraries_wanted(const char* variable) {
+  const char* const said = std::getenv(variable);
+  return said == nullptr || std::strcmp(said, "off") != 0;
+}
 
 DL_KIT_END
 

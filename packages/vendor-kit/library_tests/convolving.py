@@ -1,8 +1,6 @@
-"""Convolutions in code that runs on the vendor, and what a fake cuDNN is asked in it."""
+"""Convolutions in code that runs on a vendor."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 PRELUDE = """
     rng = np.random.default_rng(0)
@@ -90,17 +88,3 @@ EACH_WAY = """
             results |= each_way(f"{i} {dtype} {layout}", *shape, dtype, layout)
     np.savez(PATH, **results)
 """
-
-
-class Settings(dict[str, str]):
-    """Variables of a run, and what the library was asked in it."""
-
-    @property
-    def calls(self) -> list[str]:
-        path = Path(self["FAKE_CUDNN_CALLS"])
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-    @property
-    def convolutions(self) -> list[str]:
-        name = "cudnnBackendExecute "
-        return [call.removeprefix(name) for call in self.calls if call.startswith(name)]

@@ -1,0 +1,58 @@
+// A product of matrices as libraries are asked for it: what dl-kernels' seam says, in the terms of
+// plain C++, so that units without kernels can read it.
+#ifndef DL_KIT_GEMM_H_
+#define DL_KIT_GEMM_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "dl/kit/base.h"
+
+DL_KIT_BEGIN
+
+// Element (i, j) of matrix b is data[b * step + i * row + j * column].
+struct Matrices {
+  const void* data;
+  int64_t step, row, column;
+
+  Matrices transposed() const { return {data, step, column, row}; }
+};
+
+// c = alpha · a · b + beta · c; c is not read if beta is 0.
+struct Gemm {
+  int dtype, out_dtype;  // diopiDtype_t; that of c and the bias is `dtype`, or for halves float32
+  int64_t batch, m, n, k;
+  double alpha, beta;
+  Matrices a, b, c;
+  const void* bias;  // n elements for every row of c, or null
+  bool tf32;         // factors of float32 may be rounded to TF32
+  void* stream;
+  std::function<void*(int64_t bytes)> workspace;  // on the device, for the length of the call
+};
+
+// Of the seam's call (dl_kernels/library.h), which has the same members.
+template <class Launch, class Call>
+Gemm gemm_of(const Launch& launch, const Call& call, bool tf32) {
+  const auto matrices = [](const auto& of) {
+    return Matrices{of.data, of.step, of.row, of.column};
+  };
+  return {static_cast<int>(call.dtype),
+          static_cast<int>(call.out_dtype),
+          call.batch,
+          call.m,
+          call.n,
+          call.k,
+          call.alpha,
+          call.beta,
+          matrices(call.a),
+          matrices(call.b),
+          matrices(call.c),
+          call.bias,
+          tf32,
+          launch.stream(),
+          [&launch](int64_t bytes) { return launch.scratch()->take(bytes); }};
+}
+
+DL_KIT_END
+
+#endif  // DL_KIT_GEMM_H_

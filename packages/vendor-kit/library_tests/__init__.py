@@ -1,0 +1,1 @@
+"""What tests of vendors that compute by libraries have in common."""

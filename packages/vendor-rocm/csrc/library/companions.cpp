@@ -1,0 +1,35 @@
+#include "library/companions.h"
+
+#include "runtime/driver.h"
+
+namespace dl::rocm {
+namespace {
+
+kit::Companion of_the_driver(const kit::Companion& one) {
+  return names_driver() ? one.only_named() : one;
+}
+
+}  // namespace
+
+const kit::Companion& blaslt_companion() {
+  static const kit::Companion where =
+      of_the_driver({"DL_ROCM_HIPBLASLT",
+                     {},
+                     {"libhipblaslt.so.1", "libhipblaslt.so.0", "/opt/rocm/lib/libhipblaslt.so.1",
+                      "/opt/rocm/lib/libhipblaslt.so.0"},
+                     "ROCm's package hipblaslt"});
+  return where;
+}
+
+const kit::Companion& miopen_companion() {
+  static const kit::Companion where =
+      of_the_driver({"DL_ROCM_MIOPEN",
+                     {},
+                     {"libMIOpen.so.1", "/opt/rocm/lib/libMIOpen.so.1"},
+                     "ROCm's package miopen-hip"});
+  return where;
+}
+
+bool libraries_wanted() { return kit::libraries_wanted("DL_ROCM_LIBRARIES"); }
+
+}  // namespace dl::rocm

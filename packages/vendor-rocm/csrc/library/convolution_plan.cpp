@@ -1,0 +1,232 @@
+#include "library/convolution_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "diopi/types.gen.h"
+#include "dl/kit/status.h"
+
+namespace dl::rocm::miopen {
+namespace {
+
+using kit::Convolution;
+using kit::Direction;
+using kit::Images;
+
+constexpr size_t kMostWorkspace = size_t{256} << 20;
+constexpr size_t kMostSolutions = 64;
+
+// Whether results are those of sums of products in the type that our own kernels add up in.
+// Transforms (FFT, Winograd) have errors of another kind: small beside the largest element, not
+// beside each one.
+bool is_precise(int algorithm) {
+  return algorithm == kByProduct || algorithm == kDirect || algorithm == kImplicitProduct;
+}
+
+// The functions of one direction.
+struct Functions {
+  decltype(Library::forward_count)& count;
+  decltype(Library::forward_solutions)& solutions;
+  decltype(Library::forward_compile)& compile;
+  decltype(Library::forward_run)& run;
+};
+Functions functions_of(Direction direction) {
+  Library& all = *library();
+  switch (direction) {
+    case Direction::kForward:
+      return {all.forward_count, all.forward_solutions, all.forward_compile, all.forward_run};
+    case Direction::kInputGradient:
+      return {all.input_gradient_count, all.input_gradient_solutions, all.input_gradient_compile,
+              all.input_gradient_run};
+    default:
+      return {all.weight_gradient_count, all.weight_gradient_solutions, all.weight_gradient_compile,
+              all.weight_gradient_run};
+  }
+}
+
+// The tensors in the order of a direction's functions: what is read, then what is written.
+struct Order {
+  const Images *first, *second, *result;
+};
+Order order_of(const Convolution& call) {
+  switch (call.direction) {
+    case Direction::kForward:
+      return {&call.weight, &call.input, &call.output};
+    case Direction::kInputGradient:
+      return {&call.output, &call.weight, &call.input};
+    default:
+      return {&call.output, &call.input, &call.weight};
+  }
+}
+
+// MIOpen pads both sides alike, and has as many windows as there is room for.
+bool has_all_windows(const Convolution& call) {
+  for (int axis = 0; axis < call.axes; ++axis) {
+    const int64_t padded = call.input.sizes[2 + axis] + 2 * call.before[axis];
+    const int64_t window = call.dilation[axis] * (call.weight.sizes[2 + axis] - 1) + 1;
+    if (padded < window || (padded - window) / call.stride[axis] + 1 != call.output.sizes[2 + axis])
+      return false;
+  }
+  return true;
+}
+
+// Its numbers are of type int.
+bool narrow(const int64_t* from, int count, int (&to)[5]) {
+  for (int i = 0; i < count; ++i) {
+    if (from[i] > INT32_MAX) return false;
+    to[i] = static_cast<int>(from[i]);
+  }
+  return true;
+}
+
+// A tensor's descriptor until it is dropped.
+class TensorPart {
+ public:
+  TensorPart() = default;
+  ~TensorPart() {
+    if (object_ != nullptr) (void)library()->tensor_drop(object_);
+  }
+  TensorPart(const TensorPart&) = delete;
+  TensorPart& operator=(const TensorPart&) = delete;
+
+  Tensor get() const { return object_; }
+  bool describe(const Images& images, int dimensions) {
+    int sizes[5], strides[5];
+    return narrow(images.sizes, dimensions, sizes) && narrow(images.strides, dimensions, strides) &&
+           library()->tensor(&object_) == kSuccess &&
+           library()->tensor_set(object_, type_of(images.dtype), dimensions, sizes, strides) ==
+               kSuccess;
+  }
+
+ private:
+  Tensor object_ = nullptr;
+};
+
+// A convolution's descriptor, likewise.
+class DescriptionPart {
+ public:
+  DescriptionPart() = default;
+  ~DescriptionPart() {
+    if (object_ != nullptr) (void)library()->description_drop(object_);
+  }
+  DescriptionPart(const DescriptionPart&) = delete;
+  DescriptionPart& operator=(const DescriptionPart&) = delete;
+
+  Description get() const { return object_; }
+  bool describe(const Convolution& call) {
+    Library& all = *library();
+    const auto groups = static_cast<int>(call.input.sizes[1] / call.weight.sizes[1]);
+    int padding[5], strides[5], dilations[5];
+    if (!narrow(call.before, call.axes, padding) || !narrow(call.stride, call.axes, strides) ||
+        !narrow(call.dilation, call.axes, dilations) || all.describe(&object_) != kSuccess)
+      return false;
+    if (all.description_set(object_, call.axes, padding, strides, dilations, kCrossCorrelation) !=
+            kSuccess ||
+        all.set_groups(object_, groups) != kSuccess ||
+        // Without it nothing says which solutions give other results in each run.
+        all.set_attribute(object_, kDeterministic, 1) != kSuccess)
+      return false;
+    // Otherwise MI200 multiplies float16 as bfloat16 in gradients.
+    if (call.weight.dtype == diopi_dtype_float16 &&
+        all.set_attribute(object_, kOtherFloat16, 0) != kSuccess)
+      return false;
+    // A release that does not know it has nothing less exact.
+    (void)all.set_attribute(object_, kMathematics, kPedantic);
+    return true;
+  }
+
+ private:
+  Description object_ = nullptr;
+};
+
+std::string text_of(int status) {
+  const char* const text = library()->error_string(status);
+  return (text == nullptr ? "an unknown status" : text) + (" (" + std::to_string(status) + ")");
+}
+
+}  // namespace
+
+struct Plan::Problem {
+  TensorPart first, second, result;
+  DescriptionPart convolution;
+
+  bool describe(const Convolution& call) {
+    const Order order = order_of(call);
+    const int dimensions = call.dimensions();
+    return first.describe(*order.first, dimensions) && second.describe(*order.second, dimensions) &&
+           result.describe(*order.result, dimensions) && convolution.describe(call);
+  }
+};
+
+Plan Plan::make(Handle handle, const Convolution& call) {
+  if (!has_all_windows(call)) return {};
+  auto problem = std::make_shared<Problem>();
+  if (!problem->describe(call)) return {};
+  const Functions ask = functions_of(call.direction);
+  const Tensor first = problem->first.get(), second = problem->second.get();
+  const Tensor result = problem->result.get();
+  const Description convolution = problem->convolution.get();
+  size_t count = 0;  // at most so many, says the first answer
+  if (ask.count(handle, first, second, convolution, result, &count) != kSuccess || count == 0)
+    return {};
+  std::vector<Solution> solutions(std::min(count, kMostSolutions));
+  const size_t room = solutions.size();
+  if (ask.solutions(handle, first, second, convolution, result, room, &count, solutions.data()) !=
+      kSuccess)
+    return {};
+  solutions.resize(std::min(count, room));
+  for (const Solution& one : solutions) {
+    if (!is_precise(one.algorithm) || one.workspace > kMostWorkspace ||
+        ask.compile(handle, first, second, convolution, result, one.id) != kSuccess)
+      continue;
+    Plan made;
+    made.problem_ = std::move(problem);
+    made.solution_ = one.id;
+    made.workspace_ = one.workspace;
+    return made;
+  }
+  return {};
+}
+
+bool Plan::run(Handle handle, const Convolution& call) const {
+  const auto check = [](int status, const char* function) {
+    if (status != kSuccess)
+      throw kit::Error(DL_ERROR,
+                       "MIOpen took this convolution and failed to run it: " + text_of(status) +
+                           "; with DL_ROCM_LIBRARIES=off our own kernels do it",
+                       function);
+  };
+  check(library()->set_stream(handle, call.stream), "miopenSetStream");
+  void* const workspace =
+      workspace_ == 0 ? nullptr : call.workspace(static_cast<int64_t>(workspace_));
+  if (call.prepare) call.prepare();
+  const Order order = order_of(call);
+  const int status =
+      functions_of(call.direction)
+          .run(handle, problem_->first.get(), order.first->data, problem_->second.get(),
+               order.second->data, problem_->convolution.get(), problem_->result.get(),
+               const_cast<void*>(order.result->data), workspace, workspace_, solution_);
+  // The next call may find memory.
+  if (status == kAllocationFailed) return false;
+  declined_ = status == kNotImplemented || status == kUnsupported;
+  if (!declined_) check(status, "miopenConvolution…Immediate");
+  return !declined_;
+}
+
+int type_of(int dtype) {
+  switch (dtype) {
+    case diopi_dtype_float32:
+      return kFloat32;
+    case diopi_dtype_float64:
+      return kFloat64;
+    case diopi_dtype_float16:
+      return kFloat16;
+    case diopi_dtype_bfloat16:
+      return kBfloat16;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace dl::rocm::miopen
