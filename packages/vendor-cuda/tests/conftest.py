@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,4 +75,4 @@ def played(simulator: str) -> Played:
 @pytest.fixture
 def compiling(played: Played, nvrtc: str) -> Played:
     """The same, with a compiler of kernels."""
-    return replace(played, variables={**played.variables, "DL_CUDA_NVRTC": nvrtc})
+    return played.having(DL_CUDA_NVRTC=nvrtc)

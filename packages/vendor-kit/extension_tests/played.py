@@ -35,8 +35,12 @@ class Played:
         """Code in which ``dl`` is this vendor alone."""
         return self.run_python(code, **self.variables, DL_VENDORS=self.vendor)
 
+    def having(self, **variables: str) -> Played:
+        """The same with more variables."""
+        return replace(self, variables={**self.variables, **variables})
+
     def with_cards(self, count: int) -> Played:
-        return replace(self, variables={**self.variables, **self.cards(count)})
+        return self.having(**self.cards(count))
 
     def failing(self, call: str) -> Played:
-        return replace(self, variables={**self.variables, **self.fails[call]})
+        return self.having(**self.fails[call])

@@ -9,7 +9,6 @@ import importlib.util
 import os
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,4 +119,4 @@ def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def compiling(played: Played, hiprtc: str) -> Played:
     """The same, with a compiler of kernels."""
-    return replace(played, variables={**played.variables, "DL_ROCM_HIPRTC": hiprtc})
+    return played.having(DL_ROCM_HIPRTC=hiprtc)

@@ -29,19 +29,14 @@ def compile_fake(folder: Path, *flags: str) -> Path:
     return target
 
 
-FAKES = {"hiprtc": FAKE / "rtc" / "hiprtc.cpp"}
-"""Sources of fakes that do not stand in ``fakes/``."""
-
-
 def compile_library(name: str, folder: Path) -> Path:
-    """A library of :data:`FAKES` or ``fakes/``, which says at its top what it plays."""
+    """A library of ``fakes/``, which says at its top what it plays: ``"hipblaslt"``, …"""
     target = folder / f"lib{name}.so"
-    includes = (include_dir(), KIT / "include", KIT, SOURCES / "csrc", FAKE)
-    folders = [f"-I{path}" for path in includes]
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
     # By which a fake compiler finds its own headers.
     flags.append(f'-DFAKE_HIP_FOLDERS="-I{FAKE}"')
-    source = FAKES.get(name, Path(__file__).parent / "fakes" / f"{name}.cpp")
+    source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target
 

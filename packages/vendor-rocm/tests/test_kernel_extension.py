@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
@@ -31,14 +30,14 @@ def test_errors_of_the_compiler_are_told(compiling: Played) -> None:
     """
     said = compiling.on_vendor(code)
     assert "bad.hip does not compile (HIPRTC_ERROR_COMPILATION): bad.hip:1:" in said
-    failing = {**compiling.variables, "FAKE_HIPRTC_FAIL": "hiprtcGetCode:11"}
+    failing = compiling.having(FAKE_HIPRTC_FAIL="hiprtcGetCode:11")
     code = """
     try:
         vendor.kernels.compile("")
     except VendorError as error:
         print(error)
     """
-    assert "HIPRTC_ERROR_INTERNAL_ERROR" in replace(compiling, variables=failing).on_vendor(code)
+    assert "HIPRTC_ERROR_INTERNAL_ERROR" in failing.on_vendor(code)
 
 
 def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
@@ -49,8 +48,8 @@ def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
     except VendorError as error:
         print(error)
     """
-    apart = {**compiling.variables, "FAKE_HIP_CARDS": "gfx90a,gfx1030"}
-    said = replace(compiling, variables=apart).on_vendor(SCALE + code)
+    apart = compiling.having(FAKE_HIP_CARDS="gfx90a,gfx1030")
+    said = apart.on_vendor(SCALE + code)
     assert "(209)" in said and "no code for the device" in said
 
 
@@ -83,7 +82,7 @@ def test_what_was_unloaded_is_not_launched(compiling: Played) -> None:
 
 
 def test_a_missing_compiler_says_what_to_install(played: Played) -> None:
-    off = {**played.variables, "DL_ROCM_HIPRTC": "off"}
+    off = played.having(DL_ROCM_HIPRTC="off")
     code = """
     from diopi_proto import UnavailableError
     assert "hip-runtime-amd" in vendor.kernels.properties().unavailable
@@ -92,9 +91,9 @@ def test_a_missing_compiler_says_what_to_install(played: Played) -> None:
     except UnavailableError as error:
         print(error)
     """
-    said = replace(played, variables=off).on_vendor(code)
+    said = off.on_vendor(code)
     assert "hip-runtime-amd" in said and "DL_ROCM_HIPRTC" in said
-    assert "hip-runtime-amd" in doctor(**off)["kernels"]["unavailable"]
+    assert "hip-runtime-amd" in doctor(**off.variables)["kernels"]["unavailable"]
 
 
 def test_the_doctor_names_the_compiler(compiling: Played) -> None:

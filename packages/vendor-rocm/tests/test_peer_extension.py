@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from extension_tests.peers import *  # noqa: F403 - pytest collects them here
 from extension_tests.played import Played
 
@@ -19,8 +17,7 @@ def test_cards_that_do_not_reach_each_other_say_so(played: Played) -> None:
     vendor.peers.copy(there, here)
     print(there.numpy().tolist())
     """
-    apart = {**played.with_cards(2).variables, "FAKE_HIP_PEERS": "off"}
-    said = replace(played, variables=apart).on_vendor(code)
+    said = played.with_cards(2).having(FAKE_HIP_PEERS="off").on_vendor(code)
     assert "kernels of device 0 cannot reach memory of device 1; copy it" in said
     assert said.endswith("[0.0, 1.0, 2.0]\n")
 

@@ -2,14 +2,21 @@
 #ifndef DL_ROCM_RUNTIME_VENDOR_H_
 #define DL_ROCM_RUNTIME_VENDOR_H_
 
+#include <cstdint>
+#include <map>
+
+#include "dl/kit/communicator.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
+#include "extensions/tracer.h"
 #include "runtime/api.h"
 
 namespace dl::rocm {
 
-class Vendor : public kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>> {
+using Base = kit::Communicating<kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>>>;
+
+class Vendor : public Base {
  public:
   static constexpr const char* kName = "rocm";
   static constexpr const char* kVersion = DL_ROCM_VERSION;
@@ -17,6 +24,14 @@ class Vendor : public kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>> {
 
   kit::Operators operators();
   static dl_extension_t* extensions();
+
+  // Opened when the first communicator is wanted; of the process.
+  kit::Nccl& nccl();
+
+  // What dl/kit/profiler.h wants. Of streams the tracer tells nothing.
+  static Recorder& recorder() { return Recorder::here(); }
+  static int traced_device(int32_t device) { return Cards::here().device(device); }
+  static std::map<uint32_t, void*> traced_streams(int32_t) { return {}; }
 };
 
 }  // namespace dl::rocm

@@ -48,8 +48,8 @@ class Hiprtc : public Library {
     static const Companion where{
         "DL_ROCM_HIPRTC",
         {},
-        {"libhiprtc.so.7", "/opt/rocm/lib/libhiprtc.so.7", "libhiprtc.so.6",
-         "/opt/rocm/lib/libhiprtc.so.6", "libhiprtc.so.5", "/opt/rocm/lib/libhiprtc.so.5"},
+        {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "/opt/rocm/lib/libhiprtc.so.7",
+         "/opt/rocm/lib/libhiprtc.so.6", "/opt/rocm/lib/libhiprtc.so.5"},
         "ROCm's package hip-runtime-amd"};
     return where;
   }
