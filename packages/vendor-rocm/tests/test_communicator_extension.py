@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from extension_tests import communicators
 from extension_tests.communicators import *  # noqa: F403 - pytest collects them here
 from extension_tests.played import Played
 
+from conftest import long
 from processes import compile_library, doctor
+
+test_torch_uses_it = long(communicators.test_torch_uses_it)
+test_failures_of_nccl_are_told = long(communicators.test_failures_of_nccl_are_told)
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,13 @@ from extension_tests import graphs
 from extension_tests.graphs import *  # noqa: F403 - pytest collects them here
 from extension_tests.played import Played
 
-from conftest import all_families
+from conftest import all_families, long
 
 test_operator_that_waits_is_named_and_the_capture_goes_on = all_families(
     graphs.test_operator_that_waits_is_named_and_the_capture_goes_on
 )
+
+test_torch_replays_a_graph = long(graphs.test_torch_replays_a_graph)
 
 DRIVER = """
 import cffi, os

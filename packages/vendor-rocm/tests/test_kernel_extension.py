@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from extension_tests import kernels
 from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
 from extension_tests.kernels import SCALE
 from extension_tests.played import Played
 
-from processes import compile_library, doctor
+from conftest import long
+from processes import doctor
+
+test_wrong_sizes_and_names_are_told = long(kernels.test_wrong_sizes_and_names_are_told)
+test_a_header_comes_with_the_source = long(kernels.test_a_header_comes_with_the_source)
 
 
 def test_the_language_is_hips(compiling: Played) -> None:
@@ -40,6 +43,7 @@ def test_errors_of_the_compiler_are_told(compiling: Played) -> None:
     assert "HIPRTC_ERROR_INTERNAL_ERROR" in failing.on_vendor(code)
 
 
+@long
 def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
     code = """
     code = vendor.kernels.compile(SCALE, device=0)
@@ -53,6 +57,7 @@ def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
     assert "(209)" in said and "no code for the device" in said
 
 
+@long
 def test_a_wrong_kernel_gives_a_wrong_answer(compiling: Played) -> None:
     """The text is what runs: without its barrier, threads read what is not there yet."""
     code = """
@@ -65,6 +70,7 @@ def test_a_wrong_kernel_gives_a_wrong_answer(compiling: Played) -> None:
     compiling.on_vendor(SCALE + code)
 
 
+@long
 def test_what_was_unloaded_is_not_launched(compiling: Played) -> None:
     code = """
     from diopi_proto import ffi
@@ -102,7 +108,7 @@ def test_the_doctor_names_the_compiler(compiling: Played) -> None:
     assert {"graph", "kernel", "peer"} <= set(found["extensions"])
 
 
-def test_the_fake_refuses_what_hiprtc_refuses(tmp_path: Path) -> None:
+def test_the_fake_refuses_what_hiprtc_refuses(hiprtc: str) -> None:
     import cffi
 
     ffi = cffi.FFI()
@@ -111,7 +117,7 @@ def test_the_fake_refuses_what_hiprtc_refuses(tmp_path: Path) -> None:
     int hiprtcCompileProgram(void*, int, const char**); int hiprtcGetCodeSize(void*, size_t*);
     int hiprtcDestroyProgram(void**);
     """)
-    rtc = ffi.dlopen(str(compile_library("hiprtc", tmp_path)))
+    rtc = ffi.dlopen(hiprtc)
     program, size = ffi.new("void**"), ffi.new("size_t*")
     assert rtc.hiprtcCreateProgram(program, ffi.NULL, b"x", 0, ffi.NULL, ffi.NULL) == 3
     assert rtc.hiprtcCreateProgram(program, b"", b"x", 0, ffi.NULL, ffi.NULL) == 0

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from extension_tests import peers
 from extension_tests.peers import *  # noqa: F403 - pytest collects them here
 from extension_tests.played import Played
+
+from conftest import long
+
+test_torch_shares_a_tensor_with_another_process = long(
+    peers.test_torch_shares_a_tensor_with_another_process
+)
 
 
 def test_cards_that_do_not_reach_each_other_say_so(played: Played) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from extension_tests.played import Played
 
+from conftest import long
 from processes import compile_library, doctor
 
 
@@ -72,6 +73,7 @@ def test_what_is_wrong_is_told(tracing: Played) -> None:
     tracing.on_vendor(code)
 
 
+@long
 def test_torchs_profiler_shows_it(tracing: Played) -> None:
     code = """
     import torch

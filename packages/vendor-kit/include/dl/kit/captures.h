@@ -17,6 +17,15 @@ constexpr bool is_capture_error(int code) {
   return code >= kCaptureUnsupported && code <= kCaptureWrongThread;
 }
 
+// Whether a stream does. Drivers end a capture whose stream is waited for, so that who waits asks
+// first, and fails with kCaptureUnsupported. The default stream never does.
+template <class Driver>
+bool captures(Driver& driver, typename Driver::Stream stream) {
+  int status = 0;
+  return stream != nullptr && driver.capture_status.available() &&
+         driver.capture_status(stream, &status) == 0 && status != 0;
+}
+
 // What can be done about it, as the end of a sentence; empty where nobody knows.
 constexpr const char* capture_way_out(int code) {
   return code == kCaptureUnsupported
