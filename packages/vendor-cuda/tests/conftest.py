@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from processes import KIT, compile_fake
+from dl_vendor_cuda.plugin import dl_vendor
+from processes import KIT, compile_fake, on_vendor, run
 
 sys.path.insert(0, str(KIT))
+
+from extension_tests.played import Played
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +56,23 @@ def nvrtc() -> str:
         for path in Path(folder).glob("cu*/lib/libnvrtc.so.*"):
             return str(path)
     pytest.skip("nvidia-cuda-nvrtc is not installed")
+
+
+@pytest.fixture
+def played(simulator: str) -> Played:
+    """This vendor, as the tests of extensions want it that other vendors have too."""
+    return Played(
+        vendor="cuda",
+        library=str(dl_vendor().library),
+        run_python=run,
+        run_on_vendor=on_vendor,
+        cards=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
+        fails={"graph_instantiate": {"DL_GPU_SIM_FAIL": "cuGraphInstantiate:1"}},
+        variables={"DL_CUDA_DRIVER": simulator},
+    )
+
+
+@pytest.fixture
+def compiling(played: Played, nvrtc: str) -> Played:
+    """The same, with a compiler of kernels."""
+    return played.having(DL_CUDA_NVRTC=nvrtc)

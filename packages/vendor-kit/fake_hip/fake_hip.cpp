@@ -69,9 +69,10 @@ Code enter(const char* function, bool waiting) {
   static card::Calls calls("FAKE_HIP_FAIL", "FAKE_HIP_CALLS");
   if (waiting) ++waits;
   const Code failed = calls.enter(function);
-  if (failed != kSuccess) last_error = failed;
-  return failed;
+  return failed == kSuccess ? failed : note(failed);
 }
+
+Code note(Code code) { return last_error = code; }
 
 }  // namespace fake
 
@@ -121,8 +122,30 @@ FAKE Code hipDeviceTotalMem(size_t* bytes, int device) {
   return kSuccess;
 }
 FAKE Code hipDeviceGetAttribute(int* value, Attribute attribute, int device) {
-  *value = attribute == kWarpSize ? wave(device) : 4;
-  return kSuccess;
+  switch (attribute) {
+    case kWarpSize:
+      *value = wave(device);
+      return kSuccess;
+    case kMaxBlockX:
+    case kMaxBlockX + 1:
+    case kMaxBlockX + 2:
+    case kMaxBlockThreads:
+      *value = kMostThreads;
+      return kSuccess;
+    case kMaxGridX:
+      *value = INT32_MAX;
+      return kSuccess;
+    case kMaxGridX + 1:
+    case kMaxGridX + 2:
+      *value = UINT16_MAX;
+      return kSuccess;
+    case kMaxSharedBytes:
+      *value = kMostShared;
+      return kSuccess;
+    default:
+      *value = 4;
+      return kSuccess;
+  }
 }
 FAKE Code hipGetDeviceProperties(void* properties, int device) {
   ENTER(hipGetDeviceProperties);

@@ -1,5 +1,7 @@
 // Memory of cards and of the host, and copies between them.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +18,19 @@ constexpr size_t kPage = 4096, kAlignment = 256;
 // NaN in all formats.
 constexpr int kPoison = 0xff;
 constexpr Code kIllegalAddress = 700;
+
+constexpr off_t kOfAnother = -1;
+
+// What a handle for another process holds.
+struct Shared {
+  static constexpr uint64_t kMark = 0x6370692d706968;  // "hip-ipc"
+  uint64_t mark;
+  pid_t process;
+  int file;
+  off_t offset;
+  size_t bytes;
+};
+static_assert(sizeof(Shared) <= sizeof(IpcHandle), "a handle holds it");
 
 size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -37,19 +52,33 @@ void Memory::protect(const Piece& piece, bool whether) {
 }
 
 // A piece ends at the end of a page, and the page behind it is never open.
+void* Memory::map(int file, off_t offset, size_t mapped, size_t reserved, size_t bytes) {
+  void* begin =
+      mmap(nullptr, mapped + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) return nullptr;
+  if (mapped != 0 && mmap(begin, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                          offset) == MAP_FAILED) {
+    munmap(begin, mapped + kPage);
+    return nullptr;
+  }
+  void* address = static_cast<char*>(begin) + (mapped - reserved);
+  pieces_[reinterpret_cast<uintptr_t>(address)] = {begin, mapped, bytes, offset};
+  return address;
+}
+
 void* Memory::allocate(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (bytes > total() - used_) return nullptr;
+  if (file_ < 0) file_ = memfd_create("fake card", MFD_CLOEXEC);
   const size_t reserved = rounded(bytes, kAlignment), mapped = rounded(reserved, kPage);
-  void* begin = mmap(nullptr, mapped + kPage, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) return nullptr;
-  mprotect(static_cast<char*>(begin) + mapped, kPage, PROT_NONE);
-  std::memset(begin, kPoison, mapped);
-  void* address = static_cast<char*>(begin) + (mapped - reserved);
-  const Piece piece{begin, mapped, bytes};
+  const off_t offset = end_;
+  if (ftruncate(file_, offset + static_cast<off_t>(mapped)) != 0) return nullptr;
+  void* address = map(file_, offset, mapped, reserved, bytes);
+  if (address == nullptr) return nullptr;
+  end_ += static_cast<off_t>(mapped);
+  const Piece& piece = pieces_[reinterpret_cast<uintptr_t>(address)];
+  std::memset(piece.begin, kPoison, mapped);
   if (open_ == 0) protect(piece, false);
-  pieces_[reinterpret_cast<uintptr_t>(address)] = piece;
   used_ += bytes;
   return address;
 }
@@ -57,7 +86,7 @@ void* Memory::allocate(size_t bytes) {
 Code Memory::release(void* address) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = pieces_.find(reinterpret_cast<uintptr_t>(address));
-  if (found == pieces_.end()) return kInvalidValue;
+  if (found == pieces_.end() || found->second.offset < 0) return kInvalidValue;
   const Piece piece = found->second;
   protect(piece, true);
   bool whole = true;
@@ -65,19 +94,71 @@ Code Memory::release(void* address) {
   for (size_t i = piece.bytes; i < rounded(piece.bytes, kAlignment); ++i)
     whole = whole && bytes[i] == kPoison;
   munmap(piece.begin, piece.mapped + kPage);
+  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, piece.offset,
+                  static_cast<off_t>(piece.mapped));
   used_ -= piece.bytes;
   pieces_.erase(found);
   return whole ? int(kSuccess) : kIllegalAddress;
 }
 
+Memory::Pieces::iterator Memory::piece_of(const void* pointer) {
+  const auto next = pieces_.upper_bound(reinterpret_cast<uintptr_t>(pointer));
+  return next == pieces_.begin() ? pieces_.end() : std::prev(next);
+}
+
 bool Memory::holds(const void* pointer, size_t bytes) {
-  const auto address = reinterpret_cast<uintptr_t>(pointer);
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto next = pieces_.upper_bound(address);
-  if (next == pieces_.begin()) return false;
-  const auto piece = std::prev(next);
-  const size_t inside = address - piece->first;
+  const auto piece = piece_of(pointer);
+  if (piece == pieces_.end()) return false;
+  const size_t inside = reinterpret_cast<uintptr_t>(pointer) - piece->first;
   return inside <= piece->second.bytes && bytes <= piece->second.bytes - inside;
+}
+
+bool Memory::range(const void* pointer, void** begin, size_t* bytes) {
+  if (!holds(pointer, 1)) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto piece = piece_of(pointer);
+  *begin = reinterpret_cast<void*>(piece->first);
+  *bytes = piece->second.bytes;
+  return true;
+}
+
+bool Memory::share(const void* address, IpcHandle* handle) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = pieces_.find(reinterpret_cast<uintptr_t>(address));
+  if (found == pieces_.end() || found->second.offset < 0) return false;
+  const Shared shared{Shared::kMark, getpid(), file_, found->second.offset, found->second.bytes};
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle, &shared, sizeof shared);
+  return true;
+}
+
+void* Memory::attach(const IpcHandle& handle) {
+  Shared shared;
+  std::memcpy(&shared, &handle, sizeof shared);
+  if (shared.mark != Shared::kMark || shared.process == getpid()) return nullptr;
+  const std::string path =
+      "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.file);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const size_t reserved = rounded(shared.bytes, kAlignment), mapped = rounded(reserved, kPage);
+  void* address = map(file, shared.offset, mapped, reserved, shared.bytes);
+  ::close(file);
+  if (address == nullptr) return nullptr;
+  Piece& piece = pieces_[reinterpret_cast<uintptr_t>(address)];
+  piece.offset = kOfAnother;
+  if (open_ == 0) protect(piece, false);
+  return address;
+}
+
+bool Memory::detach(void* address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = pieces_.find(reinterpret_cast<uintptr_t>(address));
+  if (found == pieces_.end() || found->second.offset != kOfAnother) return false;
+  munmap(found->second.begin, found->second.mapped + kPage);
+  pieces_.erase(found);
+  return true;
 }
 
 void Memory::open() {

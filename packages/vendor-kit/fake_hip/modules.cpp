@@ -1,5 +1,9 @@
 // Code of kernels, and their launches. Kernels of ordinary code (emulated_image.h) run; those of
 // code objects are looked up as a card's driver does, and their launches are checked, but not run.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -17,7 +21,7 @@ namespace {
 Code find_object(const char* bundle, const std::string& processor, std::string* out) {
   constexpr char kMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
   constexpr size_t kMagicBytes = sizeof kMagic - 1;
-  if (std::memcmp(bundle, kMagic, kMagicBytes) != 0) return kInvalidImage;
+  if (std::strncmp(bundle, kMagic, kMagicBytes) != 0) return kInvalidImage;
   uint64_t count = 0;
   std::memcpy(&count, bundle + kMagicBytes, sizeof count);
   const char* entry = bundle + kMagicBytes + sizeof count;
@@ -34,6 +38,21 @@ Code find_object(const char* bundle, const std::string& processor, std::string* 
     entry += sizeof place + place[2];
   }
   return kNoBinaryForGpu;
+}
+
+// What a fake compiler made: opened from memory, as a driver does with code objects.
+Code open_compiled(const emulated::CompiledCode& code, const std::string& processor, void** out) {
+  if (processor != code.processor) return kNoBinaryForGpu;
+  const int file = memfd_create("fake code", MFD_CLOEXEC);
+  const char* bytes = reinterpret_cast<const char*>(&code + 1);
+  for (size_t done = 0; done < code.bytes;) {
+    const ssize_t written = write(file, bytes + done, code.bytes - done);
+    if (written <= 0) return kInvalidImage;
+    done += static_cast<size_t>(written);
+  }
+  *out = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  return *out == nullptr ? kInvalidImage : kSuccess;
 }
 
 // What a launch keeps until it runs: a copy of every argument.
@@ -68,47 +87,76 @@ class Arguments {
 
 FAKE Code hipModuleLoadData(Module* out, const void* data) {
   ENTER(hipModuleLoadData);
+  const auto* text = static_cast<const char*>(data);
   auto module = std::make_unique<ModuleObject>(ModuleObject{current, nullptr, {}});
-  if (std::memcmp(data, emulated::kMagic, sizeof emulated::kMagic) == 0) {
+  Code failed = kSuccess;
+  if (std::strncmp(text, emulated::kMagic, sizeof emulated::kMagic) == 0) {
     module->emulated = static_cast<const emulated::Image*>(data);
-  } else if (const Code failed =
-                 find_object(static_cast<const char*>(data), processor(current), &module->code)) {
-    return failed;
+  } else if (std::strncmp(text, emulated::CompiledCode::kMagic, sizeof emulated::kMagic) == 0) {
+    failed = open_compiled(*static_cast<const emulated::CompiledCode*>(data), processor(current),
+                           &module->library);
+  } else {
+    failed = find_object(text, processor(current), &module->code);
   }
+  if (failed != kSuccess) return failed;
   *out = module.release();
+  return kSuccess;
+}
+// Waits, so that nothing that was launched loses its code.
+FAKE Code hipModuleUnload(Module module) {
+  ENTER_AND_WAIT(hipModuleUnload);
+  if (module->device != current) return kInvalidHandle;
+  wait_for_all();
+  if (module->library != nullptr) dlclose(module->library);
+  delete module;
   return kSuccess;
 }
 FAKE Code hipModuleGetFunction(Kernel* out, Module module, const char* name) {
   ENTER(hipModuleGetFunction);
   if (module->device != current) return kInvalidHandle;
+  const emulated::Image* image = module->emulated;
+  if (module->library != nullptr) {
+    const std::string symbol = std::string(emulated::CompiledCode::kPrefix) + name;
+    image = static_cast<const emulated::Image*>(dlsym(module->library, symbol.c_str()));
+    if (image == nullptr) return kNotFound;
+  }
   // Each kernel of a code object has a descriptor.
   const std::string descriptor = std::string(name) + ".kd";
-  if (module->emulated == nullptr && module->code.find(descriptor) == std::string::npos)
-    return kNotFound;
+  if (image == nullptr && module->code.find(descriptor) == std::string::npos) return kNotFound;
   // Kernels are as long-lived as the process: a launch may still wait for its turn.
-  *out = new KernelObject{module->device, module->emulated};
+  *out = new KernelObject{module->device, image, module->loaded};
+  return kSuccess;
+}
+// Of hipFunction_attribute; what ordinary code has no notion of is 0.
+FAKE Code hipFuncGetAttribute(int* value, int attribute, Kernel kernel) {
+  ENTER(hipFuncGetAttribute);
+  if (kernel == nullptr || kernel->loaded.expired()) return kInvalidHandle;
+  if (attribute < kFunctionBlockThreads || attribute > kFunctionRegisters) return kInvalidValue;
+  *value = attribute == kFunctionBlockThreads ? kMostThreads : 0;
   return kSuccess;
 }
 
 #ifndef OLD
 FAKE Code hipModuleLaunchKernel(Kernel kernel, unsigned x, unsigned y, unsigned z,
                                 unsigned threads_x, unsigned threads_y, unsigned threads_z,
-                                unsigned, Stream handle, void** arguments, void** extra) {
+                                unsigned shared, Stream handle, void** arguments, void** extra) {
   ENTER(hipModuleLaunchKernel);
   StreamObject* stream = find(handle);
   if (stream == nullptr || kernel == nullptr || kernel->device != current) return kInvalidHandle;
-  constexpr uint64_t kMostThreads = 1024;
+  if (kernel->loaded.expired()) return kInvalidHandle;
   const uint64_t threads = uint64_t(threads_x) * threads_y * threads_z;
   if (extra != nullptr || threads == 0 || threads > kMostThreads) return kInvalidConfiguration;
   // HIP counts the threads of a grid in 32 bits.
-  if (uint64_t(x) * y * z == 0 || uint64_t(x) * threads_x > UINT32_MAX)
+  if (uint64_t(x) * y * z == 0 || uint64_t(x) * threads_x > UINT32_MAX || shared > kMostShared)
     return kInvalidConfiguration;
   const emulated::Image* image = kernel->emulated;
   if (image == nullptr) return kSuccess;
-  if (y * z != 1 || threads != image->threads) return kInvalidConfiguration;
+  if (image->threads != 0 && (y * z != 1 || threads != image->threads))
+    return kInvalidConfiguration;
   auto kept = std::make_shared<Arguments>(*image, arguments);
-  push(*stream, [image, kept, x, lanes = wave(current)] {
-    const emulated::Run run{x, lanes, kept->pointers()};
+  push(*stream, [=, lanes = wave(current)] {
+    const emulated::Run run{
+        x, lanes, kept->pointers(), {x, y, z}, {threads_x, threads_y, threads_z}, shared};
     image->run(image, &run);
   });
   return kSuccess;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "captures.h"
 #include "fake_hip.h"
 
 using namespace fake;
@@ -29,11 +30,16 @@ EventObject* find(Event event) {
 }
 
 void push(StreamObject& stream, std::function<void()> work) {
-  Memory& memory = card_of(stream.device).memory;
-  stream.push([&memory, work = std::move(work)] {
-    memory.open();
+  if (add_node(stream, work)) return;
+  stream.push([&stream, work = std::move(work)] {
+    const unsigned open = card_of(stream.device).peers | 1u << stream.device;
+    for (int i = 0; i < kMostCards; ++i) {
+      if ((open >> i & 1) != 0) card_of(i).memory.open();
+    }
     work();
-    memory.close();
+    for (int i = 0; i < kMostCards; ++i) {
+      if ((open >> i & 1) != 0) card_of(i).memory.close();
+    }
   });
 }
 
@@ -51,6 +57,7 @@ void wait_for_all() {
 
 FAKE Code hipDeviceSynchronize() {
   ENTER_AND_WAIT(hipDeviceSynchronize);
+  if (const Code failed = needs_running_card()) return failed;
   wait_for_all();
   return kSuccess;
 }
@@ -68,6 +75,7 @@ FAKE Code hipStreamDestroy(Stream handle) {
   ENTER(hipStreamDestroy);
   StreamObject* stream = handle == nullptr ? nullptr : find(handle);
   if (stream == nullptr) return kInvalidHandle;
+  leave_capture(*stream);
   const std::lock_guard<std::mutex> lock(here().mutex);
   stream->destroyed = true;
   return kSuccess;
@@ -76,6 +84,7 @@ FAKE Code hipStreamSynchronize(Stream handle) {
   ENTER_AND_WAIT(hipStreamSynchronize);
   StreamObject* stream = find(handle);
   if (stream == nullptr) return kInvalidHandle;
+  if (const Code failed = needs_running(*stream)) return failed;
   stream->synchronize();
   return kSuccess;
 }
@@ -83,6 +92,7 @@ FAKE Code hipStreamQuery(Stream handle) {
   ENTER(hipStreamQuery);
   StreamObject* stream = find(handle);
   if (stream == nullptr) return kInvalidHandle;
+  if (const Code failed = needs_running(*stream)) return failed;
   return stream->is_finished() ? kSuccess : kNotReady;
 }
 // The event may be another card's: that is what such waits are for.
@@ -91,6 +101,8 @@ FAKE Code hipStreamWaitEvent(Stream handle, Event event, unsigned flags) {
   StreamObject* stream = find(handle);
   if (stream == nullptr || event == nullptr) return kInvalidHandle;
   if (flags != 0) return kInvalidValue;
+  Code result = kSuccess;
+  if (wait_in_capture(*stream, *event, &result)) return result;
   if (auto point = event->latest) stream->push([point] { point->wait(); });
   return kSuccess;
 }
@@ -99,7 +111,7 @@ FAKE Code hipEventCreateWithFlags(Event* out, unsigned flags) {
   constexpr unsigned kDisableTiming = 2;
   ENTER(hipEventCreateWithFlags);
   if ((flags & ~kDisableTiming) != 0) return kInvalidValue;
-  auto made = std::make_unique<EventObject>(EventObject{current, flags == 0, nullptr});
+  auto made = std::make_unique<EventObject>(EventObject{current, flags == 0, nullptr, nullptr});
   *out = made.get();
   const std::lock_guard<std::mutex> lock(here().mutex);
   here().events.push_back(std::move(made));
@@ -121,6 +133,7 @@ FAKE Code hipEventRecord(Event handle, Stream to) {
   StreamObject* stream = find(to);
   EventObject* event = find(handle);
   if (stream == nullptr || event == nullptr) return kInvalidHandle;
+  if (record_in_capture(*stream, *event)) return kSuccess;
   auto point = std::make_shared<card::Point>();
   event->latest = point;
   stream->push([point] { point->finish(); });
@@ -130,6 +143,7 @@ FAKE Code hipEventSynchronize(Event handle) {
   ENTER_AND_WAIT(hipEventSynchronize);
   EventObject* event = find(handle);
   if (event == nullptr) return kInvalidHandle;
+  if (event->capture != nullptr) return kCapturedEvent;
   if (auto point = event->latest) point->wait();
   return kSuccess;
 }
@@ -137,12 +151,14 @@ FAKE Code hipEventQuery(Event handle) {
   ENTER(hipEventQuery);
   EventObject* event = find(handle);
   if (event == nullptr) return kInvalidHandle;
+  if (event->capture != nullptr) return kCapturedEvent;
   return event->latest == nullptr || event->latest->is_finished() ? kSuccess : kNotReady;
 }
 FAKE Code hipEventElapsedTime(float* milliseconds, Event from, Event to) {
   ENTER(hipEventElapsedTime);
   EventObject *start = find(from), *end = find(to);
   if (start == nullptr || end == nullptr || !start->timing || !end->timing) return kInvalidHandle;
+  if (start->capture != nullptr || end->capture != nullptr) return kCapturedEvent;
   if (start->latest == nullptr || end->latest == nullptr) return kInvalidHandle;
   if (!start->latest->is_finished() || !end->latest->is_finished()) return kNotReady;
   const auto passed = end->latest->time() - start->latest->time();

@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
+from extension_tests.played import Played
 from simulated import GIVEN, build
 
 FAMILIES = (
@@ -36,6 +37,9 @@ def simulated_site(folder: Path) -> Path:
     return Path(given) if given else build(folder, FAMILIES)
 
 
+all_families = pytest.mark.skipif(
+    not os.environ.get(GIVEN), reason="takes all families: packages/vendor-rocm/tools/simulated.py"
+)
 SITE = pytest.StashKey[Path]()
 """Where all tests are of the build for simulated cards, its folder."""
 
@@ -85,3 +89,34 @@ def simulated(
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
     driver = site / "dl_vendor_rocm" / "lib" / "libamdhip64.so"
     return {"PYTHONPATH": path, "DL_ROCM_DRIVER": str(driver)}
+
+
+@pytest.fixture
+def played(simulated: dict[str, str]) -> Played:
+    """This vendor, as the tests of extensions want it that other vendors have too."""
+    from processes import on_vendor, run
+
+    driver = Path(simulated["DL_ROCM_DRIVER"])
+    return Played(
+        vendor="rocm",
+        library=str(driver.with_name("libdl_vendor_rocm.so")),
+        run_python=run,
+        run_on_vendor=on_vendor,
+        cards=lambda count: {"FAKE_HIP_CARDS": ",".join(["gfx90a"] * count)},
+        fails={"graph_instantiate": {"FAKE_HIP_FAIL": "hipGraphInstantiateWithFlags:1"}},
+        variables=simulated,
+    )
+
+
+@pytest.fixture(scope="session")
+def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of a compiler in a library."""
+    from processes import compile_library
+
+    return str(compile_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
+
+
+@pytest.fixture
+def compiling(played: Played, hiprtc: str) -> Played:
+    """The same, with a compiler of kernels."""
+    return played.having(DL_ROCM_HIPRTC=hiprtc)

@@ -34,6 +34,8 @@ def compile_library(name: str, folder: Path) -> Path:
     target = folder / f"lib{name}.so"
     folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
+    # By which a fake compiler finds its own headers.
+    flags.append(f'-DFAKE_HIP_FOLDERS="-I{FAKE}"')
     source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
     return target

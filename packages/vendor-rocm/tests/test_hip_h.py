@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from extension_tests.shapes import NCCL as SHAPES_OF_NCCL
 
 from diopi_proto import include_dir as contract_dir
 from dl_kernels.hipcc import HipccError, find_hipcc
@@ -43,9 +44,16 @@ SHAPES = (
     ALIKE
     + """
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
 #include "dl/kit/hip_driver.h"
+#include "dl/kit/hiprtc.h"
 namespace dl::kit::hip {
+using Image = Module;
 DL_KIT_HIP_DRIVER_FUNCTIONS(CHECK)
+DL_KIT_HIP_EXTENSION_FUNCTIONS(CHECK)
+}
+namespace dl::kit {
+DL_KIT_HIPRTC_FUNCTIONS(CHECK)
 }
 #define SAME(ours, theirs) static_assert(int(dl::kit::hip::ours) == int(theirs), #theirs)
 SAME(kSuccess, hipSuccess);
@@ -61,6 +69,29 @@ SAME(kNoBinaryForGpu, hipErrorNoBinaryForGpu);
 SAME(kInvalidHandle, hipErrorInvalidHandle);
 SAME(kNotFound, hipErrorNotFound);
 SAME(kNotReady, hipErrorNotReady);
+SAME(kIllegalState, hipErrorIllegalState);
+SAME(kPeerUnsupported, hipErrorPeerAccessUnsupported);
+SAME(kPeerEnabled, hipErrorPeerAccessAlreadyEnabled);
+SAME(kPeerNotEnabled, hipErrorPeerAccessNotEnabled);
+SAME(kCaptureUnsupported, hipErrorStreamCaptureUnsupported);
+SAME(kCaptureInvalidated, hipErrorStreamCaptureInvalidated);
+SAME(kCaptureUnmatched, hipErrorStreamCaptureUnmatched);
+SAME(kCaptureUnjoined, hipErrorStreamCaptureUnjoined);
+SAME(kCapturedEvent, hipErrorCapturedEvent);
+SAME(kCaptureWrongThread, hipErrorStreamCaptureWrongThread);
+SAME(kCaptureRelaxed, hipStreamCaptureModeRelaxed);
+SAME(kMaxBlockX, hipDeviceAttributeMaxBlockDimX);
+SAME(kMaxBlockX + 2, hipDeviceAttributeMaxBlockDimZ);
+SAME(kMaxGridX, hipDeviceAttributeMaxGridDimX);
+SAME(kMaxGridX + 2, hipDeviceAttributeMaxGridDimZ);
+SAME(kMaxBlockThreads, hipDeviceAttributeMaxThreadsPerBlock);
+SAME(kMaxSharedBytes, hipDeviceAttributeMaxSharedMemoryPerBlock);
+SAME(kFunctionBlockThreads, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(kFunctionSharedBytes, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(kFunctionConstantBytes, HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+SAME(kFunctionLocalBytes, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(kFunctionRegisters, HIP_FUNC_ATTRIBUTE_NUM_REGS);
+static_assert(sizeof(dl::kit::hip::IpcHandle) == sizeof(hipIpcMemHandle_t), "");
 SAME(kComputeCapabilityMajor, hipDeviceAttributeComputeCapabilityMajor);
 SAME(kComputeCapabilityMinor, hipDeviceAttributeComputeCapabilityMinor);
 SAME(kMultiprocessorCount, hipDeviceAttributeMultiprocessorCount);
@@ -77,8 +108,10 @@ static_assert(hipStreamNonBlocking == 1 && hipEventDisableTiming == 2, "");
 static_assert(hipHostMallocPortable == 1, "");
 #ifdef hipGetDeviceProperties  // renamed in ROCm 6, with another layout
 constexpr auto kLayout = dl::kit::hip::kProperties6;
+SAME(kIpcLazyPeerAccess6, hipIpcMemLazyEnablePeerAccess);
 #else
 constexpr auto kLayout = dl::kit::hip::kProperties5;
+SAME(kIpcLazyPeerAccess5, hipIpcMemLazyEnablePeerAccess);
 #endif
 static_assert(sizeof(hipDeviceProp_t) == kLayout.bytes, "");
 static_assert(offsetof(hipDeviceProp_t, gcnArchName) == kLayout.architecture, "");
@@ -157,6 +190,44 @@ SAME(kImplicitProduct, miopenConvolutionAlgoImplicitGEMM);
 """
 )
 
+RCCL = "#include <rccl/rccl.h>\n" + ALIKE + SHAPES_OF_NCCL
+ROCTRACER = (
+    ALIKE
+    + """
+#include <roctracer/roctracer_ext.h>
+#include <roctracer/roctracer_hip.h>
+#include "extensions/roctracer_api.h"
+namespace dl::rocm {
+DL_ROCM_ROCTRACER_FUNCTIONS(CHECK)
+}
+namespace ours = dl::rocm::roctracer;
+static_assert(sizeof(ours::Record) == sizeof(roctracer_record_t));
+static_assert(sizeof(ours::Properties) == sizeof(roctracer_properties_t));
+#define PLACE(record, theirs, member, their_member) \\
+  static_assert(offsetof(ours::record, member) == offsetof(theirs, their_member), #member)
+PLACE(Record, roctracer_record_t, kind, kind);
+PLACE(Record, roctracer_record_t, op, op);
+PLACE(Record, roctracer_record_t, correlation, correlation_id);
+PLACE(Record, roctracer_record_t, start, begin_ns);
+PLACE(Record, roctracer_record_t, end, end_ns);
+PLACE(Record, roctracer_record_t, device, device_id);
+PLACE(Record, roctracer_record_t, external, external_id);
+PLACE(Record, roctracer_record_t, bytes, bytes);
+PLACE(Record, roctracer_record_t, kernel, kernel_name);
+PLACE(Properties, roctracer_properties_t, buffer_bytes, buffer_size);
+PLACE(Properties, roctracer_properties_t, completed, buffer_callback_fun);
+PLACE(Properties, roctracer_properties_t, completed_argument, buffer_callback_arg);
+#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
+SAME(kSuccess, ROCTRACER_STATUS_SUCCESS);
+SAME(kCards, ACTIVITY_DOMAIN_HIP_OPS);
+SAME(kCalls, ACTIVITY_DOMAIN_HIP_API);
+SAME(kExternal, ACTIVITY_DOMAIN_EXT_API);
+SAME(kKernel, HIP_OP_ID_DISPATCH);
+SAME(kCopy, HIP_OP_ID_COPY);
+SAME(kExternalId, ACTIVITY_EXT_OP_EXTERN_ID);
+"""
+)
+
 LAUNCH = """
 #include <hip/hip_runtime.h>
 __global__ void kernel(int* to) { *to = 1; }
@@ -208,7 +279,12 @@ def test_a_function_of_another_shape_is_noticed(headers: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("header", "text"),
-    [("hipblaslt/hipblaslt.h", HIPBLASLT), ("miopen/miopen.h", MIOPEN)],
+    [
+        ("hipblaslt/hipblaslt.h", HIPBLASLT),
+        ("miopen/miopen.h", MIOPEN),
+        ("rccl/rccl.h", RCCL),
+        ("roctracer/roctracer_ext.h", ROCTRACER),
+    ],
 )
 def test_libraries_have_the_shapes_of_their_headers(tmp_path: Path, header: str, text: str) -> None:
     done = compiled(text, tmp_path, folder_of(header))

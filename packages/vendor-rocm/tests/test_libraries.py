@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dl_vendor_rocm.libraries import COMPANIONS, FINDER, libraries
-from processes import SOURCES, doctor
+from processes import KIT, SOURCES, doctor
 
 
 def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path: Path) -> None:
@@ -43,6 +43,7 @@ def test_what_is_missing_says_what_to_install(
 
 def test_the_library_looks_in_the_same_places() -> None:
     text = (SOURCES / "csrc" / "library" / "companions.cpp").read_text(encoding="utf-8")
+    text += (KIT / "include" / "dl" / "kit" / "hiprtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:
         (others,) = re.findall(rf'"{one.variable}",\s*{{}},\s*{{([^}}]*)}}', text)
         paths = [f"{folder}/{name}" for folder in FINDER.folders for name in one.names]

@@ -14,14 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import GIVEN
+from conftest import all_families
 from dl_conformance.commit_seed import commit_seed
 from processes import on_vendor, run
 
 SEED = commit_seed(Path(__file__).parent)
-all_families = pytest.mark.skipif(
-    not os.environ.get(GIVEN), reason="takes all families: packages/vendor-rocm/tools/simulated.py"
-)
 both_waves = pytest.mark.parametrize(("processor", "wave"), [("gfx1030", 32), ("gfx90a", 64)])
 
 

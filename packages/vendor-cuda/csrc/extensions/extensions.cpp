@@ -3,8 +3,8 @@
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
 #include "dl/kit/peer.h"
+#include "dl/kit/profiler.h"
 #include "extensions/companions.h"
-#include "extensions/profiler.h"
 #include "runtime/vendor.h"
 
 namespace dl::cuda {
@@ -18,7 +18,7 @@ dl_extension_t* Vendor::extensions() {
   // Without these libraries hosts do better by themselves, over gloo and with events, than with an
   // extension that fails.
   if (nccl_companion().present()) chain = kit::communicator_extension<Vendor>(chain);
-  if (cupti_companion().present()) chain = profiler_extension(chain);
+  if (cupti_companion().present()) chain = kit::profiler_extension<Vendor>(chain);
   return chain;
 }
 

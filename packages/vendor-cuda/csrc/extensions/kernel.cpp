@@ -38,26 +38,20 @@ kit::Nvrtc::Target Api::code_target(int card) {
 }
 
 Api::Result Api::kernel_limits(int card, dl_kernel_properties_t* all) {
+  constexpr kit::KernelAttributes kAttributes{driver::kMaxGridX, driver::kMaxBlockX,
+                                              driver::kMaxBlockThreads, driver::kWarpSize,
+                                              driver::kMaxSharedBytes};
   const driver::Device device = Cards::here().device(card);
-  Result failed = driver::kSuccess;
-  const auto read = [&](driver::Attribute attribute) {
-    int value = 0;
-    const Result result = the_driver().device_attribute(&value, attribute, device);
-    if (result != driver::kSuccess) failed = result;
-    return static_cast<uint32_t>(value);
-  };
-  for (int d = 0; d < 3; ++d) {
-    all->max_grid[d] = read(driver::kMaxGridX + d);
-    all->max_block[d] = read(driver::kMaxBlockX + d);
-  }
-  all->max_block_threads = read(driver::kMaxBlockThreads);
-  all->warp_size = read(driver::kWarpSize);
-  all->max_shared_bytes = read(driver::kMaxSharedBytes);
+  if (const Result failed = read_limits(device, kAttributes, all)) return failed;
   all->max_argument_bytes = kArgumentBytes;
-  const uint32_t major = read(driver::kComputeCapabilityMajor);
-  const uint32_t minor = read(driver::kComputeCapabilityMinor);
-  std::snprintf(all->architecture, sizeof all->architecture, "sm_%u%u", major, minor);
-  return failed;
+  int major = 0, minor = 0;
+  kit::CudaDriver& from = the_driver();
+  if (const Result failed = from.device_attribute(&major, driver::kComputeCapabilityMajor, device))
+    return failed;
+  if (const Result failed = from.device_attribute(&minor, driver::kComputeCapabilityMinor, device))
+    return failed;
+  std::snprintf(all->architecture, sizeof all->architecture, "sm_%d%d", major, minor);
+  return driver::kSuccess;
 }
 
 Api::Result Api::image_load(Image* image, const void* code, std::string* log) {

@@ -1,7 +1,7 @@
 #include "extensions/streams.h"
 
 #include "extensions/companions.h"
-#include "extensions/recorder.h"
+#include "extensions/tracer.h"
 
 namespace dl::cuda {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 uint32_t id_of(void* stream, int32_t device) {
   driver::Context context = nullptr;
   if (Cards::here().context(device, &context) != driver::kSuccess) return 0;
-  return Recorder::here().stream_id(context, static_cast<driver::Stream>(stream));
+  return Recorder::here().tracer().stream_id(context, static_cast<driver::Stream>(stream));
 }
 
 }  // namespace

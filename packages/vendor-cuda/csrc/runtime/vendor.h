@@ -2,11 +2,15 @@
 #ifndef DL_CUDA_RUNTIME_VENDOR_H_
 #define DL_CUDA_RUNTIME_VENDOR_H_
 
+#include <cstdint>
+#include <map>
+
 #include "dl/kit/communicator.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
 #include "extensions/streams.h"
+#include "extensions/tracer.h"
 #include "runtime/api.h"
 
 namespace dl::cuda {
@@ -34,7 +38,11 @@ class Vendor : public Base {
     streams_.remove(stream, device);
     Base::stream_destroy(device, stream);
   }
-  Streams& streams() { return streams_; }
+
+  // What dl/kit/profiler.h wants.
+  static Recorder& recorder() { return Recorder::here(); }
+  static int traced_device(int32_t device) { return Cards::here().device(device); }
+  std::map<uint32_t, void*> traced_streams(int32_t device) { return streams_.by_id(device); }
 
  private:
   Streams streams_;

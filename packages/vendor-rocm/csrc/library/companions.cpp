@@ -30,6 +30,21 @@ const kit::Companion& miopen_companion() {
   return where;
 }
 
+const kit::Companion& rccl_companion() {
+  static const kit::Companion where = of_the_driver(
+      {"DL_ROCM_RCCL", {}, {"librccl.so.1", "/opt/rocm/lib/librccl.so.1"}, "ROCm's package rccl"});
+  return where;
+}
+
+const kit::Companion& roctracer_companion() {
+  static const kit::Companion where =
+      of_the_driver({"DL_ROCM_ROCTRACER",
+                     {},
+                     {"libroctracer64.so.4", "/opt/rocm/lib/libroctracer64.so.4"},
+                     "ROCm's package roctracer"});
+  return where;
+}
+
 bool libraries_wanted() { return kit::libraries_wanted("DL_ROCM_LIBRARIES"); }
 
 }  // namespace dl::rocm

@@ -3,20 +3,20 @@
 #define DL_ROCM_RUNTIME_API_H_
 
 #include <string>
+#include <vector>
 
+#include "dl/kit/driver_calls.h"
+#include "dl/kit/hiprtc.h"
 #include "dl/kit/runtime.h"
+#include "dl/kit/runtime_compiler.h"
 #include "runtime/driver.h"
 
 namespace dl::rocm {
 
 // Copies of pageable memory are waited for (kStagesPageable is not set): HIP promises nowhere that
 // it has read the host's memory when it returns.
-class Api {
+class Api : public kit::DriverCalls<kit::HipDriver, the_driver> {
  public:
-  using Result = driver::Code;
-  using Stream = driver::Stream;
-  using Event = driver::Event;
-
   static dl_code_t code(Result result) { return kit::hip_driver_code(result); }
   // Kept for the thread.
   const char* message(Result result);
@@ -50,30 +50,35 @@ class Api {
     return the_driver().set_bytes(memory, value, bytes, stream);
   }
 
-  Result stream_create(Stream* stream, int priority) {
-    constexpr unsigned kNonBlocking = 1;  // neither waits for the default stream nor is waited for
-    return the_driver().stream_create(stream, kNonBlocking, priority);
+  // What dl/kit/peer.h wants.
+  static constexpr Result kPeerUnsupported = driver::kPeerUnsupported;
+  Result can_access(int card, int peer, bool* can);
+  Result enable_access(int peer);
+  Result disable_access(int peer);
+  Result copy_to_peer(void* to, int to_card, const void* from, int from_card, size_t bytes,
+                      Stream stream);
+  Result memory_range(const void* memory, void** base, size_t* bytes);
+  Result export_memory(IpcHandle* handle, void* memory) {
+    return the_driver().ipc_export(handle, memory);
   }
-  Result stream_destroy(Stream stream) { return the_driver().stream_destroy(stream); }
-  Result stream_synchronize(Stream stream) { return the_driver().stream_synchronize(stream); }
-  Result stream_query(Stream stream) { return the_driver().stream_query(stream); }
-  Result stream_wait_event(Stream stream, Event event) {
-    return the_driver().stream_wait_event(stream, event, 0);
-  }
+  Result open_memory(void** memory, const IpcHandle& handle);
+  Result close_memory(void* memory) { return the_driver().ipc_close(memory); }
 
-  Result event_create(Event* event, bool timing) {
-    constexpr unsigned kDisableTiming = 2;
-    return the_driver().event_create(event, timing ? 0 : kDisableTiming);
+  // What dl/kit/kernel.h wants.
+  static constexpr Result kNotFound = driver::kNotFound;
+  kit::RuntimeCompiler<kit::Hiprtc>& compiler();
+  kit::Hiprtc::Target code_target(int card);
+  Result kernel_limits(int card, dl_kernel_properties_t* all);
+  // HIP keeps no log of what it loads.
+  Result image_load(Image* image, const void* code, std::string*) {
+    return the_driver().module_load(image, code);
   }
-  Result event_destroy(Event event) { return the_driver().event_destroy(event); }
-  Result event_record(Event event, Stream stream) {
-    return the_driver().event_record(event, stream);
-  }
-  Result event_synchronize(Event event) { return the_driver().event_synchronize(event); }
-  Result event_query(Event event) { return the_driver().event_query(event); }
-  Result event_elapsed(float* milliseconds, Event start, Event end) {
-    return the_driver().event_elapsed(milliseconds, start, end);
-  }
+  // A launch gets what the card has without being allowed to.
+  Result allow_shared(Kernel, uint64_t) { return driver::kSuccess; }
+  bool parameter_sizes(Kernel, std::vector<size_t>*) { return false; }
+
+ private:
+  Result unless(Result as_it_should_be, Result result);
 };
 
 }  // namespace dl::rocm

@@ -1,19 +1,37 @@
-// The vendor's class: all of the table comes from dl::kit::Runtime.
+// The vendor's class: all of the table comes from dl::kit::Runtime, and extensions from mixins.
 #ifndef DL_ROCM_RUNTIME_VENDOR_H_
 #define DL_ROCM_RUNTIME_VENDOR_H_
 
+#include <cstdint>
+#include <map>
+
+#include "dl/kit/communicator.h"
+#include "dl/kit/graph.h"
+#include "dl/kit/kernel.h"
 #include "dl/kit/runtime.h"
+#include "extensions/tracer.h"
 #include "runtime/api.h"
 
 namespace dl::rocm {
 
-class Vendor : public kit::Runtime<Api> {
+using Base = kit::Communicating<kit::LaunchingKernels<kit::Capturing<kit::Runtime<Api>>>>;
+
+class Vendor : public Base {
  public:
   static constexpr const char* kName = "rocm";
   static constexpr const char* kVersion = DL_ROCM_VERSION;
   static constexpr const char* kDevicesFrom = "HIP_VISIBLE_DEVICES";
 
   kit::Operators operators();
+  static dl_extension_t* extensions();
+
+  // Opened when the first communicator is wanted; of the process.
+  kit::Nccl& nccl();
+
+  // What dl/kit/profiler.h wants. Of streams the tracer tells nothing.
+  static Recorder& recorder() { return Recorder::here(); }
+  static int traced_device(int32_t device) { return Cards::here().device(device); }
+  static std::map<uint32_t, void*> traced_streams(int32_t) { return {}; }
 };
 
 }  // namespace dl::rocm

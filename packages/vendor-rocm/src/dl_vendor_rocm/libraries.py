@@ -18,6 +18,14 @@ FINDER = Finder(
 )
 COMPANIONS = (
     Companion(
+        "hipRTC",
+        "DL_ROCM_HIPRTC",
+        ("libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"),
+        "ROCm's package hip-runtime-amd",
+        "compiles kernels from source",
+        with_any_driver=True,
+    ),
+    Companion(
         "hipBLASLt",
         "DL_ROCM_HIPBLASLT",
         ("libhipblaslt.so.1", "libhipblaslt.so.0"),
@@ -32,6 +40,20 @@ COMPANIONS = (
         "ROCm's package miopen-hip",
         "convolves",
         computes=True,
+    ),
+    Companion(
+        "RCCL",
+        "DL_ROCM_RCCL",
+        ("librccl.so.1",),
+        "ROCm's package rccl",
+        "connects cards",
+    ),
+    Companion(
+        "ROCTracer",
+        "DL_ROCM_ROCTRACER",
+        ("libroctracer64.so.4",),
+        "ROCm's package roctracer",
+        "records what runs on a card",
     ),
 )
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dl/kit/base.h"
+#include "dl/kit/captures.h"
 #include "dl/kit/symbols.h"
 #include "dl/status.h"
 
@@ -54,8 +55,6 @@ enum : Code {
   kNotReady = 600,
   kPeerEnabled = 704,
   kPeerNotEnabled = 705,
-  kCaptureUnsupported = 900,
-  kCaptureWrongThread = 908,
 };
 
 // Of CUdevice_attribute.
@@ -91,9 +90,12 @@ struct FunctionAttributes {
 // Of CUjit_option.
 enum : int { kJitErrorLog = 5, kJitErrorLogBytes = 6 };
 
-// CU_STREAM_CAPTURE_MODE_RELAXED, and CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
-constexpr int kCaptureRelaxed = 2;
+// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
 constexpr unsigned kIpcLazyPeerAccess = 1;
+
+using ::dl::kit::kCaptureRelaxed;
+using ::dl::kit::kCaptureUnsupported;
+using ::dl::kit::kCaptureWrongThread;
 
 // The device is lost to this process: every later call fails alike.
 constexpr bool is_sticky(Code code) {
@@ -113,10 +115,7 @@ inline const char* way_out(Code code) {
   if (code == kUnsupportedPtxVersion)
     return "; the driver is older than the compiler of this library: install a later driver, or a "
            "build with machine code for the device";
-  if (code == kCaptureUnsupported)
-    return "; what waits for the device cannot be captured in a graph: call it before or after the "
-           "capture";
-  return "";
+  return capture_way_out(code);
 }
 
 inline Address address_of(const void* memory) { return reinterpret_cast<Address>(memory); }
@@ -197,7 +196,7 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
 // clang-format on
 
 class CudaDriver : public Library {
- private:
+ public:
   using Code = cuda::Code;
   using Device = cuda::Device;
   using Attribute = cuda::Attribute;
@@ -213,7 +212,6 @@ class CudaDriver : public Library {
   using Executable = cuda::Executable;
   using IpcHandle = cuda::IpcHandle;
 
- public:
   explicit CudaDriver(std::vector<std::string> names) : Library(std::move(names)) {}
 
 #define DL_KIT_CUDA_DRIVER_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
@@ -248,9 +246,7 @@ class CudaDriver : public Library {
 
 // What an error means to a host.
 inline dl_code_t cuda_driver_code(cuda::Code code) {
-  // What a stream that captures, or an event of one, cannot do.
-  if (code >= cuda::kCaptureUnsupported && code <= cuda::kCaptureWrongThread)
-    return DL_INVALID_ARGUMENT;
+  if (is_capture_error(code)) return DL_INVALID_ARGUMENT;
   switch (code) {
     case cuda::kSuccess:
       return DL_OK;

@@ -114,13 +114,6 @@ inline Code read_versions(EmbeddedKernel* known, FunctionAttributes& to) {
   });
 }
 
-// Whether a stream records a graph: the driver would end that for good where somebody waits for it.
-inline bool captures(CudaDriver& driver, Stream stream) {
-  int status = 0;
-  return stream != nullptr && driver.capture_status.available() &&
-         driver.capture_status(stream, &status) == kSuccess && status != 0;
-}
-
 }  // namespace cuda
 
 DL_KIT_END

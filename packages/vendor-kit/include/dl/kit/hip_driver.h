@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dl/kit/base.h"
+#include "dl/kit/captures.h"
 #include "dl/kit/symbols.h"
 #include "dl/status.h"
 
@@ -27,6 +28,14 @@ using Stream = struct StreamObject*;
 using Event = struct EventObject*;
 using Module = struct ModuleObject*;
 using Kernel = struct KernelObject*;  // hipFunction_t
+using Graph = struct GraphObject*;
+using GraphNode = struct GraphNodeObject*;
+using Executable = struct ExecutableObject*;  // hipGraphExec_t
+
+// hipIpcMemHandle_t.
+struct IpcHandle {
+  char bytes[64];
+};
 
 // Of hipError_t.
 enum : Code {
@@ -40,14 +49,26 @@ enum : Code {
   kInvalidDevice = 101,
   kInvalidImage = 200,
   kNoBinaryForGpu = 209,
+  kPeerUnsupported = 217,
   kInvalidHandle = 400,
+  kIllegalState = 401,
   kNotFound = 500,
   kNotReady = 600,
+  kPeerEnabled = 704,
+  kPeerNotEnabled = 705,
+  kCaptureInvalidated = 901,
+  kCaptureUnmatched = 903,
+  kCaptureUnjoined = 904,
+  kCapturedEvent = 907,
 };
 
 // Of hipDeviceAttribute_t.
 enum : Attribute {
   kComputeCapabilityMajor = 23,
+  kMaxBlockX = 26,  // Y and Z follow
+  kMaxGridX = 29,
+  kMaxBlockThreads = 56,
+  kMaxSharedBytes = 74,
   kComputeCapabilityMinor = 61,
   kMultiprocessorCount = 63,
   kWarpSize = 87,
@@ -55,6 +76,22 @@ enum : Attribute {
 
 // Of hipMemcpyKind.
 enum : CopyKind { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
+
+// Of hipFunction_attribute.
+enum : int {
+  kFunctionBlockThreads = 0,
+  kFunctionSharedBytes = 1,
+  kFunctionConstantBytes = 2,
+  kFunctionLocalBytes = 3,
+  kFunctionRegisters = 4,
+};
+
+// hipIpcMemLazyEnablePeerAccess: ROCm 6 renumbered it, and releases take their own number alone.
+constexpr unsigned kIpcLazyPeerAccess5 = 0, kIpcLazyPeerAccess6 = 1;
+
+using ::dl::kit::kCaptureRelaxed;
+using ::dl::kit::kCaptureUnsupported;
+using ::dl::kit::kCaptureWrongThread;
 
 // The device is lost to this process: every later call fails alike.
 constexpr bool is_sticky(Code code) {
@@ -71,7 +108,7 @@ inline const char* way_out(Code code) {
   if (code == kNoBinaryForGpu || code == kInvalidImage)
     return "; this library has no code for the device, or code that its driver is too old for: "
            "install a build for it, or a later ROCm";
-  return "";
+  return capture_way_out(code);
 }
 
 // Where the name of a card's processor stands in the structure of its properties, which changed
@@ -121,10 +158,33 @@ inline constexpr PropertiesLayout kProperties5{792, 396}, kProperties6{1472, 116
   X(launch, hipModuleLaunchKernel,                                                                 \
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
+
+// What extensions of the contract call: a driver that lacks one serves all else.
+#define DL_KIT_HIP_EXTENSION_FUNCTIONS(X)                                                          \
+  X(capture_begin, hipStreamBeginCapture, Code (*)(Stream, int))                                   \
+  X(capture_end, hipStreamEndCapture, Code (*)(Stream, Graph*))                                    \
+  X(capture_status, hipStreamIsCapturing, Code (*)(Stream, int*))                                  \
+  X(graph_nodes, hipGraphGetNodes, Code (*)(Graph, GraphNode*, size_t*))                           \
+  X(graph_instantiate, hipGraphInstantiateWithFlags,                                               \
+    Code (*)(Executable*, Graph, unsigned long long))                                              \
+  X(graph_launch, hipGraphLaunch, Code (*)(Executable, Stream))                                    \
+  X(graph_destroy, hipGraphDestroy, Code (*)(Graph))                                               \
+  X(executable_destroy, hipGraphExecDestroy, Code (*)(Executable))                                 \
+  X(can_access, hipDeviceCanAccessPeer, Code (*)(int*, int, int))                                  \
+  X(enable_access, hipDeviceEnablePeerAccess, Code (*)(int, unsigned))                             \
+  X(disable_access, hipDeviceDisablePeerAccess, Code (*)(int))                                     \
+  X(copy_to_peer, hipMemcpyPeerAsync, Code (*)(void*, int, const void*, int, size_t, Stream))      \
+  X(memory_range, hipMemGetAddressRange, Code (*)(void**, size_t*, void*))                         \
+  X(ipc_export, hipIpcGetMemHandle, Code (*)(IpcHandle*, void*))                                   \
+  X(ipc_open, hipIpcOpenMemHandle, Code (*)(void**, IpcHandle, unsigned))                          \
+  X(ipc_close, hipIpcCloseMemHandle, Code (*)(void*))                                              \
+  X(image_unload, hipModuleUnload, Code (*)(Module))                                               \
+  X(image_function, hipModuleGetFunction, Code (*)(Kernel*, Module, const char*))                  \
+  X(function_attribute, hipFuncGetAttribute, Code (*)(int*, int, Kernel))
 // clang-format on
 
 class HipDriver : public Library {
- private:
+ public:
   using Code = hip::Code;
   using Attribute = hip::Attribute;
   using CopyKind = hip::CopyKind;
@@ -132,12 +192,17 @@ class HipDriver : public Library {
   using Event = hip::Event;
   using Module = hip::Module;
   using Kernel = hip::Kernel;
+  using Image = hip::Module;
+  using Graph = hip::Graph;
+  using GraphNode = hip::GraphNode;
+  using Executable = hip::Executable;
+  using IpcHandle = hip::IpcHandle;
 
- public:
   explicit HipDriver(std::vector<std::string> names) : Library(std::move(names)) {}
 
 #define DL_KIT_HIP_DRIVER_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_KIT_HIP_DRIVER_FUNCTIONS(DL_KIT_HIP_DRIVER_MEMBER)
+  DL_KIT_HIP_EXTENSION_FUNCTIONS(DL_KIT_HIP_DRIVER_MEMBER)
 #undef DL_KIT_HIP_DRIVER_MEMBER
 
   // The first function that it lacks, null for none. Opens it.
@@ -184,6 +249,7 @@ class HipDriver : public Library {
 
 // What an error means to a host.
 inline dl_code_t hip_driver_code(hip::Code code) {
+  if (is_capture_error(code)) return DL_INVALID_ARGUMENT;
   switch (code) {
     case hip::kSuccess:
       return DL_OK;

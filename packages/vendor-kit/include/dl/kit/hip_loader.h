@@ -191,7 +191,9 @@ DL_KIT_LOADED const char* hipGetErrorString(int code) {
 DL_KIT_LOADED int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind,
                                  ::dl::kit::hip::Stream stream) {
   using namespace ::dl::kit::hip;
-  return with_driver("hipMemcpyAsync", nullptr, [&](::dl::kit::HipDriver& driver) {
+  return with_driver("hipMemcpyAsync", nullptr, [&](::dl::kit::HipDriver& driver) -> Code {
+    // What reads a result waits for it next.
+    if (kind == kDeviceToHost && ::dl::kit::captures(driver, stream)) return kCaptureUnsupported;
     return driver.copy(to, from, bytes, kind, stream);
   });
 }
@@ -203,8 +205,9 @@ DL_KIT_LOADED int hipMemsetAsync(void* to, int value, size_t bytes, ::dl::kit::h
 }
 DL_KIT_LOADED int hipStreamSynchronize(::dl::kit::hip::Stream stream) {
   using namespace ::dl::kit::hip;
-  return with_driver("hipStreamSynchronize", nullptr, [&](::dl::kit::HipDriver& driver) {
-    return driver.stream_synchronize(stream);
+  return with_driver("hipStreamSynchronize", nullptr, [&](::dl::kit::HipDriver& driver) -> Code {
+    return ::dl::kit::captures(driver, stream) ? int(kCaptureUnsupported)
+                                               : driver.stream_synchronize(stream);
   });
 }
 

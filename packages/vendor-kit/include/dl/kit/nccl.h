@@ -77,8 +77,9 @@ enum : int { kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3, kAverage = 4 };
 
 class Nccl : public Library {
  public:
-  explicit Nccl(const Companion& companion)
-      : Library(companion.names(), "NCCL", companion.way_out()) {}
+  // `name` is what messages call it: NCCL, or RCCL.
+  explicit Nccl(const Companion& companion, const char* name = "NCCL")
+      : Library(companion.names(), name, companion.way_out()) {}
 
 #define DL_KIT_NCCL_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_KIT_NCCL_FUNCTIONS(DL_KIT_NCCL_MEMBER)

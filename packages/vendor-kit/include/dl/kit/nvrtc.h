@@ -4,12 +4,12 @@
 #define DL_KIT_NVRTC_H_
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "dl/kit/base.h"
 #include "dl/kit/companion.h"
+#include "dl/kit/compiler_options.h"
 #include "dl/kit/symbols.h"
 
 DL_KIT_BEGIN
@@ -88,48 +88,40 @@ class Nvrtc : public Library {
   }
 
   static bool allows(const std::string& option) {
-    if (option.size() > 2 && option[0] == '-' && (option[1] == 'D' || option[1] == 'U'))
-      return true;
-    static const char* const kAllowed[] = {"G",
-                                           "Xptxas",
-                                           "brief-diagnostics",
-                                           "builtin-",
-                                           "default-device",
-                                           "define-macro=",
-                                           "device-as-default-execution-space",
-                                           "device-debug",
-                                           "device-int128",
-                                           "diag-",
-                                           "disable-warnings",
-                                           "display-error-number",
-                                           "dlto",
-                                           "dopt",
-                                           "extra-device-vectorization",
-                                           "fmad=",
-                                           "ftz=",
-                                           "generate-line-info",
-                                           "lineinfo",
-                                           "maxrregcount=",
-                                           "minimal",
-                                           "modify-stack-limit=",
-                                           "no-",
-                                           "prec-div=",
-                                           "prec-sqrt=",
-                                           "ptxas-options",
-                                           "restrict",
-                                           "split-compile=",
-                                           "std=",
-                                           "undefine-macro=",
-                                           "use_fast_math",
-                                           "w"};
-    const size_t begin = option.find_first_not_of('-');
-    if (begin == 0 || begin == std::string::npos || begin > 2) return false;
-    return std::any_of(std::begin(kAllowed), std::end(kAllowed), [&](const std::string& allowed) {
-      const std::string rest = option.substr(begin);
-      const bool whole = std::isalpha(static_cast<unsigned char>(allowed.back())) != 0;
-      return whole ? rest == allowed || rest.rfind(allowed + "=", 0) == 0
-                   : rest.rfind(allowed, 0) == 0;
-    });
+    static const std::vector<const char*> kAllowed{"G",
+                                                   "Xptxas",
+                                                   "brief-diagnostics",
+                                                   "builtin-",
+                                                   "default-device",
+                                                   "define-macro=",
+                                                   "device-as-default-execution-space",
+                                                   "device-debug",
+                                                   "device-int128",
+                                                   "diag-",
+                                                   "disable-warnings",
+                                                   "display-error-number",
+                                                   "dlto",
+                                                   "dopt",
+                                                   "extra-device-vectorization",
+                                                   "fmad=",
+                                                   "ftz=",
+                                                   "generate-line-info",
+                                                   "lineinfo",
+                                                   "maxrregcount=",
+                                                   "minimal",
+                                                   "modify-stack-limit=",
+                                                   "no-",
+                                                   "prec-div=",
+                                                   "prec-sqrt=",
+                                                   "ptxas-options",
+                                                   "restrict",
+                                                   "split-compile=",
+                                                   "std=",
+                                                   "undefine-macro=",
+                                                   "use_fast_math",
+                                                   "w",
+                                                   "="};
+    return allows_option(kAllowed, option);
   }
 
  private:

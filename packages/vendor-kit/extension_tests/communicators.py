@@ -1,0 +1,191 @@
+"""Collectives between cards, by a fake of NCCL or RCCL, which checks what it is given.
+
+The fixture ``communicating`` of a vendor's conftest.py has three cards, and the fake.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .played import Played
+
+PRELUDE = """
+    from concurrent.futures import ThreadPoolExecutor
+    from diopi_proto import NotSupportedError, UnavailableError
+    class Rank:
+        def __init__(self, communicator):
+            self.communicator, self.number = communicator, communicator.rank
+        def put(self, values, dtype="float32"):
+            return vendor.tensor(np.asarray(values, dtype), device=self.number)
+        def room(self, count, dtype="float32"):
+            return vendor.empty((count,), dtype, device=self.number)
+    def on_ranks(body, ranks=3):
+        name = vendor.communicators.unique_id()
+        def run(number):
+            made = vendor.communicators.create(name, ranks, number, device=number, seconds=60)
+            result = body(Rank(made))
+            vendor.synchronize(number)
+            return result
+        with ThreadPoolExecutor(ranks) as pool:
+            return list(pool.map(run, range(ranks)))
+    def refused(call, words, kind=VendorError):
+        try:
+            call()
+        except kind as error:
+            assert words in str(error), str(error)
+        else:
+            raise AssertionError(words)
+"""
+
+
+def test_collectives(communicating: Played) -> None:
+    code = """
+    def body(rank):
+        c, n = rank.communicator, rank.number
+        for dtype in ("float32", "int64"):
+            x = rank.put([n, 10, n + 2], dtype)
+            for operation, wanted in (("sum", [3, 30, 9]), ("maximum", [2, 10, 4]),
+                                      ("minimum", [0, 10, 2]), ("product", [0, 1000, 24])):
+                out = rank.room(3, dtype)
+                c.all_reduce(x, out, reduce=operation)
+                assert out.numpy().tolist() == wanted, operation
+        x = rank.put([n, 3])
+        c.all_reduce(x, x, reduce="average")
+        assert x.numpy().tolist() == [1, 3]
+        out = rank.put([-1, -1])
+        c.reduce(rank.put([n, 1]), out, root=1)
+        assert out.numpy().tolist() == ([3, 3] if n == 1 else [-1, -1])
+        c.broadcast(rank.put([n, n + 7]), out, root=2)
+        assert out.numpy().tolist() == [2, 9]
+        whole = rank.room(6, "int16")
+        c.all_gather(rank.put([n, -n], "int16"), whole)
+        assert whole.numpy().tolist() == [0, 0, 1, -1, 2, -2]
+        part = rank.room(2)
+        c.reduce_scatter(rank.put(np.arange(6) + n), part)
+        assert part.numpy().tolist() == [6 * n + 3, 6 * n + 6]
+        exchanged = rank.room(3, "float64")
+        c.all_to_all(rank.put([10 * n, 10 * n + 1, 10 * n + 2], "float64"), exchanged)
+        assert exchanged.numpy().tolist() == [n, 10 + n, 20 + n]
+        return c.rank
+    assert on_ranks(body) == [0, 1, 2]
+    """
+    communicating.on_vendor(PRELUDE + code)
+
+
+def test_gathers_scatters_and_messages(communicating: Played) -> None:
+    code = """
+    def body(rank):
+        c, n = rank.communicator, rank.number
+        whole = rank.put([-1] * 3) if n == 1 else None
+        c.gather(rank.put([n * n]), whole, root=1)
+        if n == 1:
+            assert whole.numpy().tolist() == [0, 1, 4]
+        part = rank.room(1)
+        c.scatter(rank.put([5, 6, 7]) if n == 0 else None, part, root=0)
+        assert part.numpy().tolist() == [5 + n]
+        right, left = (n + 1) % 3, (n + 2) % 3
+        heard = rank.room(1)
+        with vendor.communicators.group():
+            c.send(part, right)
+            c.receive(heard, left)
+        assert heard.numpy().tolist() == [5 + left]
+        # In stream order: what was enqueued before is sent.
+        vendor.op.AddInp(part, part, 1, synchronize=False)
+        if n == 0:
+            c.send(part, 1)
+        elif n == 1:
+            c.receive(heard, 0)
+            assert heard.numpy().tolist() == [10]
+    on_ranks(body)
+    """
+    communicating.on_vendor(PRELUDE + code)
+
+
+def test_what_is_wrong_is_told(communicating: Played) -> None:
+    code = """
+    name = vendor.communicators.unique_id()
+    create = vendor.communicators.create
+    refused(lambda: create(name, 2, 2), "rank 2 of 2 ranks")
+    refused(lambda: create(name, 2, 0, seconds=0.05), "not all of 2 ranks", UnavailableError)
+    def body(rank):
+        c, x = rank.communicator, rank.put([1, 2, 3])
+        halves = rank.put([1, 2, 3], "int16")
+        refused(lambda: c.all_reduce(halves, halves), "cast to float32", NotSupportedError)
+        refused(lambda: c.all_to_all(x, x), "in place", NotSupportedError)
+        refused(lambda: c._slots.call("group_end"), "has begun no group")
+        c.abort()
+        assert c.aborted
+        refused(lambda: c.all_reduce(x, x), "was aborted; create another one")
+        refused(c.check, "was aborted")
+    on_ranks(body)
+    """
+    communicating.on_vendor(PRELUDE + code)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("FAKE_NCCL_FAIL", "ncclAllReduce:1", "unhandled cuda error: told to (NCCL_DEBUG=WARN"),
+        ("FAKE_NCCL_FAIL", "ncclCommInitRankConfig:2", "unhandled system error: told to"),
+        ("FAKE_NCCL_FAIL", "ncclGetUniqueId:3", "internal error"),
+        ("FAKE_NCCL_ASYNC", "6", "remote process exited or there was a network error"),
+    ],
+)
+def test_failures_of_nccl_are_told(
+    communicating: Played, variable: str, value: str, words: str
+) -> None:
+    code = """
+    def body(rank):
+        x = rank.put([1])
+        rank.communicator.all_reduce(x, x)
+    refused(lambda: on_ranks(body), WORDS)
+    """.replace("WORDS", repr(words))
+    communicating.having(**{variable: value}).on_vendor(PRELUDE + code)
+
+
+def test_ranks_that_disagree_are_an_error(communicating: Played) -> None:
+    code = """
+    def body(rank):
+        x = rank.put([1] * (1 + rank.number))
+        rank.communicator.all_reduce(x, x)
+    refused(lambda: on_ranks(body, 2), "calls with other arguments")
+    """
+    communicating.on_vendor(PRELUDE + code)
+
+
+TORCH_RANK = """
+import os, sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+store = dist.FileStore(sys.argv[2], 2)
+dist.init_process_group("dicl", store=store, rank=rank, world_size=2)
+x = torch.arange(4.0, device="dl") + rank
+dist.all_reduce(x)
+whole = torch.empty(8, device="dl")
+dist.all_gather_single(whole, x)
+dist.barrier()
+print(x.cpu().tolist(), whole.sum().item(), flush=True)
+dist.destroy_process_group()
+os._exit(0)
+"""
+
+
+def test_torch_uses_it(communicating: Played, tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    code = f"""
+    import subprocess, sys
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", {TORCH_RANK!r}, str(rank), {store!r}],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        out, error = rank.communicate(timeout=90)
+        print(out, error)
+    """
+    said = communicating.with_cards(1).run(code)
+    assert said.count("[1.0, 3.0, 5.0, 7.0] 32.0") == 2, said
+    # Not over gloo: NCCL's ranks have exchanged.
+    assert list(tmp_path.glob("*/collective-0.1"))

@@ -1,0 +1,103 @@
+"""Cards that reach each other's memory, and processes that share it."""
+
+from __future__ import annotations
+
+from .played import Played
+
+
+def test_copies_go_in_the_order_of_the_source_stream(played: Played) -> None:
+    code = """
+    stream = vendor.stream(0)
+    here, there = vendor.tensor(np.arange(6.0, dtype="f4"), device=0), vendor.empty((6,), device=1)
+    vendor.op.AddInp(here, here, 1, stream=stream, synchronize=False)
+    vendor.peers.copy(there, here, stream=stream)
+    assert there.numpy().tolist() == [0, 2, 4, 6, 8, 10]
+    back = vendor.empty((6,), device=0)
+    vendor.peers.copy(back, there)
+    assert back.numpy().tolist() == there.numpy().tolist()
+    """
+    played.with_cards(2).on_vendor(code)
+
+
+def test_access_is_enabled_and_disabled(played: Played) -> None:
+    code = """
+    peers = vendor.peers
+    assert peers.can_access(0, 1) and peers.can_access(1, 0) and peers.can_access(1, 1)
+    for _ in range(2):
+        peers.enable_access(0, 1)
+    for _ in range(2):
+        peers.disable_access(0, 1)
+    peers.enable_access(1, 1)
+    try:
+        peers._slots.call("enable_access", 0, 7)
+    except VendorError as error:
+        print(error)
+    """
+    said = played.with_cards(2).on_vendor(code)
+    assert "device 7 does not exist; there are 2" in said
+
+
+def test_a_kernel_works_on_memory_of_a_peer(compiling: Played) -> None:
+    code = """
+    text = 'extern "C" __global__ void k(int* x) { x[threadIdx.x] += 5; }'
+    function = vendor.kernels.load(vendor.kernels.compile(text, device=0), 0).function("k")
+    x = vendor.tensor(np.arange(4, dtype="int32"), device=1)
+    vendor.peers.enable_access(0, 1)
+    function(np.uint64(x.address), block=4)
+    assert x.numpy().tolist() == [5, 6, 7, 8]
+    """
+    compiling.with_cards(2).on_vendor(code)
+
+
+CHILD = """
+import sys
+from diopi_proto import load_vendor
+vendor = load_vendor(sys.argv[1])
+y = vendor.peers.open_memory(bytes.fromhex(sys.argv[2]), (4,))
+assert y.numpy().tolist() == [0, 1, 2, 3]
+vendor.op.AddInp(y, y, 1)
+"""
+
+
+def test_memory_is_opened_in_another_process_alone(played: Played) -> None:
+    code = f"""
+    import subprocess, sys
+    x = vendor.tensor(np.arange(4, dtype="float32"))
+    name = vendor.peers.export_memory(x)
+    for handle, words in ((name, "this process's own"), (bytes(128), "names no memory of this")):
+        try:
+            vendor.peers.open_memory(handle, (4,))
+        except VendorError as error:
+            assert words in str(error), str(error)
+        else:
+            raise AssertionError(words)
+    child = [sys.executable, "-c", {CHILD!r}, {played.library!r}, name.hex()]
+    subprocess.run(child, check=True)
+    assert x.numpy().tolist() == [0, 2, 4, 6]
+    """
+    played.on_vendor(code)
+
+
+TORCH_CHILD = """
+import pickle, sys
+import torch
+x = pickle.loads(sys.stdin.buffer.read())
+x.add_(x)
+torch.dl.synchronize()
+print(x.device.type)
+"""
+
+
+def test_torch_shares_a_tensor_with_another_process(played: Played) -> None:
+    code = f"""
+    import subprocess, sys
+    import torch, torch.multiprocessing
+    from multiprocessing.reduction import ForkingPickler
+    x = torch.arange(4.0, device="dl")
+    torch.dl.synchronize()
+    child = [sys.executable, "-c", {TORCH_CHILD!r}]
+    done = subprocess.run(child, input=bytes(ForkingPickler.dumps(x)), capture_output=True)
+    print(done.stdout, done.stderr.decode(), x.cpu().tolist())
+    """
+    said = played.run(code)
+    assert said == "b'dl\\n'  [0.0, 2.0, 4.0, 6.0]\n"

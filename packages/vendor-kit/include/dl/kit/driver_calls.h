@@ -1,0 +1,119 @@
+// Members of a Runtime's Api (runtime.h) that are alike for NVIDIA's driver and HIP's, and those of
+// their extensions (graph.h, kernel.h): calls of functions that take what the members take.
+//
+//   CudaDriver& the_driver();
+//   class Api : public dl::kit::DriverCalls<CudaDriver, the_driver> { … };
+#ifndef DL_KIT_DRIVER_CALLS_H_
+#define DL_KIT_DRIVER_CALLS_H_
+
+#include <cstdint>
+
+#include "dl/kernel.h"
+#include "dl/kit/base.h"
+#include "dl/kit/captures.h"
+
+DL_KIT_BEGIN
+
+// The driver's numbers of what dl_kernel_properties_t holds; Y and Z follow X.
+struct KernelAttributes {
+  int grid_x, block_x, block_threads, warp_size, shared_bytes;
+};
+
+template <class Driver, Driver& (*kDriver)()>
+class DriverCalls {
+ public:
+  using Result = typename Driver::Code;
+  using Stream = typename Driver::Stream;
+  using Event = typename Driver::Event;
+
+  Result stream_create(Stream* stream, int priority) {
+    constexpr unsigned kNonBlocking = 1;  // neither waits for the default stream nor is waited for
+    return kDriver().stream_create(stream, kNonBlocking, priority);
+  }
+  Result stream_destroy(Stream stream) { return kDriver().stream_destroy(stream); }
+  Result stream_synchronize(Stream stream) { return kDriver().stream_synchronize(stream); }
+  Result stream_query(Stream stream) { return kDriver().stream_query(stream); }
+  Result stream_wait_event(Stream stream, Event event) {
+    return kDriver().stream_wait_event(stream, event, 0);
+  }
+
+  Result event_create(Event* event, bool timing) {
+    constexpr unsigned kDisableTiming = 2;
+    return kDriver().event_create(event, timing ? 0 : kDisableTiming);
+  }
+  Result event_destroy(Event event) { return kDriver().event_destroy(event); }
+  Result event_record(Event event, Stream stream) { return kDriver().event_record(event, stream); }
+  Result event_synchronize(Event event) { return kDriver().event_synchronize(event); }
+  Result event_query(Event event) { return kDriver().event_query(event); }
+  Result event_elapsed(float* milliseconds, Event start, Event end) {
+    return kDriver().event_elapsed(milliseconds, start, end);
+  }
+
+  // What graph.h wants.
+  using Graph = typename Driver::Graph;
+  using Executable = typename Driver::Executable;
+  Result capture_begin(Stream stream) { return kDriver().capture_begin(stream, kCaptureRelaxed); }
+  Result capture_end(Stream stream, Graph* graph) { return kDriver().capture_end(stream, graph); }
+  Result capture_status(Stream stream, bool* capturing) {
+    int status = 0;
+    const Result result = kDriver().capture_status(stream, &status);
+    // A capture that was made invalid goes on until its end.
+    *capturing = status != 0;
+    return result;
+  }
+  Result graph_nodes(Graph graph, size_t* count) {
+    return kDriver().graph_nodes(graph, nullptr, count);
+  }
+  Result graph_instantiate(Executable* made, Graph graph) {
+    return kDriver().graph_instantiate(made, graph, 0);
+  }
+  Result graph_launch(Executable graph, Stream stream) {
+    return kDriver().graph_launch(graph, stream);
+  }
+  Result graph_destroy(Graph graph) { return kDriver().graph_destroy(graph); }
+  Result executable_destroy(Executable graph) { return kDriver().executable_destroy(graph); }
+
+  // Of what peer.h wants.
+  using IpcHandle = typename Driver::IpcHandle;
+
+  // Of what kernel.h wants.
+  using Image = typename Driver::Image;
+  using Kernel = typename Driver::Kernel;
+  Result image_unload(Image image) { return kDriver().image_unload(image); }
+  Result image_function(Kernel* kernel, Image image, const char* name) {
+    return kDriver().image_function(kernel, image, name);
+  }
+  Result function_attribute(int* value, int attribute, Kernel kernel) {
+    return kDriver().function_attribute(value, attribute, kernel);
+  }
+  Result launch(Kernel kernel, const uint32_t (&grid)[3], const uint32_t (&block)[3],
+                uint64_t shared, Stream stream, void** arguments) {
+    return kDriver().launch(kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                            static_cast<unsigned>(shared), stream, arguments, nullptr);
+  }
+
+ protected:
+  // All of dl_kernel_properties_t that drivers know as attributes of a device, by their number.
+  static Result read_limits(int device, const KernelAttributes& attributes,
+                            dl_kernel_properties_t* all) {
+    Result failed = 0;
+    const auto read = [&](int attribute) {
+      int value = 0;
+      const Result result = kDriver().device_attribute(&value, attribute, device);
+      if (result != 0) failed = result;
+      return static_cast<uint32_t>(value);
+    };
+    for (int d = 0; d < 3; ++d) {
+      all->max_grid[d] = read(attributes.grid_x + d);
+      all->max_block[d] = read(attributes.block_x + d);
+    }
+    all->max_block_threads = read(attributes.block_threads);
+    all->warp_size = read(attributes.warp_size);
+    all->max_shared_bytes = read(attributes.shared_bytes);
+    return failed;
+  }
+};
+
+DL_KIT_END
+
+#endif  // DL_KIT_DRIVER_CALLS_H_

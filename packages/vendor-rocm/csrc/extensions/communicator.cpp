@@ -1,0 +1,12 @@
+// RCCL, as dl/kit/communicator.h wants it.
+#include "library/companions.h"
+#include "runtime/vendor.h"
+
+namespace dl::rocm {
+
+kit::Nccl& Vendor::nccl() {
+  static kit::Nccl library(rccl_companion(), "RCCL");
+  return library;
+}
+
+}  // namespace dl::rocm

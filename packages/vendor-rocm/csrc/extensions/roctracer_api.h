@@ -1,0 +1,79 @@
+// The functions and records of ROCTracer that the profiler uses, with the shapes and numbers of
+// roctracer.h and ext/prof_protocol.h in ROCm 5 to 7, which tests compare where they are.
+#ifndef DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
+#define DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dl/kit/symbols.h"
+#include "library/companions.h"
+
+namespace dl::rocm::roctracer {
+
+enum : int { kSuccess = 0 };
+// Of activity_domain_t: what cards do, calls of HIP, and the numbers that a thread gave to them.
+enum : uint32_t { kCards = 2, kCalls = 3, kExternal = 5 };
+// Of hip_op_id_t, and of activity_ext_op_t.
+enum : uint32_t { kKernel = 0, kCopy = 1 };
+enum : uint32_t { kExternalId = 1 };
+
+struct Record {
+  uint32_t domain, kind, op;
+  uint64_t correlation;
+  uint64_t start, end;  // nanoseconds
+  union {
+    struct {
+      int device;  // as HIP numbers it
+      uint64_t queue;
+    };
+    uint64_t external;
+  };
+  union {
+    size_t bytes;
+    const char* kernel;
+  };
+};
+
+using Allocate = void (*)(char** memory, size_t bytes, void* argument);
+using Completed = void (*)(const char* begin, const char* end, void* argument);
+
+struct Properties {
+  uint32_t mode;
+  size_t buffer_bytes;
+  Allocate allocate;  // null: its own
+  void* allocate_argument;
+  Completed completed;
+  void* completed_argument;
+};
+
+// X(name of the member, symbol, type)
+// clang-format off
+#define DL_ROCM_ROCTRACER_FUNCTIONS(X)                                                             \
+  X(error_string, roctracer_error_string, const char* (*)())                                       \
+  X(op_string, roctracer_op_string, const char* (*)(uint32_t, uint32_t, uint32_t))                 \
+  X(set_properties, roctracer_set_properties, int (*)(uint32_t, void*))                            \
+  X(open_pool, roctracer_open_pool_expl, int (*)(const roctracer::Properties*, void**))            \
+  X(enable, roctracer_enable_domain_activity_expl, int (*)(uint32_t, void*))                       \
+  X(disable, roctracer_disable_domain_activity, int (*)(uint32_t))                                 \
+  X(flush, roctracer_flush_activity_expl, int (*)(void*))                                          \
+  X(next, roctracer_next_record, int (*)(const roctracer::Record*, const roctracer::Record**))     \
+  X(timestamp, roctracer_get_timestamp, int (*)(uint64_t*))                                        \
+  X(push, roctracer_activity_push_external_correlation_id, int (*)(uint64_t))                      \
+  X(pop, roctracer_activity_pop_external_correlation_id, int (*)(uint64_t*))
+// clang-format on
+
+class Library : public kit::Library {
+ public:
+  Library()
+      : kit::Library(roctracer_companion().names(), "ROCTracer", roctracer_companion().way_out()) {}
+
+#define DL_ROCM_ROCTRACER_MEMBER(member, symbol, ...) \
+  kit::Symbol<__VA_ARGS__> member{*this, #symbol};
+  DL_ROCM_ROCTRACER_FUNCTIONS(DL_ROCM_ROCTRACER_MEMBER)
+#undef DL_ROCM_ROCTRACER_MEMBER
+};
+
+}  // namespace dl::rocm::roctracer
+
+#endif  // DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
