@@ -29,6 +29,7 @@ from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
 from .symbols import Layout
 from .trace import Trace
+from .unread import unread_arguments
 from .variant import Variant, look_of
 
 
@@ -92,7 +93,8 @@ class CompiledGraph:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
         self._fixed = ""
-        self._varying: set[int] = set()
+        # Arguments that are no part of a program: nobody reads them, or they were seen to change.
+        self._varying = unread_arguments(self.module)
         self.number = next(_numbers)
         all_graphs.add(self)
 

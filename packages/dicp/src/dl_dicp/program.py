@@ -116,7 +116,7 @@ class Program:
         self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
         results = tree_flatten(trace.output)[0]
         self.unread = {i for i, x in enumerate(results) if isinstance(x, Opaque) and x.unread}
-        self._output = [self._pick(each) for each in results]
+        self._output = [self._result(each) for each in results]
         tail: list[Any] = [None] * (trace.slots - self._count)
         for slot, value in trace.constants.items():
             tail[slot - self._count] = value
@@ -241,6 +241,13 @@ class Program:
             return tree_map(lambda each: each(values), picks)
 
         return pick
+
+    def _result(self, wanted: Any) -> Pick:
+        """What the caller gets, who may write to it: a constant of the host is new in each run."""
+        constant = wanted.constant if isinstance(wanted, Opaque) and wanted.slot < 0 else None
+        if isinstance(constant, torch.Tensor):
+            return lambda _: constant.clone()
+        return self._pick(wanted)
 
     def _pick(self, wanted: Any) -> Pick:
         if isinstance(wanted, Opaque):

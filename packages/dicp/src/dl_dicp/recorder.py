@@ -183,7 +183,8 @@ class Recorder:
             if not is_plain(value, self._device):
                 raise HostCallError("it returns what is no dense tensor of the device")
             return self._result(value, owners)
-        return Opaque(-1, value)
+        # The caller may get it, and write to it.
+        return Opaque(-1, value.clone() if isinstance(value, torch.Tensor) else value)
 
     @staticmethod
     def _result(tensor: torch.Tensor, owners: dict[int, list[Block]]) -> Ref:

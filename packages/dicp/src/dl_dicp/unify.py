@@ -14,6 +14,7 @@ import torch
 from .calls import Call
 from .errors import FixedSizesError
 from .fit import Fit
+from .host_numbers import is_number, value_text
 from .memory import Block, Ref
 from .trace import Host, Lowered, Opaque, Trace
 
@@ -83,7 +84,9 @@ class _Unifier:
         return Call(one.operator, self.tree(one.arguments, other.arguments))
 
     def constant(self, one: Any, other: Any) -> None:
-        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        if is_number(one) and is_number(other):
+            same = one.dtype == other.dtype and value_text(one) == value_text(other)
+        elif isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
             same = one is other or (one.shape == other.shape and torch.equal(one, other))
         else:
             same = type(one) is type(other) and (one == other or one != one)

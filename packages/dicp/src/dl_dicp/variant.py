@@ -17,7 +17,7 @@ class Variant:
     """What a graph became for one layout of its arguments, or for all of their sizes.
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar numbers: floating-point arguments of the host, which its program has as constants.
+    :ivar numbers: arguments that are numbers of the host, which its program has as constants.
     :ivar program: None: it runs eagerly, for ``reason``.
     :ivar tried: the sizes that it gave the right results at before others are served, which it is
         compared with eager mode at once more; None: it was, or serves one layout.
