@@ -163,6 +163,9 @@ class CompiledGraph:
     def _first(self, arguments: list[Any]) -> Any:
         """A call with a new layout."""
         self._forget_numbers(arguments)
+        for variant in list(self.variants):
+            if why := variant.broken(arguments):
+                self._drop(variant, why)
         if len(self.variants) >= self.options.limit:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
         device = next((a.device for a in arguments if _is_dl(a)), None)
@@ -250,6 +253,7 @@ class CompiledGraph:
             for each, value in zip(shapes.arguments, call.arguments, strict=True)
         ]
         variant.program = made.program
+        variant.broken = lambda arguments: made.broken(arguments, device)
         variant.tried = made.first if self.options.check else None
         return variant
 

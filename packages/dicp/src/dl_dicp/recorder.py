@@ -64,6 +64,11 @@ class Recorder:
                     self._values.pop(dead, None)
         finally:
             _C.stop_recording()
+        self._trace.nodes = {
+            node.name: tree_flatten(self._refs[node])[0]
+            for node in self._module.graph.nodes
+            if node.op == "call_function" and node in self._refs
+        }
         if failure is not None:
             return result, failure
         return result, self._trace

@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from diopi_proto.graph.expression import Json, text
 from dl_core import _C
 
+from .claims import claims_of
 from .document import Scope
-from .errors import FixedSizesError, NotCompiledError
+from .errors import FixedSizesError, NotCompiledError, OwnCaseError
 from .generators import generators_as_they_are, generators_kept
 from .memory import is_plain
 from .packing import packed, packed_json
@@ -20,7 +22,7 @@ from .program import ANY_OFFSET, Program
 from .recorder import Recorder
 from .replay import check, written_copies
 from .samples import arguments_at, other_sizes
-from .shapes import Shapes
+from .shapes import Shapes, holds
 from .statistics import statistics
 from .symbols import MOST
 from .trace import Trace
@@ -37,6 +39,7 @@ class Sized:
 
     :ivar trace: what it was made of.
     :ivar first: the sizes that it was recorded at.
+    :ivar claims: those of the scope's guards that are not the graph's own: see :mod:`.claims`.
     """
 
     trace: Trace
@@ -44,6 +47,21 @@ class Sized:
     scope: Scope
     shapes: Shapes
     first: tuple[int, ...]
+    claims: list[Json]
+
+    def broken(self, arguments: Sequence[Any], device: torch.device) -> str:
+        """What was claimed of the sizes of a call and does not hold; empty: nothing."""
+        if not self.claims:
+            return ""
+        try:
+            sizes = self.shapes.sizes_of(arguments, device)
+        except OwnCaseError:
+            return ""
+        wrong = next((claim for claim in self.claims if not holds(claim, sizes)), None)
+        if wrong is None:
+            return ""
+        _, made, said = wrong
+        return f"a size was taken for {text(said)}, which {text(made)} is not at {sizes}"
 
     def guard(self, arguments: Sequence[Any], device: torch.device) -> Any:
         """What tells whether it serves arguments; those looked at otherwise are None to it."""
@@ -108,7 +126,9 @@ def for_all_sizes(
             results, trace = _run(module, arguments, device, call.numbers)
             whole = unify(call.trace, trace, fit)
             whole.fold()
-            program, scope = _program(whole, shapes, (first, second), written, engine)
+            claims = claims_of(whole, shapes, (first, second))
+            whole.nodes.clear()
+            program, scope = _program(whole, shapes, claims, (first, second), written, engine)
             if before is not None:
                 rewind()
                 sizes = tuple(second[name] for name in scope.ranges)
@@ -121,7 +141,7 @@ def for_all_sizes(
         raise FixedSizesError(str(error)) from error
     except ZeroDivisionError as error:
         raise FixedSizesError(f"a size divides by nothing: {error}") from error
-    return Sized(whole, program, scope, shapes, sizes)
+    return Sized(whole, program, scope, shapes, sizes, claims)
 
 
 def _check_that_it_only_computes(module: GraphModule) -> None:
@@ -149,14 +169,19 @@ def _run(
 
 
 def _program(
-    whole: Trace, shapes: Shapes, runs: Sequence[dict[str, int]], written: set[int], engine: str
+    whole: Trace,
+    shapes: Shapes,
+    claims: Sequence[Json],
+    runs: Sequence[dict[str, int]],
+    written: set[int],
+    engine: str,
 ) -> tuple[Program, Scope]:
     refused = FixedSizesError("its sizes are too large")
     for cap in CAPS:
         ranges = {s.name: (s.least, min(s.most, cap)) for s in shapes.symbols}
         if any(run[name] > most for run in runs for name, (_, most) in ranges.items()):
             break
-        scope = Scope(ranges, shapes.guards)
+        scope = Scope(ranges, [*shapes.guards, *claims])
         try:
             return Program(whole, written, engine, scope, runs[0]), scope
         except NotCompiledError as error:

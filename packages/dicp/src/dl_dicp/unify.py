@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from diopi_proto.graph.expression import Size
+
 from .calls import Call
 from .errors import FixedSizesError
 from .fit import Fit
@@ -35,6 +37,9 @@ def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
         made.constants[slot] = constant
     made.steps = [same.step(*pair) for pair in zip(one.steps, other.steps, strict=True)]
     made.output = same.tree(one.output, other.output)
+    for name in one.nodes.keys() & other.nodes.keys():
+        pairs = zip(one.nodes[name], other.nodes[name], strict=False)
+        made.nodes[name] = [same.result(*pair) for pair in pairs]
     return made
 
 
@@ -132,6 +137,19 @@ class _Unifier:
             raise FixedSizesError(f"at other sizes it had {other} in the place of {one}") from None
         found = self._fit.number(*numbers)
         return one if found is None else found
+
+    def result(self, one: Any, other: Any) -> Ref | Size | None:
+        """What a node made, if it is a tensor of the device or an integer. Nobody may use it: where
+        the records differ in it alone, there is nothing to say."""
+        try:
+            if isinstance(one, Ref) and isinstance(other, Ref):
+                return self.ref(one, other)
+            numbers = [x.constant if isinstance(x, Opaque) else None for x in (one, other)]
+            if all(type(x) is int for x in numbers):
+                return self._fit.size(*numbers)
+        except FixedSizesError:
+            pass
+        return None
 
     def ref(self, one: Ref, other: Ref) -> Ref:
         """One object for one pair: whether a view is all of its block is asked by identity."""

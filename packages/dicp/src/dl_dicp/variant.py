@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ class Variant:
     :ivar tried: the sizes that it gave the right results at before others are served, which it is
         compared with eager mode at once more; None: it was, or serves one layout.
     :ivar fixed: why it is for one layout, where sizes of the graph vary.
+    :ivar broken: what tells why a call is not served that was meant to be: an expression of a size
+        has turned out wrong.
     :ivar rewriting: what patterns did to it; None: it is for all sizes, or runs eagerly.
     """
 
@@ -34,6 +37,7 @@ class Variant:
     tried: tuple[int, ...] | None = None
     fixed: str = ""
     rewriting: Rewriting | None = None
+    broken: Callable[[list[Any]], str] = lambda _: ""
 
     def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
         """The sizes of the program's symbols; None: it does not serve these arguments."""
