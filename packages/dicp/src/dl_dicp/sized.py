@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,13 @@ from .errors import FixedSizesError, NotCompiledError, OwnCaseError
 from .generators import generators_as_they_are, generators_kept
 from .memory import is_plain
 from .packing import packed, packed_json
+from .patterns.pattern import Pattern
+from .patterns.rewrite import Rewriting, rewrite
 from .program import ANY_OFFSET, Program
 from .recorder import Recorder
 from .replay import check, written_copies
 from .samples import arguments_at, other_sizes
-from .shapes import Shapes, holds
+from .shapes import Shapes, Sizes, holds
 from .statistics import statistics
 from .symbols import MOST
 from .trace import Trace
@@ -39,6 +41,7 @@ class Sized:
 
     :ivar trace: what it was made of.
     :ivar first: the sizes that it was recorded at.
+    :ivar rewriting: what patterns did.
     :ivar claims: those of the scope's guards that are not the graph's own: see :mod:`.claims`.
     """
 
@@ -48,6 +51,7 @@ class Sized:
     shapes: Shapes
     first: tuple[int, ...]
     claims: list[Json]
+    rewriting: Rewriting
 
     def broken(self, arguments: Sequence[Any], device: torch.device) -> str:
         """What was claimed of the sizes of a call and does not hold; empty: nothing."""
@@ -110,8 +114,10 @@ def for_all_sizes(
     call: FirstCall,
     written: set[int],
     engine: str,
+    patterns: Sequence[Pattern] = (),
 ) -> Sized:
-    """Record the graph at other sizes, too, and make a program of both records.
+    """Record the graph at other sizes, too, and make a program of both records: with patterns, if
+    that agrees.
 
     :raises FixedSizesError: they are not the same graph, or the program gave something else.
     """
@@ -125,23 +131,62 @@ def for_all_sizes(
         with generators_kept(device), generators_as_they_are(device) as rewind:
             results, trace = _run(module, arguments, device, call.numbers)
             whole = unify(call.trace, trace, fit)
+            runs = first, second
+            claims = claims_of(whole, shapes, runs)
             whole.fold()
-            claims = claims_of(whole, shapes, (first, second))
-            whole.nodes.clear()
-            program, scope = _program(whole, shapes, claims, (first, second), written, engine)
+            program, scope = _program(whole, shapes, claims, runs, written, engine)
+            done = rewrite(whole, patterns, scope, runs)
+            here, there = (tuple(run[name] for name in scope.ranges) for run in runs)
+            tried = [*_with_patterns(done, scope, first, written, engine), program]
             if before is not None:
-                rewind()
-                sizes = tuple(second[name] for name in scope.ranges)
-                check(program, before, [*results, *arguments], sizes)
-        sizes = tuple(first[name] for name in scope.ranges)
+                wanted = [*results, *arguments]
+                tried = _agreeing(tried, before, wanted, there, written, rewind, done)
         if call.before is not None:
-            call.rewind()
-            check(program, written_copies(call.before, written, device), call.wanted, sizes)
+            tried = _agreeing(tried, call.before, call.wanted, here, written, call.rewind, done)
     except NotCompiledError as error:
         raise FixedSizesError(str(error)) from error
     except ZeroDivisionError as error:
         raise FixedSizesError(f"a size divides by nothing: {error}") from error
-    return Sized(whole, program, scope, shapes, sizes, claims)
+    if not done.fired:
+        done.assumed.clear()
+    return Sized(whole, tried[0], tried[0].scope, shapes, here, claims, done)
+
+
+def _with_patterns(
+    done: Rewriting, scope: Scope, example: Sizes, written: set[int], engine: str
+) -> Iterator[Program]:
+    if done.fired:
+        try:
+            scope = Scope(scope.ranges, [*scope.guards, *done.assumed])
+            yield Program(done.trace, written, engine, scope, example)
+        except NotCompiledError as reason:
+            done.give_up(str(reason))
+
+
+def _agreeing(
+    programs: Sequence[Program],
+    before: Sequence[Any],
+    wanted: Sequence[Any],
+    sizes: tuple[int, ...],
+    written: set[int],
+    rewind: Callable[[], None],
+    done: Rewriting,
+) -> list[Program]:
+    """Those that give what the eager run gave: with patterns, and in any case the last one.
+
+    :raises NotCompiledError: that one does not.
+    """
+    out = []
+    for program in programs:
+        rewind()
+        try:
+            check(program, written_copies(before, written, program.device), wanted, sizes)
+            out.append(program)
+        except NotCompiledError as reason:
+            if program is programs[-1]:
+                raise
+            done.give_up(str(reason))
+    return out
 
 
 def _check_that_it_only_computes(module: GraphModule) -> None:

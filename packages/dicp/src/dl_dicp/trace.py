@@ -76,7 +76,8 @@ class Trace:
     :ivar slots: how many values a run has: its arguments, constants, and what steps make.
     :ivar constants: values that are the same in every run, by slot.
     :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
-    :ivar nodes: the same of the results of each node, by its name, one after the other.
+    :ivar nodes: the same of the results of each node, by its name, one after the other; gone when
+        it was folded.
     """
 
     device: torch.device
@@ -110,6 +111,7 @@ class Trace:
             else:
                 self.constants |= constants
         self.steps = kept
+        self.nodes.clear()
 
 
 def refs_in(tree: Any) -> Iterator[Ref | Opaque]:

@@ -144,9 +144,9 @@ class _Unifier:
         try:
             if isinstance(one, Ref) and isinstance(other, Ref):
                 return self.ref(one, other)
-            numbers = [x.constant if isinstance(x, Opaque) else None for x in (one, other)]
-            if all(type(x) is int for x in numbers):
-                return self._fit.size(*numbers)
+            if isinstance(one, Opaque) and isinstance(other, Opaque):
+                numbers = one.constant, other.constant
+                return self._fit.size(*numbers) if set(map(type, numbers)) == {int} else None
         except FixedSizesError:
             pass
         return None

@@ -49,9 +49,9 @@ def read_by(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator
 def unread_arguments(module: GraphModule) -> set[int]:
     """The places of arguments that nobody looks at: they may be others in each run."""
     given = [node for node in module.graph.nodes if node.op == "placeholder"]
-    stands = {node: Opaque(place) for place, node in enumerate(given)}
+    stands: dict[Node, Any] = {node: Opaque(place) for place, node in enumerate(given)}
     read: set[int] = set()
     for node in module.graph.nodes:
-        args, kwargs = map_arg((node.args, node.kwargs), stands.get)
+        args, kwargs = map_arg((node.args, node.kwargs), lambda each: stands.get(each))
         read |= {x.slot for x in read_by(node, args, kwargs) if isinstance(x, Opaque)}
     return set(range(len(given))) - read

@@ -25,7 +25,7 @@ class Variant:
     :ivar fixed: why it is for one layout, where sizes of the graph vary.
     :ivar broken: what tells why a call is not served that was meant to be: an expression of a size
         has turned out wrong.
-    :ivar rewriting: what patterns did to it; None: it is for all sizes, or runs eagerly.
+    :ivar rewriting: what patterns did to it; None: it runs eagerly.
     """
 
     guard: Any
