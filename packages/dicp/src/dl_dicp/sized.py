@@ -16,7 +16,7 @@ from .claims import claims_of
 from .document import Scope
 from .errors import FixedSizesError, NotCompiledError, OwnCaseError
 from .generators import generators_as_they_are, generators_kept
-from .memory import is_plain
+from .memory import TORCH_DTYPES, Ref, is_plain
 from .packing import packed, packed_json
 from .patterns.pattern import Pattern
 from .patterns.rewrite import Rewriting, rewrite
@@ -27,7 +27,7 @@ from .samples import arguments_at, other_sizes
 from .shapes import Shapes, Sizes, holds
 from .statistics import statistics
 from .symbols import MOST
-from .trace import Trace
+from .trace import Host, Opaque, Trace, refs_in
 from .unify import unify
 
 CAPS = (MOST, 1 << 16, 1 << 13, 1 << 10)
@@ -123,6 +123,7 @@ def for_all_sizes(
     """
     device = call.trace.device
     _check_that_it_only_computes(module)
+    _check_that_no_host_call_trusts_integers(call)
     try:
         first = shapes.sizes_of(call.arguments, device)
         second, fit = other_sizes(shapes, first)
@@ -195,6 +196,23 @@ def _check_that_it_only_computes(module: GraphModule) -> None:
         namespace = getattr(node.target, "namespace", "aten")
         if node.op == "call_function" and namespace not in ("aten", "prims"):
             raise FixedSizesError(f"{node.target} may do more than compute")
+
+
+def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
+    """Made-up integers are valid as indices, not as lengths of segments. Vendors check what they
+    are given; operators of the CPU may read and write wherever it leads."""
+    for step in call.trace.steps:
+        for each in refs_in((step.args, step.kwargs)) if isinstance(step, Host) else ():
+            if _dtype_of(each, call.arguments).startswith(("int", "uint")):
+                raise FixedSizesError(f"{step.name} reads integers on the host, maybe unchecked")
+
+
+def _dtype_of(value: Ref | Opaque, arguments: Sequence[Any]) -> str:
+    """Empty: it is no tensor of the device and no argument."""
+    if isinstance(value, Ref):
+        return value.dtype
+    given = arguments[value.slot] if 0 <= value.slot < len(arguments) else None
+    return TORCH_DTYPES.get(given.dtype, "") if isinstance(given, torch.Tensor) else ""
 
 
 def _run(
