@@ -229,20 +229,68 @@ def test_what_depends_on_data_is_never_baked_in() -> None:
     for number in (2.0, 3.0, 4.0):
         x, scale = vector(), torch.tensor(number)
         assert torch.equal(run(x, scale).cpu(), function(x, scale).cpu())
-    assert statistics.host_calls == {"mul.Tensor": 2}
+    assert statistics.host_calls == {"mul.Tensor": 1}
 
 
-def test_a_number_that_stays_is_part_of_the_program() -> None:
-    def function(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-        return x * scale
+NUMBERS = {
+    torch.float64: (0.1, 0.3),
+    torch.float32: (0.1, 0.3),
+    torch.float16: (0.1, 0.3),
+    torch.bfloat16: (0.1, 0.3),
+    torch.int64: (3, 4),
+    torch.uint8: (3, 4),
+    torch.bool: (True, False),
+}
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+def test_a_number_that_stays_is_part_of_the_program(dtype: torch.dtype) -> None:
+    """Of whatever dtype: it is rounded to it, and promotes what it is multiplied with as in eager
+    mode."""
+
+    def function(
+        x: torch.Tensor, y: torch.Tensor, scale: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * scale, y * scale
 
     run = compile_(function)
-    for number in (2.0, 2.0, 2.0, 3.0, 4.0, 2.0):
-        x, scale = vector(), torch.tensor(number, dtype=torch.float64)
-        assert torch.equal(run(x, scale).cpu(), function(x, scale).cpu())
+    one, two = NUMBERS[dtype]
+    for number in (one, one, one, two, two, one):
+        x, y, scale = vector(), torch.arange(8).to("dl"), torch.tensor(number, dtype=dtype)
+        for given, wanted in zip(run(x, y, scale), function(x, y, scale), strict=True):
+            assert given.dtype == wanted.dtype
+            assert torch.equal(given.cpu(), wanted.cpu())
     # At the second number it is recorded anew, and read in a host call from then on.
-    assert statistics.host_calls == {"mul.Tensor": 2}
+    assert statistics.host_calls == {"mul.Tensor": 4}
     assert statistics.graphs == 2
+
+
+@pytest.mark.parametrize("number", [float("nan"), 2.0])
+def test_what_is_computed_of_a_number_is_new_each_time(number: float) -> None:
+    run = torch.compile(lambda x, s: (x * s, s + 1), backend="dl", dynamic=True)
+    for rows in (4, 6, 7, 4):
+        x = vector(rows)
+        given, more = run(x, torch.tensor(number))
+        assert torch.allclose(given.cpu(), x.cpu() * number, equal_nan=True)
+        assert torch.allclose(more, torch.tensor(number + 1), equal_nan=True)
+        more.zero_()
+    assert statistics.compiled == 1
+    assert not statistics.host_calls
+
+
+def test_a_scale_that_is_saved_for_the_backward_graph_is_part_of_it() -> None:
+    def loss(x: torch.Tensor, scale: float) -> torch.Tensor:
+        return (torch.nn.functional.gelu(x, approximate="tanh") * scale).sum()
+
+    run = torch.compile(loss, backend="dl", dynamic=True)
+    for rows, scale in ((4, 0.1), (6, 0.1), (9, 0.1), (9, 0.7)):
+        x = vector(rows, 3).requires_grad_()
+        y = x.detach().clone().requires_grad_()
+        run(x, scale).backward()
+        loss(y, scale).backward()
+        assert_agree(x.grad, y.grad)
+        if scale == 0.1:
+            assert not statistics.host_calls
 
 
 def test_sizes_that_depend_on_data_run_eagerly() -> None:

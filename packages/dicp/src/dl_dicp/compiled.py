@@ -29,6 +29,7 @@ from .sized import FirstCall, for_all_sizes
 from .statistics import statistics
 from .symbols import Layout
 from .trace import Trace
+from .unread import unread_arguments
 from .variant import Variant, look_of
 
 
@@ -41,7 +42,7 @@ class Options:
         gets the calls that it accepts. The others run as with ``"tiled"``.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
         that are on by default, none (False), or those of a list of names. Programs for all sizes
-        have no engine of a plugin, and no patterns.
+        have no engine of a plugin.
     :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
         it does not serve; others run eagerly.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
@@ -92,7 +93,8 @@ class CompiledGraph:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
         self._fixed = ""
-        self._varying: set[int] = set()
+        # Arguments that are no part of a program: nobody reads them, or they were seen to change.
+        self._varying = unread_arguments(self.module)
         self.number = next(_numbers)
         all_graphs.add(self)
 
@@ -161,6 +163,9 @@ class CompiledGraph:
     def _first(self, arguments: list[Any]) -> Any:
         """A call with a new layout."""
         self._forget_numbers(arguments)
+        for variant in list(self.variants):
+            if why := variant.broken(arguments):
+                self._drop(variant, why)
         if len(self.variants) >= self.options.limit:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
         device = next((a.device for a in arguments if _is_dl(a)), None)
@@ -239,7 +244,8 @@ class CompiledGraph:
         if shapes is None:
             return None
         written = self._written or set()
-        made = for_all_sizes(self.module, shapes, call, written, self.options.engine)
+        chosen = patterns.chosen(self.options.patterns)
+        made = for_all_sizes(self.module, shapes, call, written, self.options.engine, chosen)
         statistics.count(compiled=1)
         variant = self._variant(call.arguments, device, call.numbers)
         variant.guard = made.guard(call.arguments, device)
@@ -248,6 +254,9 @@ class CompiledGraph:
             for each, value in zip(shapes.arguments, call.arguments, strict=True)
         ]
         variant.program = made.program
+        variant.rewriting = made.rewriting
+        statistics.count_patterns(made.rewriting.fired, made.rewriting.declined)
+        variant.broken = lambda arguments: made.broken(arguments, device)
         variant.tried = made.first if self.options.check else None
         return variant
 
@@ -274,8 +283,7 @@ class CompiledGraph:
             try:
                 variant.program = checked(done.trace, last=False)
             except NotCompiledError as reason:
-                done.declined += [(name, f"with it, {reason}") for name in sorted(set(done.fired))]
-                done.fired.clear()
+                done.give_up(str(reason))
         if variant.program is None:
             variant.program = checked(call.trace, last=True)
         variant.rewriting = done

@@ -1,7 +1,8 @@
-"""Floating-point numbers among the arguments, which Dynamo passes as tensors of the host.
+"""Numbers among the arguments that are tensors of the host: Dynamo passes floats as such, and
+AOTAutograd saves what it computes of them, a scale in float32, for the backward graph.
 
-A model's scale is the same in each call: it is part of what a program is for. One that changes is
-read anew each time, in host calls.
+A model's scale is the same in each call: it is part of what a program is for, as rounded to its
+dtype as eager mode has it. One that changes is read anew each time, in host calls.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import torch
 
 
 def is_number(value: object) -> bool:
-    """Whether an argument is how Dynamo passes a float."""
+    """Whether an argument is a number of the host, of whatever dtype."""
     return (
         type(value) is torch.Tensor
         and value.device.type == "cpu"
-        and value.dtype == torch.float64
         and value.layout == torch.strided
         and value.dim() == 0
     )
@@ -25,7 +25,10 @@ def is_number(value: object) -> bool:
 
 def value_text(value: object) -> str:
     """The number as text that is the same for NaN, too; empty: it is none."""
-    return float(value.item()).hex() if is_number(value) else ""  # type: ignore[attr-defined]
+    if not is_number(value):
+        return ""
+    number = value.item()  # type: ignore[attr-defined]
+    return number.hex() if isinstance(number, float) else repr(number)
 
 
 def numbers_of(arguments: Sequence[Any], others: set[int]) -> dict[int, str]:

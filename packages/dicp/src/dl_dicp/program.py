@@ -79,6 +79,7 @@ class Program:
     :ivar hosts: its host calls.
     :ivar seat: the engine of a plugin, where one was asked for and sizes are fixed.
     :ivar scope: the sizes that it serves.
+    :ivar device: where it runs.
     :ivar example: of these the ones that reports are made for.
     :ivar unread: the places of results that nobody reads.
     :param written: the arguments that the graph of torch writes to. Operators of the contract
@@ -105,7 +106,7 @@ class Program:
         self.regions: list[Region] = []
         self.tilings: list[TilingReport] = []
         self.hosts: list[Host] = []
-        self._device = trace.device
+        self.device = trace.device
         self._count = len(trace.arguments)
         self._slots: dict[Ref, int] = {}
         self._carriers: dict[Block, int] = {}
@@ -116,7 +117,7 @@ class Program:
         self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
         results = tree_flatten(trace.output)[0]
         self.unread = {i for i, x in enumerate(results) if isinstance(x, Opaque) and x.unread}
-        self._output = [self._pick(each) for each in results]
+        self._output = [self._result(each) for each in results]
         tail: list[Any] = [None] * (trace.slots - self._count)
         for slot, value in trace.constants.items():
             tail[slot - self._count] = value
@@ -196,7 +197,7 @@ class Program:
         program = _C.ContractProgram(
             graph.address,
             executor(self.seat.executor),
-            self._device.index,
+            self.device.index,
             GENERATOR if region.is_random else "",
             inputs,
             [packed(block.size, self._names) for block in region.made],
@@ -208,11 +209,9 @@ class Program:
         how = self.seat.executor
         if isinstance(lowered[0], Offered):
             how, place = "contract", len(self.regions)
-            kept_program = self.seat.take(
-                place, region, kept_program, inputs, outputs, self._device
-            )
+            kept_program = self.seat.take(place, region, kept_program, inputs, outputs, self.device)
         self.regions.append(region)
-        self.tilings.append(tiling_of(graph.graph, self._device, how, self.example))
+        self.tilings.append(tiling_of(graph.graph, self.device, how, self.example))
         self._known |= set(region.made)
         return GraphStep(kept_program, slots)
 
@@ -242,6 +241,13 @@ class Program:
 
         return pick
 
+    def _result(self, wanted: Any) -> Pick:
+        """What the caller gets, who may write to it: a constant of the host is new in each run."""
+        constant = wanted.constant if isinstance(wanted, Opaque) and wanted.slot < 0 else None
+        if isinstance(constant, torch.Tensor):
+            return lambda _: constant.clone()
+        return self._pick(wanted)
+
     def _pick(self, wanted: Any) -> Pick:
         if isinstance(wanted, Opaque):
             if wanted.slot < 0:
@@ -255,7 +261,7 @@ class Program:
         if 0 in wanted.shape:
             empty, steps = self._numbers(wanted.shape), self._numbers(wanted.strides)
             return lambda values: torch.empty_strided(
-                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self._device
+                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self.device
             )
         if given is None:
             slot = self._slots.get(wanted, -1)

@@ -64,6 +64,11 @@ class Recorder:
                     self._values.pop(dead, None)
         finally:
             _C.stop_recording()
+        self._trace.nodes = {
+            node.name: tree_flatten(self._refs[node])[0]
+            for node in self._module.graph.nodes
+            if node.op == "call_function" and node in self._refs
+        }
         if failure is not None:
             return result, failure
         return result, self._trace
@@ -183,7 +188,8 @@ class Recorder:
             if not is_plain(value, self._device):
                 raise HostCallError("it returns what is no dense tensor of the device")
             return self._result(value, owners)
-        return Opaque(-1, value)
+        # The caller may get it, and write to it.
+        return Opaque(-1, value.clone() if isinstance(value, torch.Tensor) else value)
 
     @staticmethod
     def _result(tensor: torch.Tensor, owners: dict[int, list[Block]]) -> Ref:

@@ -7,7 +7,7 @@ is recorded with numbers; this is where expressions for them come from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -31,12 +31,14 @@ class Shapes:
     :ivar arguments: layouts of tensors, integers, None for all else.
     :ivar guards: what holds whenever it runs: ``[sign, a, b]`` as in a file.
     :ivar numbers: all that is said of tensors and integers of the graph and is no constant.
+    :ivar nodes: the same by node: for each of its tensors sizes, strides and offset, and integers.
     """
 
     symbols: list[Symbol]
     arguments: list[Layout | Size | None]
     guards: list[Json]
     numbers: list[Expression]
+    nodes: dict[str, list[tuple[Size, ...]]] = field(default_factory=dict)
 
     def sizes_of(self, arguments: Sequence[Any], device: torch.device) -> dict[str, int]:
         """The sizes of a call.
@@ -60,7 +62,7 @@ class Shapes:
 
     def hold(self, sizes: Sizes) -> bool:
         """Whether all guards do."""
-        return all(_holds(guard, sizes) for guard in self.guards)
+        return all(holds(guard, sizes) for guard in self.guards)
 
 
 def value_of(size: Size, sizes: Sizes) -> int:
@@ -68,7 +70,8 @@ def value_of(size: Size, sizes: Sizes) -> int:
     return size if isinstance(size, int) else evaluate(size.json, sizes)
 
 
-def _holds(guard: Json, sizes: Sizes) -> bool:
+def holds(guard: Json, sizes: Sizes) -> bool:
+    """Whether a relation does; one that divides by nothing does not."""
     sign, left, right = guard
     try:
         a, b = evaluate(left, sizes), evaluate(right, sizes)
@@ -105,26 +108,30 @@ def shapes_of(module: GraphModule, ranges: Mapping[Any, Any] | None = None) -> S
         return None
     tensors: list[Layout] = []
     numbers: dict[Expression, None] = {}
+    nodes: dict[str, list[tuple[Size, ...]]] = {}
     for node in module.graph.nodes:
+        said = nodes[node.name] = []
         for leaf in tree_leaves(node.meta.get("val")):
             if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided:
-                layout = reader.layout(leaf)
+                layout, offset = reader.layout(leaf), reader.size(leaf.storage_offset())
                 tensors.append(layout)
-                found = _numbers_of(layout, reader.size(leaf.storage_offset()))
+                found = _numbers_of(layout, offset)
+                said.append((*layout.sizes, *layout.strides, offset))
             else:
-                found = iter([reader.size(leaf)] if isinstance(leaf, torch.SymInt) else [])
+                said.append((reader.size(leaf),) if isinstance(leaf, torch.SymInt) else ())
+                found = iter(said[-1])
             numbers.update({each: None for each in found if isinstance(each, Expression)})
     known = {symbol.name: (symbol.least, symbol.most) for symbol in symbols}
     for number in numbers:
         if unknown := reader.names(number.json) - known.keys():
             raise FixedSizesError(f"a size depends on data: {', '.join(sorted(unknown))}")
     guards = [*reader.guards(known), *_apart_from_one(tensors, known)]
-    loose = [guard for guard in guards if not all(_bounded(side, known) for side in guard[1:])]
+    loose = [guard for guard in guards if not all(is_bounded(side, known) for side in guard[1:])]
     if loose and ranges is not None:
         raise FixedSizesError(f"no graph can hold a guard that may divide by nothing: {loose[0]}")
     # Dynamo looks at those itself before it calls what it has compiled.
     guards = [guard for guard in guards if guard not in loose]
-    return Shapes(symbols, arguments, guards, list(numbers))
+    return Shapes(symbols, arguments, guards, list(numbers), nodes)
 
 
 def span_of(layout: Layout) -> Size:
@@ -153,10 +160,10 @@ def _apart_from_one(tensors: list[Layout], known: Mapping[str, tuple[int, int]])
 
 
 def _may_be_less(size: Expression, known: Mapping[str, tuple[int, int]]) -> bool:
-    return not _bounded(size.json, known) or bounds(size.json, known)[0] < LEAST
+    return not is_bounded(size.json, known) or bounds(size.json, known)[0] < LEAST
 
 
-def _bounded(json: Json, known: Mapping[str, tuple[int, int]]) -> bool:
+def is_bounded(json: Json, known: Mapping[str, tuple[int, int]]) -> bool:
     """Whether it never divides by what is not positive, as far as its ranges tell."""
     try:
         bounds(json, known)

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.fx import GraphModule
 
+from diopi_proto.graph.expression import Json, text
 from dl_core import _C
 
+from .claims import claims_of
 from .document import Scope
-from .errors import FixedSizesError, NotCompiledError
+from .errors import FixedSizesError, NotCompiledError, OwnCaseError
 from .generators import generators_as_they_are, generators_kept
-from .memory import is_plain
+from .memory import TORCH_DTYPES, Ref, is_plain
 from .packing import packed, packed_json
+from .patterns.pattern import Pattern
+from .patterns.rewrite import Rewriting, rewrite
 from .program import ANY_OFFSET, Program
 from .recorder import Recorder
 from .replay import check, written_copies
 from .samples import arguments_at, other_sizes
-from .shapes import Shapes
+from .shapes import Shapes, Sizes, holds
 from .statistics import statistics
 from .symbols import MOST
-from .trace import Trace
+from .trace import Host, Opaque, Trace, refs_in
 from .unify import unify
 
 CAPS = (MOST, 1 << 16, 1 << 13, 1 << 10)
@@ -37,6 +41,8 @@ class Sized:
 
     :ivar trace: what it was made of.
     :ivar first: the sizes that it was recorded at.
+    :ivar rewriting: what patterns did.
+    :ivar claims: those of the scope's guards that are not the graph's own: see :mod:`.claims`.
     """
 
     trace: Trace
@@ -44,6 +50,22 @@ class Sized:
     scope: Scope
     shapes: Shapes
     first: tuple[int, ...]
+    claims: list[Json]
+    rewriting: Rewriting
+
+    def broken(self, arguments: Sequence[Any], device: torch.device) -> str:
+        """What was claimed of the sizes of a call and does not hold; empty: nothing."""
+        if not self.claims:
+            return ""
+        try:
+            sizes = self.shapes.sizes_of(arguments, device)
+        except OwnCaseError:
+            return ""
+        wrong = next((claim for claim in self.claims if not holds(claim, sizes)), None)
+        if wrong is None:
+            return ""
+        _, made, said = wrong
+        return f"a size was taken for {text(said)}, which {text(made)} is not at {sizes}"
 
     def guard(self, arguments: Sequence[Any], device: torch.device) -> Any:
         """What tells whether it serves arguments; those looked at otherwise are None to it."""
@@ -92,13 +114,16 @@ def for_all_sizes(
     call: FirstCall,
     written: set[int],
     engine: str,
+    patterns: Sequence[Pattern] = (),
 ) -> Sized:
-    """Record the graph at other sizes, too, and make a program of both records.
+    """Record the graph at other sizes, too, and make a program of both records: with patterns, if
+    that agrees.
 
     :raises FixedSizesError: they are not the same graph, or the program gave something else.
     """
     device = call.trace.device
     _check_that_it_only_computes(module)
+    _check_that_no_host_call_trusts_integers(call)
     try:
         first = shapes.sizes_of(call.arguments, device)
         second, fit = other_sizes(shapes, first)
@@ -107,21 +132,62 @@ def for_all_sizes(
         with generators_kept(device), generators_as_they_are(device) as rewind:
             results, trace = _run(module, arguments, device, call.numbers)
             whole = unify(call.trace, trace, fit)
+            runs = first, second
+            claims = claims_of(whole, shapes, runs)
             whole.fold()
-            program, scope = _program(whole, shapes, (first, second), written, engine)
+            program, scope = _program(whole, shapes, claims, runs, written, engine)
+            done = rewrite(whole, patterns, scope, runs)
+            here, there = (tuple(run[name] for name in scope.ranges) for run in runs)
+            tried = [*_with_patterns(done, scope, first, written, engine), program]
             if before is not None:
-                rewind()
-                sizes = tuple(second[name] for name in scope.ranges)
-                check(program, before, [*results, *arguments], sizes)
-        sizes = tuple(first[name] for name in scope.ranges)
+                wanted = [*results, *arguments]
+                tried = _agreeing(tried, before, wanted, there, written, rewind, done)
         if call.before is not None:
-            call.rewind()
-            check(program, written_copies(call.before, written, device), call.wanted, sizes)
+            tried = _agreeing(tried, call.before, call.wanted, here, written, call.rewind, done)
     except NotCompiledError as error:
         raise FixedSizesError(str(error)) from error
     except ZeroDivisionError as error:
         raise FixedSizesError(f"a size divides by nothing: {error}") from error
-    return Sized(whole, program, scope, shapes, sizes)
+    if not done.fired:
+        done.assumed.clear()
+    return Sized(whole, tried[0], tried[0].scope, shapes, here, claims, done)
+
+
+def _with_patterns(
+    done: Rewriting, scope: Scope, example: Sizes, written: set[int], engine: str
+) -> Iterator[Program]:
+    if done.fired:
+        try:
+            scope = Scope(scope.ranges, [*scope.guards, *done.assumed])
+            yield Program(done.trace, written, engine, scope, example)
+        except NotCompiledError as reason:
+            done.give_up(str(reason))
+
+
+def _agreeing(
+    programs: Sequence[Program],
+    before: Sequence[Any],
+    wanted: Sequence[Any],
+    sizes: tuple[int, ...],
+    written: set[int],
+    rewind: Callable[[], None],
+    done: Rewriting,
+) -> list[Program]:
+    """Those that give what the eager run gave: with patterns, and in any case the last one.
+
+    :raises NotCompiledError: that one does not.
+    """
+    out = []
+    for program in programs:
+        rewind()
+        try:
+            check(program, written_copies(before, written, program.device), wanted, sizes)
+            out.append(program)
+        except NotCompiledError as reason:
+            if program is programs[-1]:
+                raise
+            done.give_up(str(reason))
+    return out
 
 
 def _check_that_it_only_computes(module: GraphModule) -> None:
@@ -130,6 +196,23 @@ def _check_that_it_only_computes(module: GraphModule) -> None:
         namespace = getattr(node.target, "namespace", "aten")
         if node.op == "call_function" and namespace not in ("aten", "prims"):
             raise FixedSizesError(f"{node.target} may do more than compute")
+
+
+def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
+    """Made-up integers are valid as indices, not as lengths of segments. Vendors check what they
+    are given; operators of the CPU may read and write wherever it leads."""
+    for step in call.trace.steps:
+        for each in refs_in((step.args, step.kwargs)) if isinstance(step, Host) else ():
+            if _dtype_of(each, call.arguments).startswith(("int", "uint")):
+                raise FixedSizesError(f"{step.name} reads integers on the host, maybe unchecked")
+
+
+def _dtype_of(value: Ref | Opaque, arguments: Sequence[Any]) -> str:
+    """Empty: it is no tensor of the device and no argument."""
+    if isinstance(value, Ref):
+        return value.dtype
+    given = arguments[value.slot] if 0 <= value.slot < len(arguments) else None
+    return TORCH_DTYPES.get(given.dtype, "") if isinstance(given, torch.Tensor) else ""
 
 
 def _run(
@@ -149,14 +232,19 @@ def _run(
 
 
 def _program(
-    whole: Trace, shapes: Shapes, runs: Sequence[dict[str, int]], written: set[int], engine: str
+    whole: Trace,
+    shapes: Shapes,
+    claims: Sequence[Json],
+    runs: Sequence[dict[str, int]],
+    written: set[int],
+    engine: str,
 ) -> tuple[Program, Scope]:
     refused = FixedSizesError("its sizes are too large")
     for cap in CAPS:
         ranges = {s.name: (s.least, min(s.most, cap)) for s in shapes.symbols}
         if any(run[name] > most for run in runs for name, (_, most) in ranges.items()):
             break
-        scope = Scope(ranges, shapes.guards)
+        scope = Scope(ranges, [*shapes.guards, *claims])
         try:
             return Program(whole, written, engine, scope, runs[0]), scope
         except NotCompiledError as error:

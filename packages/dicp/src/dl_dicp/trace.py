@@ -76,6 +76,8 @@ class Trace:
     :ivar slots: how many values a run has: its arguments, constants, and what steps make.
     :ivar constants: values that are the same in every run, by slot.
     :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
+    :ivar nodes: the same of the results of each node, by its name, one after the other; gone when
+        it was folded.
     """
 
     device: torch.device
@@ -84,6 +86,7 @@ class Trace:
     constants: dict[int, Any] = field(default_factory=dict)
     steps: list[Lowered | Host] = field(default_factory=list)
     output: Any = None
+    nodes: dict[str, list[Any]] = field(default_factory=dict)
 
     def next_slot(self) -> int:
         """A slot that nobody has."""
@@ -108,6 +111,7 @@ class Trace:
             else:
                 self.constants |= constants
         self.steps = kept
+        self.nodes.clear()
 
 
 def refs_in(tree: Any) -> Iterator[Ref | Opaque]:

@@ -11,9 +11,12 @@ from typing import Any
 
 import torch
 
+from diopi_proto.graph.expression import Size
+
 from .calls import Call
 from .errors import FixedSizesError
 from .fit import Fit
+from .host_numbers import is_number, value_text
 from .memory import Block, Ref
 from .trace import Host, Lowered, Opaque, Trace
 
@@ -34,6 +37,9 @@ def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
         made.constants[slot] = constant
     made.steps = [same.step(*pair) for pair in zip(one.steps, other.steps, strict=True)]
     made.output = same.tree(one.output, other.output)
+    for name in one.nodes.keys() & other.nodes.keys():
+        pairs = zip(one.nodes[name], other.nodes[name], strict=False)
+        made.nodes[name] = [same.result(*pair) for pair in pairs]
     return made
 
 
@@ -83,7 +89,9 @@ class _Unifier:
         return Call(one.operator, self.tree(one.arguments, other.arguments))
 
     def constant(self, one: Any, other: Any) -> None:
-        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        if is_number(one) and is_number(other):
+            same = one.dtype == other.dtype and value_text(one) == value_text(other)
+        elif isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
             same = one is other or (one.shape == other.shape and torch.equal(one, other))
         else:
             same = type(one) is type(other) and (one == other or one != one)
@@ -129,6 +137,19 @@ class _Unifier:
             raise FixedSizesError(f"at other sizes it had {other} in the place of {one}") from None
         found = self._fit.number(*numbers)
         return one if found is None else found
+
+    def result(self, one: Any, other: Any) -> Ref | Size | None:
+        """What a node made, if it is a tensor of the device or an integer. Nobody may use it: where
+        the records differ in it alone, there is nothing to say."""
+        try:
+            if isinstance(one, Ref) and isinstance(other, Ref):
+                return self.ref(one, other)
+            if isinstance(one, Opaque) and isinstance(other, Opaque):
+                numbers = one.constant, other.constant
+                return self._fit.size(*numbers) if set(map(type, numbers)) == {int} else None
+        except FixedSizesError:
+            pass
+        return None
 
     def ref(self, one: Ref, other: Ref) -> Ref:
         """One object for one pair: whether a view is all of its block is asked by identity."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from torch.fx import Node
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
 
 from .memory import Ref
 from .trace import Opaque, name_of, refs_in
@@ -43,3 +44,14 @@ def read_by(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator
     names = [p.name for p in node.target._schema.arguments]  # type: ignore[union-attr]
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     return refs_in([value for name, value in given.items() if name not in unread])
+
+
+def unread_arguments(module: GraphModule) -> set[int]:
+    """The places of arguments that nobody looks at: they may be others in each run."""
+    given = [node for node in module.graph.nodes if node.op == "placeholder"]
+    stands: dict[Node, Any] = {node: Opaque(place) for place, node in enumerate(given)}
+    read: set[int] = set()
+    for node in module.graph.nodes:
+        args, kwargs = map_arg((node.args, node.kwargs), lambda each: stands.get(each))
+        read |= {x.slot for x in read_by(node, args, kwargs) if isinstance(x, Opaque)}
+    return set(range(len(given))) - read

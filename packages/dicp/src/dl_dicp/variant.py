@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,14 @@ class Variant:
     """What a graph became for one layout of its arguments, or for all of their sizes.
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar numbers: floating-point arguments of the host, which its program has as constants.
+    :ivar numbers: arguments that are numbers of the host, which its program has as constants.
     :ivar program: None: it runs eagerly, for ``reason``.
     :ivar tried: the sizes that it gave the right results at before others are served, which it is
         compared with eager mode at once more; None: it was, or serves one layout.
     :ivar fixed: why it is for one layout, where sizes of the graph vary.
-    :ivar rewriting: what patterns did to it; None: it is for all sizes, or runs eagerly.
+    :ivar broken: what tells why a call is not served that was meant to be: an expression of a size
+        has turned out wrong.
+    :ivar rewriting: what patterns did to it; None: it runs eagerly.
     """
 
     guard: Any
@@ -34,6 +37,7 @@ class Variant:
     tried: tuple[int, ...] | None = None
     fixed: str = ""
     rewriting: Rewriting | None = None
+    broken: Callable[[list[Any]], str] = lambda _: ""
 
     def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
         """The sizes of the program's symbols; None: it does not serve these arguments."""

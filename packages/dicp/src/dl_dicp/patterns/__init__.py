@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from dl_dicp.patterns.pattern import Case, Cases, Declined, Match, Pattern
-from dl_dicp.patterns.sequence import Calls
+from dl_dicp.patterns.sequence import Calls, same_sizes
 
-__all__ = ["Calls", "Case", "Cases", "Declined", "Match", "Pattern"]
+__all__ = ["Calls", "Case", "Cases", "Declined", "Match", "Pattern", "same_sizes"]

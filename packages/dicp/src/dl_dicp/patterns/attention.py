@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from diopi_proto.graph.expression import combine
 from dl_dicp.calls import Call
 from dl_dicp.memory import Ref
+from dl_dicp.proof import same
 
 from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, is_one, number
+from .sequence import Calls, is_one, number, same_sizes
 
 FEWEST_QUERIES = 32
 """Fewer were measured slower in the fused operator of the CPU's vendor: 3.7 times with one query,
@@ -75,18 +77,20 @@ class Attention:
         batch, queries, keys = calls[product].arguments["out"].shape
         softmax = next(calls[x] for x in members if calls[x].operator == "diopiSoftmax")
         heads = scores.shape[1] if len(scores.shape) == 4 else 1
-        if len(scores.shape) not in (3, 4) or scores.shape[-2:] != (queries, keys):
+        if len(scores.shape) not in (3, 4) or not same_sizes(scores.shape[-2:], (queries, keys)):
+            return None
+        if not same(combine("*", combine("//", batch, heads), heads), batch):
             return None
         if softmax.arguments["dim"] not in (len(scores.shape) - 1, -1):
             return Declined("dimension")
-        if queries < FEWEST_QUERIES:
-            return Declined("queries")
         if mask is not None and not self._is_mask(calls, members, mask, scores):
             return Declined("mask")
+        if not calls.at_least(queries, FEWEST_QUERIES):
+            return Declined("queries")
 
         def split(ref: Ref) -> Ref:
             (_, *shape), (step, *strides) = ref.shape, ref.strides
-            lead = (batch // heads, heads)
+            lead = (combine("//", batch, heads), heads)
             return Ref(
                 ref.block, ref.dtype, (*lead, *shape), (step * heads, step, *strides), ref.offset
             )
@@ -112,7 +116,7 @@ class Attention:
             is_one(add.arguments["alpha"])
             and mask.dtype == scores.dtype
             and len(padded) == len(scores.shape)
-            and all(a in (1, b) for a, b in zip(padded, scores.shape, strict=True))
+            and all(a == 1 or same(a, b) for a, b in zip(padded, scores.shape, strict=True))
         )
 
     def cases(self) -> Cases:

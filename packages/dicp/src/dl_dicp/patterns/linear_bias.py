@@ -10,7 +10,7 @@ from dl_dicp.calls import Call
 from dl_dicp.memory import Ref
 
 from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, is_contiguous, is_one, reshaped, scalar
+from .sequence import Calls, is_contiguous, is_one, reshaped, same_sizes, scalar
 
 
 class LinearBias:
@@ -39,7 +39,9 @@ class LinearBias:
                 return None  # the vendor would convert, which the contract does not promise
             if not is_one(end.arguments["alpha"]):
                 return Declined("alpha")
-            row = added.shape == made["out"].shape[1:] and out.shape == end.arguments[side].shape
+            row = same_sizes(added.shape, made["out"].shape[1:]) and same_sizes(
+                out.shape, end.arguments[side].shape
+            )
             if not row and not self._whole(added, out, end.arguments[side]):
                 return Declined("broadcast")
             arguments = {
@@ -55,7 +57,8 @@ class LinearBias:
 
     @staticmethod
     def _whole(added: Ref, out: Ref, product: Ref) -> bool:
-        return added.shape == out.shape == product.shape and is_contiguous(added)
+        alike = same_sizes(added.shape, out.shape) and same_sizes(out.shape, product.shape)
+        return alike and is_contiguous(added)
 
     def cases(self) -> Cases:
         """See the class."""

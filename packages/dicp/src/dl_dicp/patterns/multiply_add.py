@@ -10,7 +10,7 @@ import torch
 from dl_dicp.calls import Call
 
 from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, number, scalar
+from .sequence import Calls, number, same_sizes, scalar
 
 
 class MultiplyAdd:
@@ -40,9 +40,9 @@ class MultiplyAdd:
                 return None  # the vendor would convert, which the contract does not promise
             if side == "input" and alpha != 1:
                 return Declined("alpha")
-            if end.arguments[side].shape != out.shape:
+            if not same_sizes(end.arguments[side].shape, out.shape):
                 return Declined("broadcast")
-            if made["out"].shape != out.shape:
+            if not same_sizes(made["out"].shape, out.shape):
                 return None
             arguments: dict[str, Any] = {
                 "out": out,

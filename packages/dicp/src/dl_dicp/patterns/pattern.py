@@ -74,7 +74,11 @@ class Pattern(Protocol):
         """Why it may decline, by a name, in words that complete "left alone, because"."""
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """Look at the sequence that ends with a call. None: it is none of this pattern's."""
+        """Look at the sequence that ends with a call. None: it is none of this pattern's.
+
+        Sizes may be expressions: compare them by :func:`~dl_dicp.patterns.same_sizes` and
+        :meth:`Calls.at_least`, and take none for different because they look so.
+        """
 
     def cases(self) -> Cases:
         """Its tests, which ``dl dicp test patterns`` runs."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 
 from diopi_proto.errors import DiopiError
 from diopi_proto.graph import read
+from diopi_proto.graph.expression import Json
 from dl_core import _C
 from dl_dicp.calls import Call
-from dl_dicp.document import build
+from dl_dicp.document import FIXED, Scope, build
 from dl_dicp.memory import Block, Ref
 from dl_dicp.trace import Host, Lowered, Trace, refs_in
 
 from .pattern import PRIVATE_WORDS, Declined, Match, Pattern
-from .sequence import Calls
+from .sequence import Calls, VariesError
 
 
 @dataclass
@@ -27,15 +28,31 @@ class Rewriting:
     :ivar trace: the new one, or the old one where none fired.
     :ivar fired: names of patterns, one for each match.
     :ivar declined: names, and why a sequence was left alone.
+    :ivar assumed: what has to hold of the sizes where one fired: relations as in a file.
     """
 
     trace: Trace
     fired: list[str] = field(default_factory=list)
     declined: list[tuple[str, str]] = field(default_factory=list)
+    assumed: list[Json] = field(default_factory=list)
+
+    def give_up(self, reason: str) -> None:
+        """The program with them was none."""
+        self.declined += [(name, f"with it, {reason}") for name in sorted(set(self.fired))]
+        self.fired.clear()
 
 
-def rewrite(trace: Trace, patterns: Iterable[Pattern]) -> Rewriting:
-    """Try patterns on each sequence of calls, one pattern after the other."""
+def rewrite(
+    trace: Trace,
+    patterns: Iterable[Pattern],
+    scope: Scope = FIXED,
+    seen: Sequence[Mapping[str, int]] = (),
+) -> Rewriting:
+    """Try patterns on each sequence of calls, one pattern after the other.
+
+    :param scope: the sizes that the trace holds for.
+    :param seen: those that were recorded.
+    """
     done = Rewriting(trace)
     bound = _bound(trace.device.index)
     steps: list[Lowered | Host] = []
@@ -47,7 +64,8 @@ def rewrite(trace: Trace, patterns: Iterable[Pattern]) -> Rewriting:
         calls = [call for step in members for call in step.calls]  # type: ignore[union-attr]
         outside = _outside(trace, members, calls)
         for pattern in patterns:
-            calls = _apply(pattern, calls, outside, bound, done)
+            given = Calls(calls, outside, scope, seen)
+            calls = _apply(pattern, given, scope, bound, done)
         steps.append(Lowered("rewritten", calls))
     if done.fired:
         done.trace = dataclasses.replace(trace, steps=steps)
@@ -55,25 +73,29 @@ def rewrite(trace: Trace, patterns: Iterable[Pattern]) -> Rewriting:
 
 
 def _apply(
-    pattern: Pattern, given: list[Call], outside: set[Block], bound: frozenset[str], done: Rewriting
+    pattern: Pattern, calls: Calls, scope: Scope, bound: frozenset[str], done: Rewriting
 ) -> list[Call]:
-    calls = Calls(given, outside)
     replaced: dict[int, Call] = {}
     gone: set[int] = set()
     for last in reversed(range(len(calls))):
         if last in gone:
             continue
+        calls.assumed.clear()
         try:
             found = pattern.match(calls, last)
+        except VariesError as error:
+            done.declined.append((pattern.name, str(error)))
+            continue
         except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
             done.declined.append((pattern.name, f"it failed: {type(error).__name__}: {error}"))
             continue
         if isinstance(found, Match):
             if gone & found.members:
                 continue
-            why = _unsafe(calls, found, bound)
+            why = _unsafe(calls, found, scope, bound)
             if not why:
                 done.fired.append(pattern.name)
+                done.assumed += [each for each in calls.assumed if each not in done.assumed]
                 replaced[last] = found.call
                 gone |= found.members
                 continue
@@ -83,13 +105,13 @@ def _apply(
             continue
         done.declined.append((pattern.name, why))
     return [
-        replaced.get(place, call)
-        for place, call in enumerate(given)
+        replaced.get(place, calls[place])
+        for place in range(len(calls))
         if place in replaced or place not in gone
     ]
 
 
-def _unsafe(calls: Calls, found: Match, bound: frozenset[str]) -> str:
+def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> str:
     """Why a match may not be rewritten, whatever its pattern thinks; empty: it may."""
     first, last = min(found.members), max(found.members)
     uses = list(found.call.uses())
@@ -113,7 +135,7 @@ def _unsafe(calls: Calls, found: Match, bound: frozenset[str]) -> str:
     if found.call.operator not in bound:
         return f"the vendor has no {found.call.operator}"
     try:
-        region = build([found.call], {ref.block for ref, _ in uses}, [])
+        region = build([found.call], {ref.block for ref, _ in uses}, [], scope)
         read(region.verified(), found.call.operator)
     except DiopiError as error:
         return f"the contract has no such call: {error}"

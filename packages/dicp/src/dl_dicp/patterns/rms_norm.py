@@ -11,7 +11,7 @@ from dl_dicp.calls import Call
 from dl_dicp.memory import Ref
 
 from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, alike, is_contiguous, is_one, number
+from .sequence import Calls, alike, is_contiguous, is_one, number, same_sizes
 
 
 class RmsNorm:
@@ -40,7 +40,7 @@ class RmsNorm:
                 weight, out = end.arguments[rest], end.arguments["out"]
                 if tuple(dimensions) not in ((len(x.shape) - 1,), (-1,)):
                     return Declined("dimension")
-                if weight.shape != x.shape[-1:] or not is_contiguous(weight):
+                if not (same_sizes(weight.shape, x.shape[-1:]) and is_contiguous(weight)):
                     return Declined("weight")
                 if any(each.dtype != x.dtype for each in (weight, out, roots)):
                     return None  # the vendor would convert, which the contract does not promise

@@ -1,22 +1,47 @@
-"""Calls with who writes and who reads their tensors."""
+"""Calls with who writes and who reads their tensors.
+
+Where a program serves many sizes, those of tensors may be expressions. What a pattern needs of them
+has to hold for all sizes, not for those that were recorded: :func:`same_sizes` and the like say
+yes only to what is proven, and :meth:`Calls.at_least` makes a condition of the program.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from diopi_proto.graph.expression import Expression, Json, Size, bounds, evaluate
 from dl_dicp.calls import Call
+from dl_dicp.document import FIXED, Scope
 from dl_dicp.memory import Block, Ref
+from dl_dicp.proof import same
+
+
+class VariesError(ValueError):
+    """A number that a pattern needs follows from sizes that vary."""
 
 
 class Calls:
     """Consecutive calls.
 
     :param outside: blocks that somebody else sees: arguments, results, what host calls take.
+    :param scope: the sizes that they serve.
+    :param seen: those that were recorded.
+    :ivar assumed: what :meth:`at_least` has said yes to and is not so for all sizes of the scope:
+        relations as in a file.
     """
 
-    def __init__(self, calls: Sequence[Call], outside: set[Block]) -> None:
+    def __init__(
+        self,
+        calls: Sequence[Call],
+        outside: set[Block],
+        scope: Scope = FIXED,
+        seen: Sequence[Mapping[str, int]] = (),
+    ) -> None:
+        self._scope = scope
+        self._seen = seen
+        self.assumed: list[Json] = []
         self._calls = list(calls)
         self._outside = outside
         self._uses: dict[Block, list[tuple[int, Ref, bool]]] = {}
@@ -49,22 +74,41 @@ class Calls:
         """Whether nobody else uses a block."""
         return block not in self._outside and all(at in members for at, _, _ in self.uses(block))
 
+    def at_least(self, size: Size, least: int) -> bool:
+        """Whether a size is. Where it was at all sizes that were recorded, and others may be less,
+        a program with the match serves none of those."""
+        if isinstance(size, int):
+            return size >= least
+        if bounds(size.json, self._scope.ranges)[0] >= least:
+            return True
+        if not self._seen or any(evaluate(size.json, sizes) < least for sizes in self._seen):
+            return False
+        self.assumed.append(["<=", least, size.json])
+        return True
+
+
+def same_sizes(one: Sequence[Size], other: Sequence[Size]) -> bool:
+    """Whether two shapes, or other lists of sizes, are the same, whatever the sizes are."""
+    return len(one) == len(other) and all(map(same, one, other))
+
 
 def alike(one: Ref, other: Ref) -> bool:
     """Whether two tensors are the same elements in the same order, in whatever shape."""
-    if one.block is not other.block or one.dtype != other.dtype or one.offset != other.offset:
+    if one.block is not other.block or one.dtype != other.dtype:
         return False
-    if one.shape == other.shape and one.strides == other.strides:
+    if not same(one.offset, other.offset):
+        return False
+    if same_sizes(one.shape, other.shape) and same_sizes(one.strides, other.strides):
         return True
-    same = prod(one.shape) == prod(other.shape)
-    return same and is_contiguous(one) and is_contiguous(other)
+    as_many = same(prod(one.shape), prod(other.shape))
+    return as_many and is_contiguous(one) and is_contiguous(other)
 
 
 def is_contiguous(ref: Ref) -> bool:
     """Whether the elements of a tensor lie one behind the other, the last dimension first."""
     step = 1
     for size, stride in zip(reversed(ref.shape), reversed(ref.strides), strict=True):
-        if size != 1 and stride != step:
+        if size != 1 and not same(stride, step):
             return False
         step *= size
     return True
@@ -80,8 +124,13 @@ def reshaped(ref: Ref, shape: tuple[int, ...]) -> Ref:
 
 
 def number(scalar: Any) -> float | int:
-    """The value of a ``diopiScalar_t`` or of a ``double``."""
+    """The value of a ``diopiScalar_t`` or of a ``double``.
+
+    :raises VariesError: it follows from sizes.
+    """
     value = scalar["value"] if isinstance(scalar, dict) else scalar
+    if isinstance(value, list | Expression):
+        raise VariesError("a number of it follows from sizes")
     return float.fromhex(value) if isinstance(value, str) else int(value)
 
 
