@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.call import OUR_MODES
-from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty
-from dl_optools.diagnosis.distributions import bernoulli, exponential, normal, uniform
+from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
+from dl_optools.diagnosis.distributions import bernoulli, exponential, law_of, normal, uniform
 from dl_optools.diagnosis.probe import OpProbe
+from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
+from dl_optools.diagnosis.twice import apart
+from dl_optools.launching.launch import REPORT
+from dl_optools.launching.reports import Report
 from programs import dl, script
 
 Wrong = Callable[[Any], Any]
@@ -121,6 +127,105 @@ def test_an_operator_that_changes_its_mind() -> None:
     # Other bits are a fact to know, as atomics give them, and no fault.
     found = probed(lambda: (x.exp(), x + 1), "aten.exp.default", last_bit)
     assert found["wrong"] == {} and list(found["unequal"]) == ["aten.exp.default"]
+
+
+def spoilt(at: int) -> Wrong:
+    """Another value of one output at every call."""
+    calls: list[None] = []
+
+    def wrong(result: Any) -> Any:
+        calls.append(None)
+        parts = list(result)
+        parts[at] = parts[at] + len(calls)
+        return tuple(parts)
+
+    return wrong
+
+
+def test_outputs_that_say_nothing_convict_nobody() -> None:
+    bag = torch.tensor([0, 1]), torch.tensor([0])
+    name = "aten._embedding_bag.default"
+    found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(1))
+    assert found["repeated"] and found["wrong"] == found["unequal"] == {}
+    found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(0))
+    assert list(found["wrong"]) == [name]
+    # Who meets its maximum several times may name any place of it, but no other.
+    tied = torch.tensor([1.0, 3.0, 3.0, 0.0])
+    places = iter([1, 2, 1, 3])
+    found = {}
+
+    def elsewhere(result: Any) -> Any:
+        return result[0], torch.tensor([next(places)])
+
+    for wrong in ([], ["aten.topk.default"]):
+        found = probed(lambda: tied.topk(1), "aten.topk.default", elsewhere)
+        assert list(found["wrong"]) == wrong
+
+
+def test_twice_the_same_infinity_is_not_apart() -> None:
+    one = torch.tensor([float("inf"), float("nan"), 1.0])
+    two = torch.tensor([float("inf"), float("nan"), 1.0 + 2**-20])
+    assert apart(one, two) == pytest.approx(8)
+    assert apart(one, -one) == float("inf")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_dropout_of_what_is_not_finite(value: float) -> None:
+    x = torch.ones(1000)
+    x[:500] = value
+    name = "aten.native_dropout.default"
+    assert probed(lambda: torch.native_dropout(x, 0.2, True))["wrong"] == {}
+    found = probed(lambda: torch.native_dropout(x, 0.2, True), name, lambda y: (y[0] + 1, y[1]))
+    assert found["wrong"][name].startswith("500 of 1000")
+
+
+def test_a_distribution_without_finite_parameters_is_not_known() -> None:
+    assert law_of("normal", {"mean": float("nan"), "std": 1.0}) is None
+    assert law_of("bernoulli", {"self": torch.tensor([0.5, float("nan")])}) is None
+    assert law_of("exponential", {"lambd": float("inf")}) is None
+    assert law_of("normal", {"mean": 1.0, "std": 1.0}) is not None
+
+
+class Scripted:
+    """A runner whose runs report what a test wants."""
+
+    def __init__(self, folder: Path, *runs: Run) -> None:
+        self.command, self.folder, self.runs = ["python", "x.py"], folder, list(runs)
+        self.asked: list[dict[str, str]] = []
+
+    def run(self, tools: str, **variables: str) -> Run:
+        self.asked.append(variables)
+        return self.runs.pop(0)
+
+
+def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
+    """Whose probe finds these operators wrong."""
+    probe = {
+        "calls": {"aten.mm.default": 1},
+        **{x: {} for x in ("dtypes", "repeated", "unequal", "drawn", "unknown")},
+        "wrong": dict.fromkeys(wrong, "far off"),
+        "device": "cpu",
+        "only_on_device": [],
+    }
+    compare = {
+        "calls": 1,
+        "checked": 1,
+        "signatures": 1,
+        **{x: {} for x in ("dropped", "operators", "failures", "bundles")},
+        "not_comparable": [],
+    }
+    reports = [Report("probe", 1, "", probe), Report("compare", 1, "", compare)]
+    return Run(status, output, Path("log"), [], [REPORT + json.dumps(asdict(x)) for x in reports])
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
+    runner = Scripted(tmp_path, a_run("a"), a_run("a", "b"))
+    said: list[str] = []
+    found = diagnose(cast("Runner", runner), said.append, quick=quick)
+    assert [x.name for x in found.guilty] == ["a", "b"]
+    assert ("OP_PROBE_LIST" in runner.asked[1]) is quick
+    assert said[1] == f"run 2: every call of {'a' if quick else 'all operators'}\n"
 
 
 def test_laws_know_their_samples() -> None:

@@ -34,7 +34,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FOLDER", help="where results go")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
     parser.add_argument(
-        "--quick", action="store_true", help="sampled calls only, where these show nothing"
+        "--quick",
+        action="store_true",
+        help="sampled calls only, and every call of what these show to be wrong",
     )
     parser.add_argument(
         "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"

@@ -2,7 +2,8 @@
 
 1. Everything, sampled: each operator against the CPU's float64, each called twice, the draws of
    random ones against their distribution.
-2. Every call: of what was suspected, or of all operators where nothing was.
+2. Every call of every operator: what the first run shows may be the consequence of another fault,
+   and convicts nobody else by itself. ``quick``: of what was suspected only.
 3. Where the program printed nan or inf: which operator made the first of finite values.
 4. The first wrong call of each guilty operator by itself, from its bundle.
 5. Where the program is wrong and no operator was found so: a bisection.
@@ -87,7 +88,8 @@ class Diagnosis:
 def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = False) -> Diagnosis:
     """Find out; see the module.
 
-    :param quick: leave out step 2 where step 1 suspected nothing.
+    :param quick: in step 2 look at those operators only that step 1 found wrong, and leave it out
+        where there are none.
     :raises OSError: the program cannot be run.
     """
     found = Diagnosis(runner.command, runner.folder)
@@ -100,13 +102,12 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
     runs = [first]
     if _is_blind(first, found):
         return found
-    if accused or not quick:
-        names = [*accused, *suspected] if accused else []
-        what = f"of {', '.join(names)}" if names else "of all operators"
-        say(f"run 2: every call {what}\n")
+    suspects = list(dict.fromkeys([*accused, *suspected])) if accused else []
+    if suspects or not quick:
+        say(f"run 2: every call of {', '.join(suspects) if quick else 'all operators'}\n")
         variables = {**watching, "AUTOCOMPARE_EVERY": "1", EVERY_VARIABLE: "1"}
-        if names:
-            variables |= {"OP_AUTOCOMPARE_LIST": exact(names), "OP_PROBE_LIST": exact(names)}
+        if quick:
+            variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
         runs.append(runner.run(f"compare,{PROBE}", **variables))
     for run in runs:
         for name, evidence in _accused(run).items():
