@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dl_optools.bisect.verdict import Criteria, CriterionError
 from dl_optools.call import OUR_MODES
 from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
 from dl_optools.diagnosis.distributions import bernoulli, exponential, law_of, normal, uniform
@@ -21,7 +22,7 @@ from dl_optools.diagnosis.probe import OpProbe
 from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
 from dl_optools.diagnosis.twice import apart
-from dl_optools.launching.launch import REPORT
+from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
 from dl_optools.launching.reports import Report
 from programs import dl, script
 
@@ -191,6 +192,7 @@ class Scripted:
 
     def __init__(self, folder: Path, *runs: Run) -> None:
         self.command, self.folder, self.runs = ["python", "x.py"], folder, list(runs)
+        self.environ: dict[str, str] = {}
         self.asked: list[dict[str, str]] = []
 
     def run(self, tools: str, **variables: str) -> Run:
@@ -252,7 +254,7 @@ def test_what_is_said() -> None:
     found = a_diagnosis(guilty=[Guilty("aten.mm.default", ["far off"], alone=True)])
     assert verdict(found) == "aten.mm.default is wrong on this device."
     told = text(found, Path("page.html"))
-    assert workaround(found) in told and "is wrong again" in told and "not checked" in told
+    assert workaround(found)[0] in told and "is wrong again" in told and "not checked" in told
     assert r"--list 'aten\.mm\.default' -- python train.py" in told
     page = html(found)
     assert "far off" in page and "&lt;without&gt;" in page and "http" not in page
@@ -262,8 +264,52 @@ def test_what_is_said() -> None:
     assert escape(power(nothing.coverage)) in html(nothing)
     # 8 calls that are right: of a fault in 31 % of them one would have been seen, 95 times of 100.
     assert "in 31% of" in power(nothing.coverage)
-    assert "exit status 3" in verdict(a_diagnosis(status=3))
     assert verdict(a_diagnosis(unable="no tool ran")) == "Nothing can be said: no tool ran."
+
+
+def test_no_fallback_is_offered_that_cannot_work() -> None:
+    guilty = [Guilty("aten.mm.default"), Guilty("aten.cell.default")]
+    both = a_diagnosis(guilty=guilty, only_on_device={"aten.cell.default"})
+    command, words = workaround(both)
+    assert "mm" in command and "cell" not in command
+    assert words.startswith("aten.cell.default cannot fall back")
+    assert words in text(both, None) and words in html(both)
+    alone = a_diagnosis(guilty=guilty[1:], only_on_device={"aten.cell.default"})
+    assert workaround(alone) == [words]
+
+
+def test_how_a_program_ended_is_said(tmp_path: Path) -> None:
+    runner = Scripted(tmp_path, a_run(status=3, output="begins\nValueError: odd\n"), a_run())
+    found = diagnose(cast("Runner", runner), str)
+    told, page = text(found, None), html(found)
+    for part in ("exit status 3", "ValueError: odd", "all of it: log"):
+        assert part in told and part in page
+    assert any(x.startswith("run 2 ended with exit status 0") for x in found.notes)
+    assert "ended with" not in text(a_diagnosis(), None)
+
+
+def test_the_device_is_said(tmp_path: Path) -> None:
+    for environ, said in (({}, True), ({DEVICE_VARIABLE: "cpu"}, False)):
+        runner = Scripted(tmp_path, a_run())
+        runner.environ = environ
+        found = diagnose(cast("Runner", runner), str, quick=True)
+        for told in (text(found, None), html(found)):
+            assert "looked at: operators on cpu" in told
+            assert ("there is no accelerator" in told) is said
+
+
+def test_a_metric_that_is_never_printed_is_refused(tmp_path: Path) -> None:
+    output = "step 3 loss 0.5\nmedian_ms=7.25\n"
+    criteria = Criteria(metric="nosuch")
+    with pytest.raises(CriterionError, match=r"'nosuch'.*behind step, loss, median_ms$"):
+        diagnose(cast("Runner", Scripted(tmp_path, a_run(output=output))), str, criteria=criteria)
+    # A program that fails has no time to print it.
+    runner = Scripted(tmp_path, a_run(status=1, output=output))
+    diagnose(cast("Runner", runner), str, quick=True, criteria=criteria)
+    with pytest.raises(CriterionError, match="no number behind a word"):
+        raise criteria.never_printed("well")
+    known = Scripted(tmp_path, a_run(output=output))
+    diagnose(cast("Runner", known), str, quick=True, criteria=Criteria(metric="loss"))
 
 
 PROGRAM = """

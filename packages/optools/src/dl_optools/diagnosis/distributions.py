@@ -187,7 +187,11 @@ def dropout_problem(
         return f"output {list(out.shape)} and mask {list(kept.shape)} of input {list(given.shape)}"
     want = torch.where(kept, given / (1 - p) if p < 1 else torch.zeros_like(given), 0.0)
     known = given.isfinite() & want.isfinite()
-    off = known & out.isfinite() & ((out - want).abs() > 4 * torch.finfo(output.dtype).eps * want.abs())
+    off = (
+        known
+        & out.isfinite()
+        & ((out - want).abs() > 4 * torch.finfo(output.dtype).eps * want.abs())
+    )
     off |= known & ~out.isfinite() & (want.abs() < torch.finfo(output.dtype).max / 2)
     count = int(off.sum())
     if not count:

@@ -15,10 +15,11 @@ from dl_core.torch_backend.judging.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.diagnosis.distributions import dropout_problem, law_of, permutation_problem
-from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.diagnosis.names import EVERY_VARIABLE
+from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.environment import environment
 from dl_optools.names import Level
+from dl_optools.on_host import only_on_device
 from dl_optools.options import read
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
@@ -52,6 +53,7 @@ class OpProbe(Tool):
         self.unknown: Counter[str] = Counter()
         self.wrong: dict[str, str] = {}
         self._sampled: set[tuple[str, str]] = set()
+        self._only_on_device: set[str] = set()
 
     def wants(self, name: str, function: Any) -> bool:
         return (
@@ -67,6 +69,8 @@ class OpProbe(Tool):
         tensors = tensors_of(call.args, call.kwargs)
         if tensors:
             self.dtypes.setdefault(call.name, set()).add(dtype_name(tensors[0].dtype))
+        if only_on_device(overload):
+            self._only_on_device.add(call.name)
         pick = self._sampler.pick(call)
         if draws(overload, call.args, call.kwargs):
             result = call.proceed()
@@ -202,6 +206,8 @@ class OpProbe(Tool):
             "drawn": dict(self.drawn),
             "unknown": dict(self.unknown),
             "wrong": self.wrong,
+            "only_on_device": sorted(self._only_on_device),
+            "device": self.device,
             "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
 
