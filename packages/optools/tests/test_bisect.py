@@ -79,6 +79,12 @@ def together(*guilty: int) -> Fault:
     return lambda on_device: names <= on_device
 
 
+def test_a_metric_that_no_run_printed_is_wrong_use(tmp_path: Path) -> None:
+    (tmp_path / "run_001.log").write_text("step 1 loss 7\n")
+    with pytest.raises(CriterionError, match=r"'nosuch': the program never.*behind step, loss$"):
+        bisection(tmp_path, Model(alone(0)), Criteria(metric="nosuch")).find()
+
+
 @pytest.mark.parametrize("guilty", [0, 1, 99, 127, 128, 198, 199])
 def test_one_culprit(tmp_path: Path, guilty: int) -> None:
     model = Model(alone(guilty))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dl_optools.bisect.verdict import Criteria, CriterionError
 from dl_optools.call import OUR_MODES
-from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty
-from dl_optools.diagnosis.distributions import bernoulli, exponential, normal, uniform
+from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
+from dl_optools.diagnosis.distributions import bernoulli, exponential, law_of, normal, uniform
 from dl_optools.diagnosis.probe import OpProbe
+from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
+from dl_optools.diagnosis.twice import apart
+from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
+from dl_optools.launching.reports import Report
 from programs import dl, script
 
 Wrong = Callable[[Any], Any]
@@ -123,6 +130,106 @@ def test_an_operator_that_changes_its_mind() -> None:
     assert found["wrong"] == {} and list(found["unequal"]) == ["aten.exp.default"]
 
 
+def spoilt(at: int) -> Wrong:
+    """Another value of one output at every call."""
+    calls: list[None] = []
+
+    def wrong(result: Any) -> Any:
+        calls.append(None)
+        parts = list(result)
+        parts[at] = parts[at] + len(calls)
+        return tuple(parts)
+
+    return wrong
+
+
+def test_outputs_that_say_nothing_convict_nobody() -> None:
+    bag = torch.tensor([0, 1]), torch.tensor([0])
+    name = "aten._embedding_bag.default"
+    found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(1))
+    assert found["repeated"] and found["wrong"] == found["unequal"] == {}
+    found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(0))
+    assert list(found["wrong"]) == [name]
+    # Who meets its maximum several times may name any place of it, but no other.
+    tied = torch.tensor([1.0, 3.0, 3.0, 0.0])
+    places = iter([1, 2, 1, 3])
+    found = {}
+
+    def elsewhere(result: Any) -> Any:
+        return result[0], torch.tensor([next(places)])
+
+    for wrong in ([], ["aten.topk.default"]):
+        found = probed(lambda: tied.topk(1), "aten.topk.default", elsewhere)
+        assert list(found["wrong"]) == wrong
+
+
+def test_twice_the_same_infinity_is_not_apart() -> None:
+    one = torch.tensor([float("inf"), float("nan"), 1.0])
+    two = torch.tensor([float("inf"), float("nan"), 1.0 + 2**-20])
+    assert apart(one, two) == pytest.approx(8)
+    assert apart(one, -one) == float("inf")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_dropout_of_what_is_not_finite(value: float) -> None:
+    x = torch.ones(1000)
+    x[:500] = value
+    name = "aten.native_dropout.default"
+    assert probed(lambda: torch.native_dropout(x, 0.2, True))["wrong"] == {}
+    found = probed(lambda: torch.native_dropout(x, 0.2, True), name, lambda y: (y[0] + 1, y[1]))
+    assert found["wrong"][name].startswith("500 of 1000")
+
+
+def test_a_distribution_without_finite_parameters_is_not_known() -> None:
+    assert law_of("normal", {"mean": float("nan"), "std": 1.0}) is None
+    assert law_of("bernoulli", {"self": torch.tensor([0.5, float("nan")])}) is None
+    assert law_of("exponential", {"lambd": float("inf")}) is None
+    assert law_of("normal", {"mean": 1.0, "std": 1.0}) is not None
+
+
+class Scripted:
+    """A runner whose runs report what a test wants."""
+
+    def __init__(self, folder: Path, *runs: Run) -> None:
+        self.command, self.folder, self.runs = ["python", "x.py"], folder, list(runs)
+        self.environ: dict[str, str] = {}
+        self.asked: list[dict[str, str]] = []
+
+    def run(self, tools: str, **variables: str) -> Run:
+        self.asked.append(variables)
+        return self.runs.pop(0)
+
+
+def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
+    """Whose probe finds these operators wrong."""
+    probe = {
+        "calls": {"aten.mm.default": 1},
+        **{x: {} for x in ("dtypes", "repeated", "unequal", "drawn", "unknown")},
+        "wrong": dict.fromkeys(wrong, "far off"),
+        "device": "cpu",
+        "only_on_device": [],
+    }
+    compare = {
+        "calls": 1,
+        "checked": 1,
+        "signatures": 1,
+        **{x: {} for x in ("dropped", "operators", "failures", "bundles")},
+        "not_comparable": [],
+    }
+    reports = [Report("probe", 1, "", probe), Report("compare", 1, "", compare)]
+    return Run(status, output, Path("log"), [], [REPORT + json.dumps(asdict(x)) for x in reports])
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
+    runner = Scripted(tmp_path, a_run("a"), a_run("a", "b"))
+    said: list[str] = []
+    found = diagnose(cast("Runner", runner), said.append, quick=quick)
+    assert [x.name for x in found.guilty] == ["a", "b"]
+    assert ("OP_PROBE_LIST" in runner.asked[1]) is quick
+    assert said[1] == f"run 2: every call of {'a' if quick else 'all operators'}\n"
+
+
 def test_laws_know_their_samples() -> None:
     torch.manual_seed(0)
     x = torch.rand(5000, dtype=torch.float64)
@@ -147,7 +254,7 @@ def test_what_is_said() -> None:
     found = a_diagnosis(guilty=[Guilty("aten.mm.default", ["far off"], alone=True)])
     assert verdict(found) == "aten.mm.default is wrong on this device."
     told = text(found, Path("page.html"))
-    assert workaround(found) in told and "is wrong again" in told and "not checked" in told
+    assert workaround(found)[0] in told and "is wrong again" in told and "not checked" in told
     assert r"--list 'aten\.mm\.default' -- python train.py" in told
     page = html(found)
     assert "far off" in page and "&lt;without&gt;" in page and "http" not in page
@@ -157,8 +264,52 @@ def test_what_is_said() -> None:
     assert escape(power(nothing.coverage)) in html(nothing)
     # 8 calls that are right: of a fault in 31 % of them one would have been seen, 95 times of 100.
     assert "in 31% of" in power(nothing.coverage)
-    assert "exit status 3" in verdict(a_diagnosis(status=3))
     assert verdict(a_diagnosis(unable="no tool ran")) == "Nothing can be said: no tool ran."
+
+
+def test_no_fallback_is_offered_that_cannot_work() -> None:
+    guilty = [Guilty("aten.mm.default"), Guilty("aten.cell.default")]
+    both = a_diagnosis(guilty=guilty, only_on_device={"aten.cell.default"})
+    command, words = workaround(both)
+    assert "mm" in command and "cell" not in command
+    assert words.startswith("aten.cell.default cannot fall back")
+    assert words in text(both, None) and words in html(both)
+    alone = a_diagnosis(guilty=guilty[1:], only_on_device={"aten.cell.default"})
+    assert workaround(alone) == [words]
+
+
+def test_how_a_program_ended_is_said(tmp_path: Path) -> None:
+    runner = Scripted(tmp_path, a_run(status=3, output="begins\nValueError: odd\n"), a_run())
+    found = diagnose(cast("Runner", runner), str)
+    told, page = text(found, None), html(found)
+    for part in ("exit status 3", "ValueError: odd", "all of it: log"):
+        assert part in told and part in page
+    assert any(x.startswith("run 2 ended with exit status 0") for x in found.notes)
+    assert "ended with" not in text(a_diagnosis(), None)
+
+
+def test_the_device_is_said(tmp_path: Path) -> None:
+    for environ, said in (({}, True), ({DEVICE_VARIABLE: "cpu"}, False)):
+        runner = Scripted(tmp_path, a_run())
+        runner.environ = environ
+        found = diagnose(cast("Runner", runner), str, quick=True)
+        for told in (text(found, None), html(found)):
+            assert "looked at: operators on cpu" in told
+            assert ("there is no accelerator" in told) is said
+
+
+def test_a_metric_that_is_never_printed_is_refused(tmp_path: Path) -> None:
+    output = "step 3 loss 0.5\nmedian_ms=7.25\n"
+    criteria = Criteria(metric="nosuch")
+    with pytest.raises(CriterionError, match=r"'nosuch'.*behind step, loss, median_ms$"):
+        diagnose(cast("Runner", Scripted(tmp_path, a_run(output=output))), str, criteria=criteria)
+    # A program that fails has no time to print it.
+    runner = Scripted(tmp_path, a_run(status=1, output=output))
+    diagnose(cast("Runner", runner), str, quick=True, criteria=criteria)
+    with pytest.raises(CriterionError, match="no number behind a word"):
+        raise criteria.never_printed("well")
+    known = Scripted(tmp_path, a_run(output=output))
+    diagnose(cast("Runner", known), str, quick=True, criteria=Criteria(metric="loss"))
 
 
 PROGRAM = """

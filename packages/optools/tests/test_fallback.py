@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,12 @@ from torch.utils.checkpoint import checkpoint
 import autocompare_models as models
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools import OpFallback, apply_feature, fallback
+from dl_optools.commands import tool
+from dl_optools.launching.launch import STARTED
+from dl_optools.launching.notes import note
+from dl_optools.launching.reports import note_report
 from dl_optools.names import Level
+from dl_optools.on_host import run_on_host
 from watching import leaf
 
 LEVELS = pytest.mark.parametrize("level", ["api", "dispatch"])
@@ -372,3 +379,71 @@ def test_models_train_with_everything_on_the_cpu(model: str, level: Level, devic
     """What only devices have stays there."""
     with OpFallback(level=level, device=device):
         models.trained(model, device, torch.float32)()
+
+
+# What only devices have
+
+FUSED = torch.ops.aten._scaled_dot_product_fused_attention_overrideable.default
+FUSED_BACKWARD = torch.ops.aten._scaled_dot_product_fused_attention_overrideable_backward.default
+
+
+@pytest.mark.parametrize("heads", [4, 2])
+@pytest.mark.parametrize("mask", ["none", "causal", "bias", "bool"])
+def test_fused_attention_runs_on_the_cpu(heads: int, mask: str) -> None:
+    torch.manual_seed(0)
+    shapes = [(2, 4, 5, 8), (2, heads, 6, 8), (2, heads, 6, 8)]
+    query, key, value = (torch.randn(x, dtype=torch.float64, requires_grad=True) for x in shapes)
+    bias = torch.randn(5, 6, dtype=torch.float64, requires_grad=True) if mask == "bias" else None
+    causal = mask == "causal"
+    given = torch.rand(5, 6) > 0.2 if mask == "bool" else bias
+    want = F.scaled_dot_product_attention(
+        query, key, value, given, is_causal=causal, enable_gqa=heads != 4
+    )
+    grad = torch.randn_like(want)
+    leaves = [query, key, value, *([bias] if bias is not None else [])]
+    gradients = torch.autograd.grad(want, leaves, grad)
+    with torch.no_grad():
+        out, lse, *rest = run_on_host(FUSED, (query, key, value, given, 0.0, causal, False), {})
+        found = run_on_host(
+            FUSED_BACKWARD,
+            (
+                *(grad, query, key, value, given, [True, True, True, bias is not None], out, lse),
+                *(*rest[:4], 0.0, causal, *rest[4:6]),
+            ),
+            {},
+        )
+    torch.testing.assert_close(out, want)
+    torch.testing.assert_close(found[: len(leaves)], gradients)
+
+
+def test_what_cannot_fall_back_is_told() -> None:
+    cell = torch.ops.aten._thnn_fused_gru_cell.default
+    given = torch.ones(2, 9), torch.ones(2, 9), torch.ones(2, 3)
+    for ops, said in ((r"aten\._thnn_fused_gru_cell\.default", True), (r".*gru.*", False)):
+        tool = OpFallback(level="dispatch", device="cpu", ops=ops)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with tool, pytest.raises(NotImplementedError):
+                cell(*given)
+        texts = [str(x.message) for x in told]
+        assert any("_thnn_fused_gru_cell.default ran on the device" in x for x in texts) is said
+        assert bool(tool.report()["stayed"]) is said
+
+
+def test_a_named_operator_that_stayed_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stayed: list[str] = []
+
+    def program(command: list[str], environ: dict[str, str]) -> int:
+        note(environ, f"{STARTED}fallback, process 1")
+        note_report(environ, "fallback", {"stayed": stayed})
+        return 0
+
+    monkeypatch.setattr(tool, "run_program", program)
+    said: list[str] = []
+    environ = {"DL_TOOLS_OUTPUT": str(tmp_path)}
+    assert tool.launch(["x"], environ, said.append) == 0 and "".join(said) == ""
+    stayed.append("aten.cell.default")
+    assert tool.launch(["x"], environ, said.append) == 2
+    assert "".join(said).startswith("dl tool: fallback: aten.cell.default ran on the device")

@@ -12,6 +12,7 @@ from dl_core.torch_backend.judging.op_classes import (
     Rule,
     combined,
     draws,
+    is_defined,
     is_uninitialised,
     may_compute,
     picked,
@@ -135,3 +136,28 @@ def test_choices_among_equals() -> None:
     assert not picked(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 0]]))
     assert not picked(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 9]]))
     assert not picked(aten.exp.default, (x,), {}, values, first)
+
+
+@pytest.mark.parametrize(
+    ("overload", "positions"),
+    [
+        (aten._scaled_dot_product_fused_attention_overrideable.default, {6, 7, 8}),
+        (aten._scaled_dot_product_flash_attention.default, {6, 7, 8}),
+        (aten._scaled_dot_product_efficient_attention.default, {2, 3}),
+        (aten._scaled_dot_product_cudnn_attention.default, {6, 7, 8}),
+        (aten._flash_attention_forward.default, {2, 3, 4}),
+        (aten._efficient_attention_forward.default, {2, 3}),
+        (aten._scaled_dot_product_flash_attention_for_cpu.default, set()),
+        (aten._batch_norm_with_update.default, {3}),
+        (aten._cudnn_rnn.default, {3, 4}),
+        (aten.native_batch_norm.default, set()),
+        (aten.native_dropout.default, set()),
+        (aten.add.Tensor, set()),
+    ],
+)
+def test_states_of_generators_and_reserves_have_no_one_right_value(
+    overload: Any, positions: set[int]
+) -> None:
+    count = len(overload._schema.returns)
+    assert {at for at in range(count) if not is_defined(overload, at)} == positions
+    assert is_defined(overload, -1)

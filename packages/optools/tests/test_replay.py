@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import math
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import torch
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, replaced
+from autocompare_faults import FAULTS, Fault, FaultyDevice, Inputs, Wrong, changed, replaced
 from bundle_cases import HAS_DL, bundles, capture, captured, forge
 from diopi_proto.tolerance import OpClass, compare
 from dl_core.commands import Command
@@ -413,6 +415,54 @@ def test_a_repro_stands_alone(operator: str, capture_directory: Path, tmp_path: 
     said = without_packages(script)
     assert "result 0: the same as recorded" in said
     assert "differ" not in said
+
+
+def run_script(script: Path, *arguments: str, alone: bool) -> tuple[int | str | None, str]:
+    """Its exit status and what it says; alone: as where dl-optools is not installed."""
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+        patch.setattr(sys, "argv", [str(script), *arguments])
+        if alone:
+            patch.setitem(sys.modules, "dl_optools.replay.scripts", None)
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as ended:
+            return ended.code, said.getvalue()
+    return 0, said.getvalue()
+
+
+def too_large(function: Any, x: torch.Tensor) -> torch.Tensor:
+    """As a device is wrong: not so in what the CPU computes for tools."""
+    result: torch.Tensor = function(x)
+    return result * 1.5 if x.device.type == "dl" else result
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_repro_says_who_is_wrong(alone: bool, device: str, tmp_path: Path) -> None:
+    """On the captured device, unless another one is named."""
+    x = torch.linspace(-2, 2, 64).to(device)
+    fault = FaultyDevice("aten.exp.default", too_large if device == "dl" else changed(torch.neg))
+    capture(x.exp, tmp_path / "right", device=device)
+    with fault:
+        capture(x.exp, tmp_path / "wrong", device=device)
+    for name in ("right", "wrong"):
+        (path,) = find(tmp_path / name)
+        to_repro(read(path), tmp_path / f"{name}.py")
+    status, said = run_script(tmp_path / "right.py", alone=alone)
+    judge = "a plain comparison" if alone else "the rounding bound of dl replay --check"
+    assert status == 0 and f"verdict: right on {device}, by {judge}" in said
+    status, said = run_script(tmp_path / "wrong.py", alone=alone)
+    assert "64 of 64 differ" in said
+    # What was recorded is wrong, the device is not any more; a CPU alone cannot tell.
+    assert status == (1 if alone and device == "cpu" else 0)
+    if device == "dl":
+        with fault:
+            status, said = run_script(tmp_path / "wrong.py", alone=alone)
+        assert status == 1 and "the same as recorded" in said and "verdict: wrong on dl" in said
+        assert run_script(tmp_path / "wrong.py", "cpu", alone=alone)[0] == 0
+    with contextlib.redirect_stderr(io.StringIO()) as refused:
+        assert run_script(tmp_path / "right.py", "nowhere", alone=alone)[0] == 2
+    assert "nowhere is not here" in refused.getvalue()
 
 
 def test_a_bench_stands_alone(capture_directory: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _UNREAD = {
 _MEANINGLESS = {
     "_scaled_dot_product_fused_attention_overrideable": ("philox_seed", "philox_offset"),
 }
-"""Results that dl-core leaves as they come: another in each run, and read by nobody."""
+"""Results that dl-core only fills the place of, and nobody reads."""
 
 
 def with_unread(node: Node, described: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -16,9 +17,10 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OUR_MODES, OpCall, own_work
+from dl_optools.launching.merging import stayed_texts
 from dl_optools.mode_stack import WithMode
-from dl_optools.names import Level
-from dl_optools.on_host import run_on_host
+from dl_optools.names import Level, overload_name
+from dl_optools.on_host import only_on_device, run_on_host
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
@@ -29,17 +31,21 @@ class _OnHost(WithMode):
     """Everything that the dispatcher runs inside goes to the CPU.
 
     :param random: what draws random numbers, too.
+    :param stayed: gets the names of what only the device has.
     """
 
     supports_higher_order_operators = True
 
-    def __init__(self, random: bool) -> None:
+    def __init__(self, random: bool, stayed: set[str]) -> None:
         super().__init__()
         self._random = random
+        self._stayed = stayed
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not isinstance(func, Overload):
             return func(*args, **(kwargs or {}))
+        if only_on_device(func):
+            self._stayed.add(overload_name(func))
         with own_work():
             return run_on_host(func, args, kwargs or {}, random=self._random)
 
@@ -74,11 +80,15 @@ class OpFallback(Tool):
 
     Operators that draw random numbers stay on the device, so that the program draws the same ones
     as without the tool; to fall back they have to be named, not met by an expression.
+
+    What only devices have, such as a library's fused cells, stays on the device, too. Where it was
+    named, the tool says so at its end.
     """
 
     variable = "FALLBACK"
 
     def opened(self) -> None:
+        self._stayed: set[str] = set()
         if self.level is Level.API:
             self._backward = _MarkedBackward(device=self.device)
             levels.add(self._backward, Level.DISPATCH)
@@ -86,16 +96,25 @@ class OpFallback(Tool):
     def closed(self) -> None:
         if self.level is Level.API:
             levels.remove(self._backward, Level.DISPATCH)
+        if self._stayed and not self.reports:
+            for line in stayed_texts(self._stayed):
+                warnings.warn(line, stacklevel=3)
+
+    def report(self) -> dict[str, Any]:
+        """What was named, and runs on the device all the same."""
+        return {"stayed": sorted(self._stayed)}
 
     def handle(self, call: OpCall) -> Any:
         random = self.selection.is_spelt_out(call.name)
         if self.level is Level.DISPATCH:
             overload = cast(Overload[Any, Any], call.function)
+            if random and only_on_device(overload):
+                self._stayed.add(call.name)
             return run_on_host(overload, call.args, call.kwargs, random=random)
         given = tensors_of(call.args, call.kwargs)
         older = nodes_behind(given)
         started = next_sequence_number()
-        with _OnHost(random):
+        with _OnHost(random, self._stayed if random else set()):
             result = call.proceed()
         # In-place functions return nothing new: what they wrote to has the nodes.
         for node in nodes_since(tensors_of(result, given), started, older):

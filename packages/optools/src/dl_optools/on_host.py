@@ -18,6 +18,7 @@ import torch
 from dl_core.torch_backend.judging.op_classes import base_name, draws
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
+from dl_optools.host_forms import HOST_FORMS
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import map_leaves, tensors_of
 
@@ -32,6 +33,13 @@ def has_host_kernel(overload: Overload[Any, Any]) -> bool:
         return False
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return any(has(overload.name(), key) for key in _HOST_KEYS)
+
+
+def only_on_device(overload: Overload[Any, Any]) -> bool:
+    """Whether nothing computes an overload on the CPU; :func:`run_on_host` leaves it there."""
+    if signature(overload).view or base_name(overload) in HOST_FORMS:
+        return False
+    return not has_host_kernel(overload)
 
 
 def run_on_host(
@@ -50,9 +58,10 @@ def run_on_host(
     """
     facts = signature(overload)
     given = tensors_of(args, kwargs)
-    if facts.view or not given or _moves(given, kwargs) or not has_host_kernel(overload):
+    if facts.view or not given or _moves(given, kwargs) or only_on_device(overload):
         return overload(*args, **kwargs)
-    if not random and draws(overload, args, kwargs):
+    form = HOST_FORMS.get(base_name(overload))
+    if draws(overload, args, kwargs) and (form is not None or not random):
         return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
     moved = Relocation((args, dict(kwargs)))
@@ -63,7 +72,7 @@ def run_on_host(
             host = stack.enter_context(_stream(device, generator))
             if generator is not None:
                 host_kwargs["generator"] = host
-        result = overload(*host_args, **host_kwargs)
+        result = (form or overload)(*host_args, **host_kwargs)
     bound = facts.bind(args, kwargs)
     host_bound = facts.bind(host_args, host_kwargs)
     for name in facts.written:

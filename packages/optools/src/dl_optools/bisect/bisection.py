@@ -39,6 +39,7 @@ class Bisection:
         """Search to the end.
 
         :raises BisectError: the program is not wrong, or is so with all operators on the CPU, too.
+        :raises CriterionError: it never printed the metric.
         """
         state = self.state
         # The program as it is comes first: it tells which operators there are.
@@ -49,6 +50,10 @@ class Bisection:
                 f"another one. Its output: {as_it_is.log}"
             )
         none = self._run([])
+        if self._criteria.metric is not None and not any(
+            run.status or run.metric is not None for run in (as_it_is, none)
+        ):
+            raise self._criteria.never_printed(_output(as_it_is))
         if none.complaint:
             raise BisectError(
                 f"with all operators on the CPU it is wrong, too: {none.complaint}. Operators are "
@@ -171,3 +176,11 @@ class Bisection:
             verdict = f"the metric is {run.metric:.9g}"
         self._say(f"run {number}: {where}: {verdict}\n")
         return run
+
+
+def _output(run: Run) -> str:
+    """What it printed; empty where that is gone."""
+    try:
+        return Path(run.log).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -13,7 +13,7 @@ from dl_optools.bisect.name_list import FOLDER_VARIABLE, MODULES_SUFFIX
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
 from dl_optools.names import Level
-from dl_optools.on_host import has_host_kernel
+from dl_optools.on_host import only_on_device
 from dl_optools.tool import Tool
 
 
@@ -44,9 +44,7 @@ class NameCollector(Tool):
         if not super().wants(name, function):
             return False
         # Views compute nothing, wherever they run; what only devices have runs nowhere else.
-        return self.level is Level.API or not (
-            signature(function).view or not has_host_kernel(function)
-        )
+        return self.level is Level.API or not (signature(function).view or only_on_device(function))
 
     def handle(self, call: OpCall) -> Any:
         if call.name not in self._seen and not _draws(call):

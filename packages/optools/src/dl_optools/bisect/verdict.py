@@ -12,6 +12,8 @@ from dl_optools.launching.launch import describe_status
 
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)"
 _BAD = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
+_NAMED = re.compile(rf"([A-Za-z_][\w./-]*)\s*[:=]?\s*{NUMBER}(?![\w.])", re.IGNORECASE)
+_SHOWN = 12
 
 
 class CriterionError(ValueError):
@@ -74,6 +76,17 @@ class Criteria:
                     f"--metric {self.metric!r} found {match[1]!r}, which is not a number"
                 ) from None
         return found
+
+    def never_printed(self, output: str) -> CriterionError:
+        """What to raise where a program that ends well printed no metric: it has another name."""
+        names = list(dict.fromkeys(match[1] for match in _NAMED.finditer(output)))
+        seen = (
+            f"it printed numbers behind {', '.join(names[:_SHOWN])}"
+            + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+            if names
+            else "it printed no number behind a word"
+        )
+        return CriterionError(f"--metric {self.metric!r}: the program never printed it; {seen}")
 
     def complaint(self, status: int, output: str, reference: float | None) -> str:
         """What is wrong with a run; empty if nothing is.

@@ -1,5 +1,10 @@
 """A captured call of an operator, run again with nothing but torch and safetensors.
 
+``python THIS_FILE`` runs it on the device that it was captured on, ``python THIS_FILE DEVICE`` on
+another one. Exit status: 0 the call is right there, 1 it is wrong, 2 that device is not here. Judge
+is the bound of ``dl replay --check`` where dl-optools is installed, else a comparison with the CPU
+within the square root of the dtype's epsilon.
+
 The text of this file is part of exported scripts; what follows it there is the call itself.
 """
 
@@ -248,14 +253,86 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> str:
     return f"{int((~same).sum())} of {same.numel()} differ, by {float(largest):.3g} at most"
 
 
+def far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
+    """Whether a result is further off than any order of sums explains, judged without dl-optools.
+
+    Numbers may be off by the square root of their dtype's epsilon, relative to the largest one.
+    """
+    if (got.dtype, got.shape) != (want.dtype, want.shape):
+        return True
+    got, want = (
+        (x if x.layout == torch.strided else x.to_dense()).detach().cpu() for x in (got, want)
+    )
+    if not (got.is_floating_point() or got.is_complex()):
+        return not torch.equal(got, want)
+    allowed = torch.finfo(got.dtype).eps ** 0.5
+    wide = torch.complex128 if got.is_complex() else torch.float64
+    got, want = got.to(wide), want.to(wide)
+    same = (got == want) | (got.isnan() & want.isnan())
+    largest = float(want.abs().nan_to_num(0.0, 0.0, 0.0).max()) if want.numel() else 0.0
+    return not bool((same | ((got - want).abs() <= allowed * largest)).all())
+
+
+def plain_verdict(
+    call: Call, memory: dict[str, torch.Tensor], first: Run, device: torch.device
+) -> tuple[list[str], str]:
+    """What is wrong, and what that was held against: the CPU, or what was recorded.
+
+    What draws random numbers is held against the record, and what was captured on the CPU there.
+    """
+    recorded = Tensors(call, memory, torch.device("cpu"))
+    want = Run([recorded(at) for at in call.results], [], 0.0, 0.0)
+    want.gradients = [None if at is None else recorded(at) for at in call.gradients]
+    against = "what was recorded"
+    if not call.rng and {device.type, call.captured_on} != {"cpu"}:
+        want, against = run(call, memory, torch.device("cpu")), "the CPU"
+    wrong = [
+        f"result {at}"
+        for at, (x, y) in enumerate(zip(first.results, want.results, strict=False))
+        if far_off(x, y)
+    ]
+    wrong += [
+        f"gradient of input {at}"
+        for at, (x, y) in enumerate(zip(first.gradients, want.gradients, strict=False))
+        if x is not None and y is not None and far_off(x, y)
+    ]
+    return [
+        f"{name}: not that of {against}" for name in wrong
+    ], f"a plain comparison with {against}"
+
+
+def verdict(
+    call: Call, memory: dict[str, torch.Tensor], first: Run, device: torch.device, tensors: Path
+) -> tuple[list[str], str]:
+    """What is wrong on this device, and who says so: dl-optools where it is installed."""
+    try:
+        from dl_optools.replay.scripts import wrong_here
+    except ImportError:
+        return plain_verdict(call, memory, first, device)
+    return wrong_here(tensors, device), "the rounding bound of dl replay --check"
+
+
 def main(call: Call, script: str, bench: bool) -> None:
-    """What an exported script does."""
-    parser = argparse.ArgumentParser(description="Run a captured call of an operator again.")
-    parser.add_argument("device", nargs="?", default="cpu")
+    """What an exported script does.
+
+    :raises SystemExit: with 1 where the call is wrong, with 2 where the device is not here.
+    """
+    parser = argparse.ArgumentParser(
+        description="Run a captured call of an operator again.",
+        epilog="Exit status: 0 right, 1 wrong, 2 the device is not here. Without dl-optools a call "
+        "is compared with the CPU, within the square root of the dtype's epsilon.",
+    )
+    parser.add_argument("device", nargs="?", default=call.captured_on, help="default: %(default)s")
     parser.add_argument("--repeat", type=int, default=20)
     arguments = parser.parse_args()
-    device = torch.device(arguments.device)
-    memory = load_file(Path(script).with_suffix(".safetensors"))
+    try:
+        device = torch.device(arguments.device)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0]
+        parser.error(f"{arguments.device} is not here, name another device: {reason}")
+    tensors = Path(script).with_suffix(".safetensors")
+    memory = load_file(tensors)
     first = run(call, memory, device)
     if bench:
         runs = [run(call, memory, device) for _ in range(arguments.repeat)]
@@ -272,3 +349,8 @@ def main(call: Call, script: str, bench: bool) -> None:
         if gradient is not None and place is not None:
             text = difference(gradient, recorded(place))
             sys.stdout.write(f"gradient of input {at}: {text}\n")
+    wrong, judge = verdict(call, memory, first, device, tensors)
+    sys.stdout.write("".join(f"{line}\n" for line in wrong))
+    sys.stdout.write(f"verdict: {'wrong' if wrong else 'right'} on {device}, by {judge}\n")
+    if wrong:
+        raise SystemExit(1)

@@ -13,6 +13,7 @@ from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
 from dl_optools.outputs import results_root, run_stamp, unused
 
 if TYPE_CHECKING:
+    from dl_optools.bisect.verdict import Criteria
     from dl_optools.diagnosis.diagnosis import Diagnosis
     from dl_optools.diagnosis.runs import Runner
 
@@ -23,7 +24,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl diagnose [options] -- PROGRAM [arguments]"
     parser.epilog = (
         "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
-        "no tool ran, nothing was compared, or the program failed by itself."
+        "no tool ran, nothing was compared, --metric was never printed, or the program failed by "
+        "itself."
     )
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -34,7 +36,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="FOLDER", help="where results go")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
     parser.add_argument(
-        "--quick", action="store_true", help="sampled calls only, where these show nothing"
+        "--quick",
+        action="store_true",
+        help="sampled calls only, and every call of what these show to be wrong",
     )
     parser.add_argument(
         "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"
@@ -43,6 +47,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.bisect.verdict import Criteria, CriterionError
     from dl_optools.diagnosis.diagnosis import diagnose
     from dl_optools.diagnosis.runs import Runner
     from dl_optools.diagnosis.telling import html, text
@@ -53,6 +58,14 @@ def _run(arguments: argparse.Namespace) -> int:
     again.parse_args(given, arguments)
     if not program:
         return _refuse("which program? `dl diagnose -- python train.py`")
+    try:
+        criteria = (
+            None
+            if arguments.metric is None
+            else Criteria(metric=arguments.metric, tolerance=arguments.tolerance)
+        )
+    except CriterionError as error:
+        return _refuse(str(error))
     environ = environment()
     root = results_root(environ) if arguments.output is None else Path(arguments.output)
     folder = unused(root.resolve() / "diagnosis" / run_stamp())
@@ -66,11 +79,13 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     runner = Runner(program, variables, folder, arguments.timeout)
     try:
-        found = diagnose(runner, sys.stderr.write, quick=arguments.quick)
-        if not found.guilty and not found.unable and arguments.metric is not None:
-            _bisect(found, runner, arguments)
+        found = diagnose(runner, sys.stderr.write, quick=arguments.quick, criteria=criteria)
+        if not found.guilty and not found.unable and criteria is not None:
+            _bisect(found, runner, arguments.device, criteria)
         path = folder / "diagnosis.html"
         path.write_text(html(found), encoding="utf-8")
+    except CriterionError as error:
+        return _refuse(str(error))
     except FileNotFoundError as error:
         return _refuse(f"{error.filename}: {error.strerror}", NOT_FOUND)
     except OSError as error:
@@ -83,28 +98,25 @@ def _run(arguments: argparse.Namespace) -> int:
     return UNABLE if found.unable or found.status else 0
 
 
-def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> None:
+def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Criteria) -> None:
     """What no comparison shows, such as operators that only move values to the wrong place."""
     from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError
     from dl_optools.bisect.state import State
-    from dl_optools.bisect.verdict import Criteria, CriterionError
+    from dl_optools.bisect.verdict import CriterionError
     from dl_optools.diagnosis.diagnosis import Guilty
 
-    criteria = Criteria(metric=arguments.metric, tolerance=arguments.tolerance)
     path = runner.folder / "bisect.json"
     state = State(
         runner.command,
         "dispatch",
-        arguments.device,
+        device,
         criteria.as_json(),
         str(runner.folder / "bisect_runs"),
     )
-    programs = ProgramRunner(
-        runner.command, "dispatch", arguments.device, runner.environ, runner.timeout
-    )
+    programs = ProgramRunner(runner.command, "dispatch", device, runner.environ, runner.timeout)
     bisection = Bisection(state, path, programs, sys.stderr.write)
     try:
         groups = bisection.find().groups
@@ -114,7 +126,7 @@ def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> 
         return
     finally:
         programs.close()
-    if bundles is not None and acquitted(bundles, arguments.device, runner.environ):
+    if bundles is not None and acquitted(bundles, device, runner.environ):
         names = " and ".join(name for group in groups for name in group)
         found.notes.append(f"bisection: {told(names, bundles)}")
         return

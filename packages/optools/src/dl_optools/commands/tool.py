@@ -42,6 +42,7 @@ from dl_optools.launching.merging import (
     compare_text,
     overflow_text,
     seconds_of,
+    stayed_texts,
     time_text,
     working,
 )
@@ -263,8 +264,9 @@ def launch(
     """Run a program with the tools of its environment, and say which ran and where results are.
 
     :returns: the program's exit status; where that is 0, :data:`WRONG_USE` if a tool did not run,
-        met no operator of its list, or compared nothing; else :data:`FOUND_WRONG` where ``compare``
-        found a wrong operator or, with a baseline, one that is worse than it was.
+        met no operator of its list, compared nothing, or could not make what it names fall back;
+        else :data:`FOUND_WRONG` where ``compare`` found a wrong operator or, with a baseline, one
+        that is worse than it was.
     """
     root = results_root(environ).resolve()
     # The program may change its directory; results stay together.
@@ -288,6 +290,13 @@ def launch(
         wrong |= found.everything
         for line in found.texts():
             say(f"dl tool: {line}\n")
+    for line in stayed_texts({n for x in reports_of(lines, "fallback") for n in x.found["stayed"]}):
+        wrong = True
+        say(f"dl tool: {line}\n")
+    if DEVICE_VARIABLE not in environ and any(
+        x.found["device"] == "cpu" for x in working(reports_of(lines, "compare"))
+    ):
+        say("dl tool: there is no accelerator: compare looked at the CPU; --device names another\n")
     judged = _say_reports(lines, root, say, gate or Gate())
     wrong |= judged == WRONG_USE
     if not lines:

@@ -133,7 +133,7 @@ class OpAutoCompare(SampledTool):
     # Life
 
     def opened(self) -> None:
-        self.results = AutoCompareResults()
+        self.results = AutoCompareResults(self.device or "")
         self._file = None
         if self.csv:
             name = f"op_autocompare_info_{run_stamp()}.csv"

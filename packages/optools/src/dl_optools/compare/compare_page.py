@@ -40,7 +40,9 @@ def compare_page(ranks: Labelled) -> str:
     operators = merged(ranks)
     totals = {key: sum(each[key] for _, each in ranks) for key in ("calls", "checked", "failed")}
     wrong = [name for name, each in operators.items() if each["failed"]]
-    notes = [f"{label}: {x['failed']} of {x['checked']} wrong" for label, x in ranks if label]
+    devices = sorted({str(x["device"]) for _, x in ranks if x.get("device")})
+    notes = [f"looked at: operators on {', '.join(devices)}"] if devices else []
+    notes += [f"{label}: {x['failed']} of {x['checked']} wrong" for label, x in ranks if label]
     notes += [f"{label}: {x['coverage']}".removeprefix(": ") for label, x in ranks if x["coverage"]]
     sections = [
         page.heading("Operators against the CPU's float64", notes),

@@ -70,6 +70,7 @@ class OperatorSummary:
 class AutoCompareResults:
     """Filled by several threads; read it after the tool has stopped, or any time for an overview.
 
+    :ivar device: type of the device that was looked at; empty: the tool has not started.
     :ivar calls: calls of operators that have a reference.
     :ivar seen: the same by operator.
     :ivar checked: comparisons: of a call, or of the gradients of one.
@@ -83,7 +84,8 @@ class AutoCompareResults:
     :ivar no_bundle: why there is none, by operator.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "") -> None:
+        self.device = device
         self.calls = 0
         self.signatures = 0
         self.seen: Counter[str] = Counter()
@@ -130,7 +132,8 @@ class AutoCompareResults:
 
     def text(self) -> str:
         """The overview: counts, operators with failures first, the first failure of each."""
-        counts = f"({self.calls} calls of {self.signatures} signatures)"
+        where = f" on {self.device}" if self.device else ""
+        counts = f"({self.calls} calls of {self.signatures} signatures{where})"
         lines = [
             f"autocompare: {self.failed} of {self.checked} comparisons found a wrong result "
             + counts
@@ -188,6 +191,7 @@ class AutoCompareResults:
         for failure in self.failures:
             first.setdefault(failure.name, failure)
         return {
+            "device": self.device,
             "calls": self.calls,
             "signatures": self.signatures,
             "checked": self.checked,

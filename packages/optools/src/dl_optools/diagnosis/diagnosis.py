@@ -2,7 +2,8 @@
 
 1. Everything, sampled: each operator against the CPU's float64, each called twice, the draws of
    random ones against their distribution.
-2. Every call: of what was suspected, or of all operators where nothing was.
+2. Every call of every operator: what the first run shows may be the consequence of another fault,
+   and convicts nobody else by itself. ``quick``: of what was suspected only.
 3. Where the program printed nan or inf: which operator made the first of finite values.
 4. The first wrong call of each guilty operator by itself, from its bundle.
 5. Where the program is wrong and no operator was found so: a bisection.
@@ -15,11 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dl_optools.bisect.verdict import Criteria
 from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import TIMED_OUT, Run, Runner, merged_counts
-from dl_optools.launching.launch import describe_status, exact
+from dl_optools.launching.launch import DEVICE_VARIABLE, describe_status, exact
 
+LAST_LINES = 12
+"""Of a program that fails, shown."""
 _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
 
 
@@ -68,7 +72,11 @@ class Coverage:
 class Diagnosis:
     """What was found.
 
-    :ivar status: the program's own exit status under the tools.
+    :ivar status: the program's own exit status under the tools; where it is not 0,
+        :ivar ending: the last lines of its output, and :ivar log: the file with all of it.
+    :ivar devices: types of the devices whose operators were looked at.
+    :ivar accelerated: one of them is no CPU, or was asked for.
+    :ivar only_on_device: operators that the CPU cannot compute instead.
     :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
@@ -77,6 +85,11 @@ class Diagnosis:
     command: list[str]
     folder: Path
     status: int = 0
+    ending: list[str] = field(default_factory=list)
+    log: Path | None = None
+    devices: list[str] = field(default_factory=list)
+    accelerated: bool = True
+    only_on_device: set[str] = field(default_factory=set)
     guilty: list[Guilty] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     notes: list[str] = field(default_factory=list)
@@ -84,10 +97,19 @@ class Diagnosis:
     ranks: int = 0
 
 
-def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = False) -> Diagnosis:
+def diagnose(
+    runner: Runner,
+    say: Callable[[str], object],
+    *,
+    quick: bool = False,
+    criteria: Criteria | None = None,
+) -> Diagnosis:
     """Find out; see the module.
 
-    :param quick: leave out step 2 where step 1 suspected nothing.
+    :param quick: in step 2 look at those operators only that step 1 found wrong, and leave it out
+        where there are none.
+    :param criteria: whose metric the program has to print, if it ends well.
+    :raises CriterionError: it did not.
     :raises OSError: the program cannot be run.
     """
     found = Diagnosis(runner.command, runner.folder)
@@ -96,17 +118,25 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
     watching = {"OP_AUTOCOMPARE_BUDGET": "off"}
     first = runner.run(f"compare,{PROBE}", **watching)
     found.status = first.status
+    if first.status:
+        found.log = first.log
+        found.ending = [x for x in first.output.splitlines() if x.strip()][-LAST_LINES:]
+    elif criteria is not None and criteria.number(first.output) is None:
+        raise criteria.never_printed(first.output)
+    probes = first.reports(PROBE)
+    found.devices = sorted({x.found["device"] for x in probes})
+    found.accelerated = DEVICE_VARIABLE in runner.environ or found.devices != ["cpu"]
+    found.only_on_device = {name for x in probes for name in x.found["only_on_device"]}
     accused, suspected = _accused(first), _unequal(first)
     runs = [first]
     if _is_blind(first, found):
         return found
-    if accused or not quick:
-        names = [*accused, *suspected] if accused else []
-        what = f"of {', '.join(names)}" if names else "of all operators"
-        say(f"run 2: every call {what}\n")
+    suspects = list(dict.fromkeys([*accused, *suspected])) if accused else []
+    if suspects or not quick:
+        say(f"run 2: every call of {', '.join(suspects) if quick else 'all operators'}\n")
         variables = {**watching, "AUTOCOMPARE_EVERY": "1", EVERY_VARIABLE: "1"}
-        if names:
-            variables |= {"OP_AUTOCOMPARE_LIST": exact(names), "OP_PROBE_LIST": exact(names)}
+        if quick:
+            variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
         runs.append(runner.run(f"compare,{PROBE}", **variables))
     for run in runs:
         for name, evidence in _accused(run).items():
@@ -120,6 +150,12 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
     found.ranks = len(first.reports("compare"))
     found.coverage = _coverage(runs)
     found.notes += _notes(runs)
+    found.notes += [
+        f"run {number} ended with {describe_status(run.status)}, which run 1 did not; its output: "
+        f"{run.log}"
+        for number, run in enumerate(runs, 1)
+        if run.status != first.status
+    ]
     if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
         say("one more run: where nan and inf come from\n")
         found.notes += _overflow(runner.run("overflow"))

@@ -130,9 +130,18 @@ def exponential(rate: float) -> Law:
 def law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
     """The distribution of a call's draws; None where it is not known here.
 
+    Nor is it where a parameter is nan or inf.
+
     :param name: the overload's base name, ``normal`` of ``aten.normal_.default``.
     :param bound: its arguments by name, with defaults.
     """
+    law = _law_of(name, bound)
+    if law is None or not (math.isfinite(law.mean) and math.isfinite(law.deviation)):
+        return None
+    return law
+
+
+def _law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
     if name in ("rand", "rand_like"):
         return uniform(0, 1)
     if name in ("randn", "randn_like"):
@@ -153,7 +162,7 @@ def law_of(name: str, bound: Mapping[str, Any]) -> Law | None:
         return uniform(float(bound["from"]), float(bound["to"]))
     if name == "normal" and all(isinstance(bound.get(x), (int, float)) for x in ("mean", "std")):
         return normal(float(bound["mean"]), float(bound["std"]))
-    if name == "exponential":
+    if name == "exponential" and math.isfinite(float(bound["lambd"])):
         return exponential(float(bound["lambd"]))
     return None
 
@@ -169,14 +178,21 @@ def permutation_problem(values: torch.Tensor) -> str:
 def dropout_problem(
     source: torch.Tensor, p: float, output: torch.Tensor, mask: torch.Tensor
 ) -> str:
-    """Whether an output is the input, scaled, where the mask is set, and 0 elsewhere."""
+    """Whether an output is the input, scaled, where the mask is set, and 0 elsewhere.
+
+    An input of nan or inf says nothing: 0 x inf is nan, where a kernel multiplies by the mask.
+    """
     given, out, kept = to_host(source).double(), to_host(output).double(), to_host(mask).bool()
     if out.shape != given.shape or kept.shape != given.shape:
         return f"output {list(out.shape)} and mask {list(kept.shape)} of input {list(given.shape)}"
     want = torch.where(kept, given / (1 - p) if p < 1 else torch.zeros_like(given), 0.0)
-    finite = want.isfinite() & out.isfinite()
-    off = finite & ((out - want).abs() > 4 * torch.finfo(output.dtype).eps * want.abs())
-    off |= want.isfinite() & ~out.isfinite() & (want.abs() < torch.finfo(output.dtype).max / 2)
+    known = given.isfinite() & want.isfinite()
+    off = (
+        known
+        & out.isfinite()
+        & ((out - want).abs() > 4 * torch.finfo(output.dtype).eps * want.abs())
+    )
+    off |= known & ~out.isfinite() & (want.abs() < torch.finfo(output.dtype).max / 2)
     count = int(off.sum())
     if not count:
         return ""

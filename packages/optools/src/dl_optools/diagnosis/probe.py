@@ -8,17 +8,18 @@ from collections import Counter
 from typing import Any, cast
 
 import torch
-from torch.utils._pytree import tree_leaves
 
-from dl_core.torch_backend.judging.comparison import dtype_name, same_values, to_host
+from dl_core.torch_backend.judging.comparison import dtype_name, to_host
 from dl_core.torch_backend.judging.op_classes import base_name, draws, is_uninitialised
 from dl_core.torch_backend.judging.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.diagnosis.distributions import dropout_problem, law_of, permutation_problem
 from dl_optools.diagnosis.names import EVERY_VARIABLE
+from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.environment import environment
 from dl_optools.names import Level
+from dl_optools.on_host import only_on_device
 from dl_optools.options import read
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
@@ -52,6 +53,7 @@ class OpProbe(Tool):
         self.unknown: Counter[str] = Counter()
         self.wrong: dict[str, str] = {}
         self._sampled: set[tuple[str, str]] = set()
+        self._only_on_device: set[str] = set()
 
     def wants(self, name: str, function: Any) -> bool:
         return (
@@ -67,6 +69,8 @@ class OpProbe(Tool):
         tensors = tensors_of(call.args, call.kwargs)
         if tensors:
             self.dtypes.setdefault(call.name, set()).add(dtype_name(tensors[0].dtype))
+        if only_on_device(overload):
+            self._only_on_device.add(call.name)
         pick = self._sampler.pick(call)
         if draws(overload, call.args, call.kwargs):
             result = call.proceed()
@@ -82,23 +86,21 @@ class OpProbe(Tool):
 
     def _compare(self, call: OpCall, result: Any, again: Any) -> None:
         self.repeated[call.name] += 1
-        for one, two in zip(tree_leaves(result), tree_leaves(again), strict=True):
-            if not isinstance(one, torch.Tensor):
-                continue
-            left, right = to_host(one), to_host(two)
-            if same_values(left, right):
-                continue
-            with self._lock:
-                known = self.unequal.setdefault(call.name, {"calls": 0, "units": 0.0})
-                known["calls"] += 1
-                known["units"] = max(known["units"], _units(left, right))
-                if known["units"] > GROSS:
-                    self.wrong.setdefault(
-                        call.name,
-                        f"called twice with the same arguments it gives results that are "
-                        f"{known['units']:.3g} eps apart (call {call.number})",
-                    )
+        overload = cast("Overload[Any, Any]", call.function)
+        found = differing(overload, call.args, call.kwargs, result, again)
+        if found is None:
             return
+        units = apart(*found)
+        with self._lock:
+            known = self.unequal.setdefault(call.name, {"calls": 0, "units": 0.0})
+            known["calls"] += 1
+            known["units"] = max(known["units"], units)
+            if units > GROSS:
+                self.wrong.setdefault(
+                    call.name,
+                    f"called twice with the same arguments it gives results that are "
+                    f"{units:.3g} eps apart (call {call.number})",
+                )
 
     # Draws
 
@@ -204,6 +206,8 @@ class OpProbe(Tool):
             "drawn": dict(self.drawn),
             "unknown": dict(self.unknown),
             "wrong": self.wrong,
+            "only_on_device": sorted(self._only_on_device),
+            "device": self.device,
             "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
 
@@ -213,16 +217,3 @@ def _correlation(values: torch.Tensor) -> float:
     x = values.double().flatten()
     x = x - x.mean()
     return abs(float((x[1:] * x[:-1]).sum() / x.square().sum()))
-
-
-def _units(left: torch.Tensor, right: torch.Tensor) -> float:
-    """The largest difference, in units of epsilon times the largest value; inf: not comparable."""
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return float("inf")
-    if not (left.is_floating_point() or left.is_complex()):
-        return float("inf")
-    wide = torch.complex128 if left.is_complex() else torch.float64
-    one, two = left.to(wide), right.to(wide)
-    difference = float((one - two).abs().nan_to_num(float("inf")).max())
-    size = float(one.abs().nan_to_num(0.0, 0.0, 0.0).max()) or 1.0
-    return difference / size / torch.finfo(left.dtype).eps

@@ -20,10 +20,26 @@ def verdict(found: Diagnosis) -> str:
         return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device."
     if found.unable:
         return f"Nothing can be said: {found.unable}."
-    text = "No operator was found to be wrong."
-    if found.status:
-        text += f" The program itself ended with {describe_status(found.status)}."
-    return text
+    return "No operator was found to be wrong."
+
+
+def looked_at(found: Diagnosis) -> str:
+    """The devices; empty where no operator was met."""
+    if not found.devices:
+        return ""
+    more = "" if found.accelerated else ": there is no accelerator, and --device named nothing else"
+    return f"looked at: operators on {', '.join(found.devices)}{more}"
+
+
+def failure(found: Diagnosis) -> list[str]:
+    """How the program ended, its last lines, and where the rest is; empty where it ended well."""
+    if not found.status:
+        return []
+    return [
+        f"the program itself ended with {describe_status(found.status)}; the end of its output:",
+        *(f"  {line}" for line in found.ending or ["(none)"]),
+        f"all of it: {found.log}",
+    ]
 
 
 def power(coverage: Coverage) -> str:
@@ -44,13 +60,26 @@ def power(coverage: Coverage) -> str:
     )
 
 
-def workaround(found: Diagnosis) -> str:
-    """The command that goes on without what is wrong."""
-    names = exact(x.name for x in found.guilty)
-    return (
-        f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
-        f"{shlex.join(found.command)}"
+def workaround(found: Diagnosis) -> list[str]:
+    """How to go on without what is wrong: a command, and words for what it cannot help."""
+    stuck = [x.name for x in found.guilty if x.name in found.only_on_device]
+    names = exact(x.name for x in found.guilty if x.name not in found.only_on_device)
+    lines = (
+        [
+            f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
+            f"{shlex.join(found.command)}"
+        ]
+        if names
+        else []
     )
+    for name in stuck:
+        way = (
+            "torch.nn.attention.sdpa_kernel(SDPBackend.MATH) goes around it"
+            if "attention" in name
+            else "keep the program from calling it"
+        )
+        lines.append(f"{name} cannot fall back, the CPU has nothing that computes it: {way}")
+    return lines
 
 
 def _evidence(each: Guilty) -> list[str]:
@@ -68,6 +97,7 @@ def _evidence(each: Guilty) -> list[str]:
 def text(found: Diagnosis, html: Path | None) -> str:
     """The whole report for a terminal."""
     lines = [f"verdict: {verdict(found)}"]
+    lines += [x for x in [looked_at(found)] if x]
     for each in found.guilty:
         lines.append(f"{each.name}")
         for line in _evidence(each):
@@ -75,10 +105,11 @@ def text(found: Diagnosis, html: Path | None) -> str:
         if each.script is not None:
             lines.append(f"  reproduce: python {each.script}")
     if found.guilty:
-        lines += ["until it is mended:", f"  {workaround(found)}"]
+        lines += ["until it is mended:", *(f"  {line}" for line in workaround(found))]
     elif not found.unable:
         lines.append(f"  {power(found.coverage)}")
     lines += [f"  {line}" for note in found.notes for line in note.splitlines()]
+    lines += failure(found)
     gaps = found.coverage.gaps
     if gaps:
         lines.append("not checked:")
@@ -93,7 +124,7 @@ def text(found: Diagnosis, html: Path | None) -> str:
 def html(found: Diagnosis) -> str:
     """One page that needs nothing else."""
     coverage = found.coverage
-    notes = [shlex.join(found.command)]
+    notes = [x for x in (shlex.join(found.command), looked_at(found)) if x]
     if found.ranks > 1:
         notes.append(f"{found.ranks} processes")
     sections = [
@@ -113,8 +144,13 @@ def html(found: Diagnosis) -> str:
     if found.guilty:
         words = "The program with these operators on the CPU, and all others on the device."
         sections.append(
-            page.section("Until it is mended", words, page.preformatted(workaround(found)))
+            page.section(
+                "Until it is mended", words, page.preformatted("\n".join(workaround(found)))
+            )
         )
+    if found.status:
+        told = page.preformatted("\n".join(failure(found)))
+        sections.append(page.section("How the program ended", "Under the tools.", told))
     if found.notes:
         told = page.preformatted("\n".join(found.notes))
         sections.append(page.section("Beside that", "Facts that convict nobody.", told))

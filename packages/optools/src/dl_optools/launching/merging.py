@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
@@ -26,9 +26,10 @@ def compare_text(reports: Sequence[Report]) -> str:
         return str(known[0].found["text"])
     failed = sum(x.found["failed"] for x in known)
     checked = sum(x.found["checked"] for x in known)
+    devices = ", ".join(sorted({str(x.found["device"]) for x in known if x.found.get("device")}))
     lines = [
         f"autocompare: {failed} of {checked} comparisons found a wrong result, "
-        f"in {len(known)} processes:",
+        f"in {len(known)} processes{f' on {devices}' if devices else ''}:",
         table(
             ["process", "calls", "checked", "failed"],
             [
@@ -120,3 +121,11 @@ def overflow_text(reports: Sequence[Report]) -> str:
         for x in known
     ]
     return table(["process", "tensors", "with nan or inf", "first made by"], rows) + "\n"
+
+
+def stayed_texts(names: Iterable[str]) -> list[str]:
+    """A line for each operator that was to fall back and cannot."""
+    return [
+        f"fallback: {name} ran on the device all the same: the CPU has nothing that computes it"
+        for name in sorted(names)
+    ]

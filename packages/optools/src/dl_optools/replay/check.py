@@ -42,12 +42,14 @@ class PartCheck:
         variable sets in its place; nan where nothing was compared.
     :ivar recorded: the same of what was recorded.
     :ivar detail: what is wrong, in words; empty if nothing is.
+    :ivar only_recorded: that is in the record alone.
     """
 
     name: str
     here: float = math.nan
     recorded: float = math.nan
     detail: str = ""
+    only_recorded: bool = False
 
     @property
     def ok(self) -> bool:
@@ -156,7 +158,8 @@ def _judged(pair: Pair, options: ComparisonOptions, notes: list[str]) -> list[Pa
             continue
         one, two = (side.get(name, OutputComparison(name, True)) for side in (mine, theirs))
         detail = [_text(one, "here"), _text(two, "as recorded")]
-        parts.append(PartCheck(name, one.units, two.units, "\n".join(filter(None, detail))))
+        text = "\n".join(filter(None, detail))
+        parts.append(PartCheck(name, one.units, two.units, text, one.ok and not two.ok))
     return parts
 
 

@@ -24,11 +24,13 @@ from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
 from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.isolation.child import Say
 from dl_optools.names import Level
+from dl_optools.replay.scripts import DOCUMENT
 
 
 def to_repro(bundle: Bundle, script: Path, *, force: bool = False) -> None:
-    """A script that runs the call and says how far its results are from the recorded ones.
+    """A script that runs the call and says whether it is right, by its exit status, too.
 
+    It says as well how far its results are from the recorded ones.
     Its tensors stand next to it, in a file of the same name that ends in ``.safetensors``.
 
     :param force: replace what is there.
@@ -109,13 +111,14 @@ def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
         raise OutputError(f"{script} is what the script's tensors are called; name it otherwise")
     check_free([script, tensors], force)
     memory = {f"storage{at}": flat for at, flat in enumerate(bundle.storages)}
-    write(tensors, lambda made: _save(memory, made), force)
+    texts = {DOCUMENT: (bundle.path / FILE).read_text(encoding="ascii")}
+    write(tensors, lambda made: _save(memory, texts, made), force)
     write_text(script, text, force)
 
 
-def _save(memory: dict[str, torch.Tensor], path: Path) -> None:
+def _save(memory: dict[str, torch.Tensor], texts: dict[str, str], path: Path) -> None:
     try:
-        save_file(memory, path)
+        save_file(memory, path, metadata=texts)
     except SafetensorError as error:
         raise OSError(str(error)) from None
 

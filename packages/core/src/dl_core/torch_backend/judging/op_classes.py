@@ -26,6 +26,7 @@ from dl_core.torch_backend.judging.op_names import (
     POOLS,
     PRODUCTS,
     ROUNDED_ONCE,
+    UNDEFINED_OUTPUTS,
 )
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_core.torch_backend.judging.tensors import tensors_of
@@ -62,6 +63,22 @@ def base_name(overload: Overload[Any, Any]) -> str:
 def is_uninitialised(overload: Overload[Any, Any]) -> bool:
     """Whether it gives memory as it was found: the ``empty`` family, by its schema's name."""
     return base_name(overload).removeprefix("_").removeprefix("new_").startswith("empty")
+
+
+@functools.cache
+def is_defined(overload: Overload[Any, Any], position: int) -> bool:
+    """Whether a result has one right value, and another call has to give it again.
+
+    :param position: which of the overload's results it is; -1 for a written argument.
+    """
+    own = DEFINED_OUTPUTS.get(base_name(overload))
+    if own is not None and position not in own:
+        # Running statistics are written; of ``out=`` nobody says here which result it is.
+        return position < 0 and not any(each.is_out for each in overload._schema.arguments)
+    returns = overload._schema.returns
+    return not (
+        0 <= position < len(returns) and (returns[position].name or "") in UNDEFINED_OUTPUTS
+    )
 
 
 _SWITCHES = {"dropout_p": 0, "dropout": 0, "p": 0, "train": False, "training": False}
@@ -107,8 +124,7 @@ def rule_for(
     :param position: which of the overload's results it is; -1 for a written argument.
     """
     name, facts = base_name(overload), signature(overload)
-    own = DEFINED_OUTPUTS.get(name)
-    if own is not None and position not in own:
+    if not is_defined(overload, position):
         return Rule(OpClass.EXACT, judged=False)
     bound = facts.bind(args, kwargs)
     if not isinstance(result, torch.Tensor) or _is_exact(overload, name, bound):

@@ -202,15 +202,34 @@ POOLS = {"max_pool2d_with_indices": 2, "max_pool3d_with_indices": 3}
 """The same over the last dimensions together."""
 
 DEFINED_OUTPUTS = {
+    "_batch_norm_impl_index": {0, 1, 2},
+    "_batch_norm_no_update": {0, 1, 2},
+    "_batch_norm_with_update": {0, 1, 2},
     "_ctc_loss": {0},
+    "_cudnn_rnn": {0, 1, 2},
     "_linalg_eigh": {0},
     "_linalg_svd": {1},
+    "cudnn_batch_norm": {0, 1, 2},
     "linalg_eig": {0},
     "_embedding_bag": {0},
     "_embedding_bag_forward_only": {0},
+    "miopen_rnn": {0, 1, 2},
     "mkldnn_rnn_layer": {0, 1, 2},
 }
 """Outputs that have one right value; others have a sign, an order or a format of their own, or hold
 what was in the memory before."""
+
+UNDEFINED_OUTPUTS = frozenset(
+    {
+        "debug_attn_mask",
+        "philox_offset",
+        "philox_seed",
+        "rng_state",
+        "unused",
+    }
+)
+"""The same by the names that schemas give results, whatever the operator: states of a random
+generator, which are memory as it was found where nothing is drawn, and what only the operator's own
+backward reads."""
 
 ATTENTION = "_scaled_dot_product"

@@ -1,0 +1,71 @@
+"""Whether two calls with the same arguments gave the same, where torch says what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from dl_core.torch_backend.judging.comparison import same_elements, same_values, to_host
+from dl_core.torch_backend.judging.op_classes import is_defined, picked
+from dl_core.torch_backend.judging.schema import Overload
+from dl_optools.relocation import Relocation
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def differing(
+    overload: Overload[Any, Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    result: Any,
+    again: Any,
+) -> Pair | None:
+    """The first results that differ, on the CPU; None where all are the same.
+
+    Left out is what says nothing: states of a random generator that draws nothing, results with a
+    sign or an order of their own, and places of a value that stands in several.
+    """
+    pairs = [(at, to_host(one), to_host(two)) for at, one, two in _defined(overload, result, again)]
+    for at, one, two in pairs:
+        if same_values(one, two):
+            continue
+        if at == 1 and pairs[0][0] == 0 and same_values(*pairs[0][1:]):
+            moved_args, moved_kwargs = Relocation((args, dict(kwargs))).tree
+            values = pairs[0][1]
+            if all(picked(overload, moved_args, moved_kwargs, values, x) for x in (one, two)):
+                continue
+        return one, two
+    return None
+
+
+def _defined(
+    overload: Overload[Any, Any], result: Any, again: Any
+) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+    several = len(overload._schema.returns) > 1
+    ones, twos = (list(x) if several else [x] for x in (result, again))
+    for at, (one, two) in enumerate(zip(ones, twos, strict=True)):
+        if not is_defined(overload, at):
+            continue
+        for left, right in zip(tree_leaves(one), tree_leaves(two), strict=True):
+            if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+                yield at, left, right
+
+
+def apart(left: torch.Tensor, right: torch.Tensor) -> float:
+    """The largest difference, in units of epsilon times the largest value; inf: not comparable.
+
+    Where both are nan, or the same infinity, they are not apart.
+    """
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return float("inf")
+    if not (left.is_floating_point() or left.is_complex()):
+        return float("inf")
+    wide = torch.complex128 if left.is_complex() else torch.float64
+    one, two = left.to(wide), right.to(wide)
+    difference = (one - two).abs().masked_fill(same_elements(one, two), 0.0)
+    size = float(one.abs().nan_to_num(0.0, 0.0, 0.0).max()) or 1.0
+    largest = float(difference.nan_to_num(float("inf")).max())
+    return largest / size / torch.finfo(left.dtype).eps

@@ -1,0 +1,38 @@
+"""What an exported script asks where this package is installed: is its call right here?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+
+from dl_optools.bundle.document import read_document
+from dl_optools.bundle.errors import BundleError
+from dl_optools.bundle.reader import Bundle
+from dl_optools.operators import operator
+from dl_optools.replay.check import check
+
+DOCUMENT = "bundle"
+"""Key of the bundle's JSON among the texts that a script's file of tensors holds."""
+
+
+def wrong_here(tensors: Path, device: torch.device) -> list[str]:
+    """What a run of the call on a device has wrong, as ``dl replay --check`` judges it.
+
+    :param tensors: the script's file.
+    :raises BundleError: it is not one that ``dl bundle to-repro`` wrote.
+    :raises UnknownOperatorError: this process has no such operator.
+    """
+    with safe_open(tensors, "pt") as file:
+        text = (file.metadata() or {}).get(DOCUMENT)
+        if text is None:
+            raise BundleError(f"{tensors}: it does not say which call its tensors belong to")
+        document = read_document(text)
+        storages = tuple(file.get_tensor(f"storage{at}") for at in range(len(document.storages)))
+    if document.error is not None:
+        # The captured call raised; this one did not.
+        return []
+    function = operator(document.operator, document.level)
+    found = check(Bundle(tensors, document, function, storages), device)
+    return [part.detail for part in found.parts if not (part.ok or part.only_recorded)]
