@@ -90,7 +90,7 @@ def test_autocast_may_leave_the_inside_of_a_function_narrow() -> None:
     tree = ((scores, labels), {})
     narrow = torch.nn.functional.nll_loss(scores.log_softmax(-1).float(), labels)
     wide = torch.nn.functional.cross_entropy(scores.float(), labels)
-    assert 1e-4 < float((narrow - wide).abs())
+    assert float((narrow - wide).abs()) > 1e-4
     assert verdict(subject, tree, narrow) and verdict(subject, tree, wide)
     assert not verdict(subject, tree, wide * 1.2)
     # Scores in float32 are never cast.
