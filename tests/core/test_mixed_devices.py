@@ -6,9 +6,11 @@ Silence here means that a CPU tensor was read through a device pointer, or the o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 Call = Callable[[torch.Tensor, torch.Tensor], object]
 
@@ -126,3 +128,29 @@ def test_a_device_that_is_not_there_is_named() -> None:
     missing = torch.dl.device_count()
     with pytest.raises(RuntimeError, match=f"{missing}"):
         torch.empty(2, device=f"dl:{missing}")
+
+
+class PassThrough(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("place", ["cpu", "dl"])
+def test_lengths_of_ctc_loss_may_be_on_the_host_under_a_mode_too(place: str) -> None:
+    """Tools are such modes; torch computes with the lengths as they are where one is on."""
+    scores = torch.randn(20, 4, 6, generator=torch.Generator().manual_seed(0)).log_softmax(-1)
+    targets = torch.arange(32).view(4, 8) % 5 + 1
+    lengths = torch.full((4,), 20), torch.tensor([8, 5, 3, 4])
+
+    def loss(device: str, of_lengths: str) -> tuple[torch.Tensor, torch.Tensor]:
+        leaf = scores.to(device).requires_grad_()
+        inputs, labels = (x.to(of_lengths) for x in lengths)
+        found = torch.nn.functional.ctc_loss(leaf, targets.to(device), inputs, labels)
+        (gradient,) = torch.autograd.grad(found, leaf)
+        return found.detach().cpu(), gradient.cpu()
+
+    want, plain = loss("cpu", "cpu"), loss("dl", place)
+    with PassThrough():
+        under_mode = loss("dl", place)
+    torch.testing.assert_close(under_mode, plain, rtol=0, atol=0)
+    torch.testing.assert_close(under_mode, want)

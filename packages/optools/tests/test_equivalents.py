@@ -71,3 +71,20 @@ def test_gru_cell() -> None:
     x, h, w, u, a, b = tensors((3, 5), (3, 4), (12, 5), (12, 4), (12,), (12,))
     want = torch._VF.gru_cell(x, h, w, u, a, b)
     torch.testing.assert_close(equivalents.gru_cell(x @ w.t(), h @ u.t(), h, a, b)[0], want)
+
+
+def test_gru_cell_backward() -> None:
+    gates, theirs, h, a, b, grad = tensors((3, 12), (3, 12), (3, 4), (12,), (12,), (3, 4))
+    leaves = [x.requires_grad_() for x in (gates, theirs, h, a, b)]
+    hy, _ = equivalents.gru_cell(*leaves)
+    wanted = torch.autograd.grad(hy, leaves, grad)
+    ours, hidden = (gates + a).detach().chunk(3, 1), (theirs + b).detach().chunk(3, 1)
+    reset, update = (ours[0] + hidden[0]).sigmoid(), (ours[1] + hidden[1]).sigmoid()
+    fresh = (ours[2] + reset * hidden[2]).tanh()
+    workspace = torch.cat([reset, update, fresh, h.detach(), hidden[2]], 1)
+    torch.testing.assert_close(equivalents.gru_cell_backward(grad, workspace, True), wanted)
+    assert equivalents.gru_cell_backward(grad, workspace, False)[3:] == (None, None)
+    with pytest.raises(ValueError, match="a layout of its own"):
+        equivalents.gru_cell_backward(grad, workspace.roll(4, 1) * 3, True)
+    with pytest.raises(ValueError, match=r"has the shape \(3, 16\)"):
+        equivalents.gru_cell_backward(grad, workspace[:, :16], True)

@@ -7,7 +7,8 @@ import pytest
 from dl_optools.launching.launch import STARTED
 from dl_optools.launching.notes import VARIABLE, Notes, note
 from dl_optools.launching.unmet import Unmet, note_unmet, unmet_of
-from dl_optools.selection import Selection
+from dl_optools.observe import OpObserve
+from dl_optools.selection import Selection, unmet_texts
 
 
 def test_a_selection_knows_what_it_never_matched() -> None:
@@ -47,3 +48,17 @@ def test_without_a_command_it_is_said_at_once(capsys: pytest.CaptureFixture[str]
     note_unmet({}, Unmet("time", {}, True, asked=False))
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "'torch.ad' names; did you mean torch.add?" in said
+
+
+def test_names_of_the_other_level_are_told_apart_from_misspelt_ones() -> None:
+    names = ["aten.mm.default", r"aten\..*", "torch.ad", "Linear"]
+    tool = OpObserve(level="api", ops=names, device="cpu")
+    assert not any(name in tool.selection for name in ("torch.add", "torch.nn.functional.linear"))
+    found = tool.unmet()
+    near = dict(zip(names, ["--level dispatch", "--level dispatch", "torch.add", ""], strict=True))
+    assert found == near
+    line = unmet_texts("observe", found)[0]
+    assert line.endswith("operators of level dispatch are named so: give `--level dispatch`")
+    other = OpObserve(level="dispatch", ops="torch.nn.functional.linear,aten.mm.out", device="cpu")
+    assert "aten.add.Tensor" not in other.selection
+    assert other.unmet() == {"torch.nn.functional.linear": "--level api", "aten.mm.out": ""}

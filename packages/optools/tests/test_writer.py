@@ -17,6 +17,9 @@ from bundle_cases import bundles, capture, captured, files
 from dl_optools.bundle import payload
 from dl_optools.capture.capture import OpCapture
 from dl_optools.capture.limits import Limits, limits_of
+from dl_optools.launching import autostart
+from dl_optools.launching.launch import complaints
+from dl_optools.launching.notes import VARIABLE, Notes
 from dl_optools.options import OptionError
 from dl_optools.outputs import ResultsError
 
@@ -67,6 +70,7 @@ def test_the_cap_on_memory_drops_calls(tmp_path: Path, gate: threading.Event) ->
     # Each call holds its input, the input as it was afterwards, and its result.
     assert tool.results.calls == 2
     assert tool.results.dropped == {"queue or memory full": 8}
+    assert not tool.left_out  # It was told to drop.
 
 
 def test_a_program_that_waits_loses_nothing(tmp_path: Path) -> None:
@@ -77,7 +81,7 @@ def test_a_program_that_waits_loses_nothing(tmp_path: Path) -> None:
     tool = capture(program, tmp_path, limits=Limits(queue=1, memory=100))
     assert tool.results is not None
     assert tool.results.calls == 50
-    assert not tool.results.dropped
+    assert not tool.results.dropped and not tool.left_out
 
 
 def test_the_disk_quota_holds(tmp_path: Path) -> None:
@@ -90,7 +94,30 @@ def test_the_disk_quota_holds(tmp_path: Path) -> None:
     written = sum(path.stat().st_size for path in files(tmp_path) if path.name != "capture.json")
     assert written == tool.results.nbytes <= 30_000
     assert tool.results.calls == len(bundles(tmp_path)) > 0
-    assert tool.results.dropped == {"disk quota": 20 - tool.results.calls}
+    missing = 20 - tool.results.calls
+    assert tool.results.dropped == {"disk quota": missing}
+    assert tool.left_out == [
+        f"results are lost: {missing} x disk quota of 30000 bytes; --disk sets it"
+    ]
+
+
+def test_a_command_is_told_what_the_quota_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its exit status follows from what it is told."""
+    limits = Limits(disk=100)
+    tool = OpCapture(device="cpu", directory=tmp_path, limits=limits, stream=io.StringIO())
+    monkeypatch.setattr(autostart, "_running", [tool.start()])
+    monkeypatch.setattr(autostart, "_names", {tool: "capture"})
+    monkeypatch.setattr(autostart, "_process", os.getpid())
+    torch.ones(3).neg()
+    with Notes() as notes:
+        monkeypatch.setenv(VARIABLE, str(notes.path))
+        autostart.stop()
+        told = complaints(notes.lines())
+    assert told == [
+        "capture: results are lost: 1 x disk quota of 100 bytes; --disk sets it",
+    ]
 
 
 def test_gradients_count_against_the_quota_too(tmp_path: Path) -> None:
@@ -98,6 +125,7 @@ def test_gradients_count_against_the_quota_too(tmp_path: Path) -> None:
     tool = capture(lambda: x.sigmoid().sum().backward(), tmp_path, limits=Limits(disk=36_000))
     assert tool.results is not None
     assert tool.results.dropped == {"gradients: disk quota": 1}
+    assert len(tool.left_out) == 1
     (sigmoid,) = bundles(tmp_path, "torch.Tensor.sigmoid")
     assert sigmoid.document.gradients is None
 

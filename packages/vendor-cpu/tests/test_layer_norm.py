@@ -128,3 +128,21 @@ def test_the_form_with_an_axis_is_the_same(vendor: Vendor, dtype: str, axis: int
         assert one.numpy().tobytes() == other.numpy().tobytes()
     with pytest.raises(OperatorError, match=r"\[diopiLayerNormGB\] dim 3 is out of range"):
         vendor.op.LayerNormGB(*got, x, w, b, 1e-5, 3)
+
+
+@pytest.mark.parametrize("step", [0.0, 3e19, 1e38])
+def test_rows_whose_sums_or_squares_alone_overflow(vendor: Vendor, step: float) -> None:
+    x = np.full((3, 12), 1e38, np.float32)
+    x[:, ::2] -= step
+    wide = x.astype(np.float64)
+    deviation = wide.std(1, keepdims=True)
+    parts = [out_like(vendor, shape, "float32") for shape in ((3, 12), (3,), (3,))]
+    vendor.op.LayerNorm(*parts, vendor.tensor(x), None, None, (12,), 1e-5)
+    got, mean, invstd = (part.numpy() for part in parts)
+    np.testing.assert_allclose(mean, wide.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(invstd, 1 / np.sqrt(deviation[:, 0] ** 2 + 1e-5), rtol=1e-6)
+    want = (wide - wide.mean(1, keepdims=True)) / np.sqrt(deviation**2 + 1e-5)
+    # The mean of elements that are all the same is rounded once to their dtype.
+    assert np.isfinite(got).all()
+    if step:
+        np.testing.assert_allclose(got, want, rtol=1e-5)

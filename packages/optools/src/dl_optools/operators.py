@@ -123,6 +123,17 @@ def operator(name: str, level: Level) -> Callable[..., Any]:
     return found
 
 
+@functools.cache
+def operator_names(level: Level) -> frozenset[str]:
+    """What operators of a level are called, as far as torch lists them."""
+    if level is Level.API:
+        return frozenset(_functions())
+    return frozenset(
+        f"{name.replace('::', '.')}{'' if '.' in name else '.default'}"
+        for name in torch._C._dispatch_get_all_op_names()
+    )
+
+
 def is_known(name: str, level: Level) -> bool:
     """Whether :func:`operator` finds it."""
     try:

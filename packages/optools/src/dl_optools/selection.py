@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
+OTHER_LEVEL = "--level "
+"""Begins what stands in place of the nearest name where another level has names like that."""
 
 
 class PatternError(ValueError):
@@ -84,7 +86,10 @@ class Selection:
         return name in self and any(x.pattern in spellings for x in self.include)
 
     def unmet(self) -> dict[str, str]:
-        """Patterns that no name matched, each with the nearest name, or ""."""
+        """Patterns that no name matched, each with the nearest name, or "".
+
+        See :meth:`.Tool.unmet`, which knows of levels.
+        """
         return {
             pattern.pattern: _nearest(pattern, self.asked)
             for pattern in self.include
@@ -102,7 +107,13 @@ def _nearest(pattern: re.Pattern[str], names: Iterable[str]) -> str:
 def unmet_texts(tool: str, patterns: Mapping[str, str]) -> list[str]:
     """A line for each pattern of :meth:`Selection.unmet`."""
     return [
-        f"{tool}: the program called no operator that {pattern!r} names"
-        + (f"; did you mean {near}?" if near else "; `dl tool observe` lists what it calls")
+        f"{tool}: the program called no operator that {pattern!r} names; {_advice(near)}"
         for pattern, near in patterns.items()
     ]
+
+
+def _advice(near: str) -> str:
+    if near.startswith(OTHER_LEVEL):
+        level = near.removeprefix(OTHER_LEVEL)
+        return f"operators of level {level} are named so: give `{near}`"
+    return f"did you mean {near}?" if near else "`dl tool observe` lists what it calls"

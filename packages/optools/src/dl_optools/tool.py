@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,9 +17,10 @@ from dl_optools import levels
 from dl_optools.call import OpCall, own_work
 from dl_optools.environment import environment
 from dl_optools.names import Level
+from dl_optools.operators import operator_names
 from dl_optools.options import operator_lists
 from dl_optools.outputs import ResultsError
-from dl_optools.selection import Selection, unmet_texts
+from dl_optools.selection import OTHER_LEVEL, Selection, unmet_texts
 from dl_optools.tensors import runs_on
 
 P = ParamSpec("P")
@@ -122,6 +124,8 @@ class Tool:
         self.running = False
         self.losses: list[str] = []
         """Which results could not be written, and why."""
+        self.left_out: list[str] = []
+        """Which results limits left out that were asked for, in words; a command says them."""
 
     # Life
 
@@ -145,6 +149,7 @@ class Tool:
             self.device = device_under_test()
         check_device(self.device, type(self).__name__)
         self.losses = []
+        self.left_out = []
         self.opened()
 
     def stop(self) -> None:
@@ -185,8 +190,24 @@ class Tool:
     def warn_unmatched_patterns(self) -> None:
         """Warn of names and patterns in the list that no operator had: they may be misspelled."""
         if self.says_unmet and self.selection.asked:
-            for line in unmet_texts(type(self).__name__, self.selection.unmet()):
+            for line in unmet_texts(type(self).__name__, self.unmet()):
                 warnings.warn(line, stacklevel=3)
+
+    def unmet(self) -> dict[str, str]:
+        """Patterns of the list that no operator matched, each with what to write in its place.
+
+        That is the nearest name, or :data:`.OTHER_LEVEL` and a level that has names like that, or
+        "".
+        """
+        found = self.selection.unmet()
+        for pattern in found:
+            fits = re.compile(pattern).fullmatch
+            if any(map(fits, operator_names(self.level))):
+                continue
+            for level in Level:
+                if level is not self.level and any(map(fits, operator_names(level))):
+                    found[pattern] = f"{OTHER_LEVEL}{level.value}"
+        return found
 
     def end(self) -> None:
         """The same as :meth:`stop`."""

@@ -3,6 +3,7 @@
 #ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -57,6 +58,11 @@ struct HasRowPieces : std::false_type {};
 template <class R, class C>
 struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : std::true_type {};
 
+// Reducers of floats whose long results are in double: there what overflows in a piece does not.
+template <class R>
+inline constexpr bool kWidens =
+    std::is_same_v<typename R::Acc, float> && std::is_same_v<typename R::Wide, double>;
+
 template <class C, class T, class R>
 __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
   if constexpr (SeesWholePieces<R>::value) {
@@ -64,9 +70,17 @@ __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n
   } else if constexpr (HasRowPieces<R, T>::value) {
     return r.row_piece(from, n);
   } else {
-    return Block().reduce(
-        n, r.start, [&](auto a, auto b) { return r.combine(a, b); },
-        [&](int64_t i) { return r.map(cast<C>(from[i])); });
+    using Wide = typename R::Wide;
+    const auto combine = [&](auto a, auto b) { return r.combine(a, b); };
+    const auto load = [&](int64_t i) { return r.map(cast<C>(from[i])); };
+    const auto total = Block().reduce(n, r.start, combine, load);
+    if constexpr (kWidens<R>) {
+      if (std::isfinite(total)) return static_cast<Wide>(total);
+      return Block().reduce(n, static_cast<Wide>(r.start), combine,
+                            [&](int64_t i) { return static_cast<Wide>(load(i)); });
+    } else {
+      return total;
+    }
   }
 }
 
@@ -171,6 +185,19 @@ __attribute__((noinline)) void reduce_column_pieces(const R& r, const Plan<1>& r
   }
 }
 
+// Elements begin…end-1 of one column.
+template <class I, class R>
+__attribute__((noinline)) double column_in_double(const R& r, const Plan<1>& reduced, const I* from,
+                                                  int64_t begin, int64_t end) {
+  double total = static_cast<double>(r.start);
+  for (int64_t i = begin; i < end; ++i) {
+    int64_t offset[1];
+    offsets_of(reduced, i, offset);
+    total = r.combine(total, static_cast<double>(r.map(cast<compute_t<I>>(from[offset[0]]))));
+  }
+  return total;
+}
+
 // Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
 template <class I, class R>
 __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced,
@@ -190,7 +217,15 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
       for (int64_t j = 0; j < width; ++j)
         acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
     }
-    for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], static_cast<Wide>(acc[j]));
+    for (int64_t j = 0; j < width; ++j) {
+      Wide part = static_cast<Wide>(acc[j]);
+      if constexpr (kWidens<R>) {
+        if (!std::isfinite(part)) {
+          part = column_in_double<I>(r, reduced, from + j, first, last);
+        }
+      }
+      total[j] = r.combine(total[j], part);
+    }
   }
 }
 

@@ -99,6 +99,7 @@ class OpCapture(Tool):
         if writer is not None:
             writer.close()
             self.losses += writer.losses
+            self.left_out += writer.left_out
             (self._stream or sys.stderr).write(f"[OpCapture] {writer.written}\n")
 
     def flush(self) -> None:

@@ -21,6 +21,8 @@ from dl_optools.bundle.records import StorageRecord
 from dl_optools.capture.limits import Limits
 
 SUMMARY = "capture.json"
+QUOTA = "disk quota"
+"""The reason why what is beyond :attr:`.Limits.disk` is not written."""
 
 
 @dataclass
@@ -137,6 +139,21 @@ class BundleWriter:
             f"{self.directory}: {reason} ({count} x)" for reason, count in self._failures.items()
         ]
 
+    @property
+    def left_out(self) -> list[str]:
+        """What is missing that a limit of this run could have let in, in words.
+
+        What is dropped rather than waited for is as it was asked for, unless nothing is left.
+        """
+        dropped = self.written.dropped
+        quota = {reason: n for reason, n in dropped.items() if reason.endswith(QUOTA)}
+        if quota:
+            count = ", ".join(f"{n} x {reason}" for reason, n in quota.items())
+            return [f"results are lost: {count} of {self.limits.disk} bytes; --disk sets it"]
+        if dropped and not self.written.calls:
+            return [f"no call was written: {', '.join(dropped)}"]
+        return []
+
     def _raise(self) -> None:
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -206,7 +223,7 @@ class BundleWriter:
         written = self.written
         if written.nbytes + needed > self.limits.disk:
             with self._changed:
-                self._drop(addition, "disk quota")
+                self._drop(addition, QUOTA)
             return
         for digest, data in new.items():
             written.nbytes += payload.write(store, digest, data)

@@ -152,11 +152,39 @@ def gru_cell(
     return fresh + update * (hx - fresh), None
 
 
+def gru_cell_backward(
+    grad_hy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor | None, ...]:
+    """Gradients of both gates, hidden state and both biases.
+
+    :param workspace: [N, 5H], as torch's own devices leave it: reset, update and new gate, the
+        state before, the hidden part of the new gate.
+    :raises ValueError: it holds what such gates cannot be; its layout is a device's private matter.
+    """
+    if workspace.dim() != 2 or workspace.size(1) != 5 * grad_hy.size(1):
+        raise ValueError(f"the workspace of this device has the shape {tuple(workspace.shape)}")
+    reset, update, fresh, hx, hidden = workspace.chunk(5, 1)
+    # A gate of another layout lies between its limits by chance only, all of them never.
+    if bool(
+        (torch.cat([reset, update], 1) < 0).any() or (workspace[:, : 3 * hx.size(1)] > 1).any()
+    ):
+        raise ValueError("the workspace of this device has a layout of its own")
+    grad_hx = grad_hy * update
+    grad_fresh = (grad_hy - grad_hx) * (1 - fresh * fresh)
+    grad_update = grad_hy * (hx - fresh) * update * (1 - update)
+    grad_reset = grad_fresh * hidden * reset * (1 - reset)
+    ours = torch.cat([grad_reset, grad_update, grad_fresh], 1)
+    theirs = torch.cat([grad_reset, grad_update, grad_fresh * reset], 1)
+    biases = (ours.sum(0), theirs.sum(0)) if has_bias else (None, None)
+    return ours, theirs, grad_hx, *biases
+
+
 EQUIVALENTS: dict[str, Callable[..., Any]] = {
     "_scaled_dot_product_fused_attention_overrideable": attention,
     "_scaled_dot_product_fused_attention_overrideable_backward": attention_backward,
     "_thnn_fused_gru_cell": gru_cell,
+    "_thnn_fused_gru_cell_backward": gru_cell_backward,
     "_thnn_fused_lstm_cell": lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
 }
-"""By the names of their schemas. Of the gates' workspaces only LSTM's is the same everywhere."""
+"""By the names of their schemas."""

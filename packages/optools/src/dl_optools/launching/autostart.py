@@ -115,11 +115,13 @@ def stop() -> None:
             note(environment(), f"{_names[tool]} failed at its end: {text}")
         if isinstance(tool, PluginTool):
             continue
+        for text in tool.left_out:
+            note(environment(), f"{_names[tool]}: {text}")
         if tool.reports and (found := tool.report()) is not None:
             note_report(environment(), _names[tool], found)
         selection = tool.selection
         if selection.asked:
-            patterns = selection.unmet()
+            patterns = tool.unmet()
             everything = len(patterns) == len(selection.include)
             note_unmet(environment(), Unmet(_names[tool], patterns, everything))
         else:

@@ -1,6 +1,9 @@
 // Connectionist temporal classification with lengths in tensors, which torch reads too.
+#include <ATen/TensorSubclassLikeUtils.h>
 #include <ATen/ops/_ctc_loss.h>
 #include <ATen/ops/_ctc_loss_backward.h>
+#include <ATen/ops/ctc_loss.h>
+#include <ATen/ops/ctc_loss_compositeimplicitautograd_dispatch.h>
 
 #include <tuple>
 
@@ -36,11 +39,34 @@ Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tens
                                 neg_log_likelihood, log_alpha, blank, zero_infinity);
 }
 
+// Torch's own reads lengths on the host, wherever they are, and computes with them where they are
+// as soon as any dispatch mode is on: then those on the host meet losses on the device.
+bool can_be_read(const Tensor& lengths) {
+  return lengths.device().is_cpu() && (lengths.key_set() & at::kTensorSubclassLike).empty();
+}
+
+Tensor mean_or_sum(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                   const Tensor& target_lengths, int64_t blank, int64_t reduction,
+                   bool zero_infinity) {
+  if (!can_be_read(input_lengths) || !can_be_read(target_lengths)) {
+    return at::compositeimplicitautograd::ctc_loss(log_probs, targets, input_lengths,
+                                                   target_lengths, blank, reduction, zero_infinity);
+  }
+  const Tensor inputs = on_host(input_lengths), labels = on_host(target_lengths);
+  return at::ctc_loss(log_probs, targets, numbers(inputs), numbers(labels), blank, reduction,
+                      zero_infinity);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("_ctc_loss.Tensor", ctc_loss);
   DL_COMPOSED("_ctc_loss_backward.Tensor", ctc_loss_backward);
+}
+
+// What it calls records the gradients.
+TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, library) {
+  library.impl("ctc_loss.Tensor", TORCH_FN(mean_or_sum));
 }
 
 }  // namespace dl::core::composed
