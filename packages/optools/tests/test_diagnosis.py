@@ -279,11 +279,14 @@ def test_no_fallback_is_offered_that_cannot_work() -> None:
 
 
 def test_how_a_program_ended_is_said(tmp_path: Path) -> None:
-    runner = Scripted(tmp_path, a_run(status=3, output="begins\nValueError: odd\n"), a_run())
+    ours = '  File "x/fork_server.py", line 1, in execute\n    exec(program)\n'
+    output = f'begins\n{ours}  File "bad.py", line 3, in <module>\n    raise\nValueError: odd\n'
+    runner = Scripted(tmp_path, a_run(status=3, output=output), a_run())
     found = diagnose(cast("Runner", runner), str)
     told, page = text(found, None), html(found)
     for part in ("exit status 3", "ValueError: odd", "all of it: log"):
         assert part in told and part in page
+    assert found.ending[1:3] == ['  File "bad.py", line 3, in <module>', "    raise"]
     assert any(x.startswith("run 2 ended with exit status 0") for x in found.notes)
     assert "ended with" not in text(a_diagnosis(), None)
 

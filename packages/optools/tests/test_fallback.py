@@ -18,7 +18,7 @@ from dl_optools.launching.launch import STARTED
 from dl_optools.launching.notes import note
 from dl_optools.launching.reports import note_report
 from dl_optools.names import Level
-from dl_optools.on_host import run_on_host
+from dl_optools.on_host import only_on_device, run_on_host
 from watching import leaf
 
 LEVELS = pytest.mark.parametrize("level", ["api", "dispatch"])
@@ -414,6 +414,13 @@ def test_fused_attention_runs_on_the_cpu(heads: int, mask: str) -> None:
         )
     torch.testing.assert_close(out, want)
     torch.testing.assert_close(found[: len(leaves)], gradients)
+
+
+def test_composites_fall_back(device: str) -> None:
+    overload = torch.ops.aten.select_backward.default
+    assert not only_on_device(overload)
+    grad = torch.ones(3, device=device)
+    assert run_on_host(overload, (grad, [2, 3], 0, 1), {}).tolist() == [[0] * 3, [1] * 3]
 
 
 def test_what_cannot_fall_back_is_told() -> None:

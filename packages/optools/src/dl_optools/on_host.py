@@ -22,7 +22,12 @@ from dl_optools.host_forms import HOST_FORMS
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import map_leaves, tensors_of
 
-_HOST_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+_HOST_KEYS = (
+    "CPU",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CompositeImplicitAutograd",
+)
 
 
 @functools.cache

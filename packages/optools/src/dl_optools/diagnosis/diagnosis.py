@@ -120,7 +120,7 @@ def diagnose(
     found.status = first.status
     if first.status:
         found.log = first.log
-        found.ending = [x for x in first.output.splitlines() if x.strip()][-LAST_LINES:]
+        found.ending = _ending(first.output)
     elif criteria is not None and criteria.number(first.output) is None:
         raise criteria.never_printed(first.output)
     probes = first.reports(PROBE)
@@ -162,6 +162,19 @@ def diagnose(
     for each in found.guilty:
         _alone(runner, each)
     return found
+
+
+def _ending(output: str) -> list[str]:
+    """The last lines of an output, without the frames that are there because it is a fork."""
+    lines, ours = [], False
+    for line in output.splitlines():
+        if line.startswith('  File "'):
+            ours = 'fork_server.py"' in line or '"<frozen runpy>"' in line
+        elif not line.startswith("    "):
+            ours = False
+        if line.strip() and not ours:
+            lines.append(line)
+    return lines[-LAST_LINES:]
 
 
 def _is_blind(run: Run, found: Diagnosis) -> bool:
