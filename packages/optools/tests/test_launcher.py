@@ -149,6 +149,26 @@ torch.neg(x)
     assert names == ["torch.neg"]
 
 
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.execvp('true', ['true'])"])
+def test_results_are_kept_where_a_program_ends_without_atexit(tmp_path: Path, end: str) -> None:
+    program = script(tmp_path, f"import os, torch\ntorch.neg(torch.ones(2))\n{end}\n")
+    options = ("--device", "cpu", "--list", "torch.neg")
+    done = dl(tmp_path, "tool", "capture", *options, "--", PYTHON, program)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
+
+
+def test_results_that_are_lost_are_no_all_clear(tmp_path: Path) -> None:
+    # Native code that ends the process asks nobody.
+    text = "import posix, torch\ntorch.neg(torch.ones(2))\nposix._exit(0)\n"
+    program = script(tmp_path, text)
+    kept = tmp_path / "baseline.json"
+    options = ("--device", "cpu", "--save-baseline", str(kept))
+    done = dl(tmp_path, "tool", "compare", *options, "--", PYTHON, program)
+    assert done.returncode == 2 and "what compare found in process" in done.stderr
+    assert "is lost" in done.stderr and not kept.exists()
+
+
 def test_processes_of_multiprocessing_have_results(tmp_path: Path) -> None:
     program = script(
         tmp_path,

@@ -34,6 +34,7 @@ from dl_optools.launching.launch import (
     ToolName,
     UnknownToolError,
     complaints,
+    lost,
     program_of,
     run_program,
     tools_of,
@@ -284,6 +285,9 @@ def launch(
     for line in complaints(lines):
         wrong = True
         say(f"dl tool: {line}\n")
+    if gone := lost(lines):
+        wrong = True
+        say(f"dl tool: {gone}\n")
     for found in unmet_of(lines):
         wrong |= found.everything
         for line in found.texts():
@@ -307,8 +311,7 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
         status = _say_worse(slower(gate.before["time"], timed), len(gate.before["time"]), say)
     reports = reports_of(lines, "compare")
     if not reports:
-        _keep(gate, {"time": timed} if timed else {})
-        return status
+        return status if _keep(gate, {"time": timed} if timed else {}, say) else WRONG_USE
     say(compare_text(reports))
     known = working(reports)
     if len(known) > 1:
@@ -317,16 +320,27 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
     operators = merged([(x.label, x.found) for x in reports])
     if not operators:
         return WRONG_USE
-    _keep(gate, {"compare": operators, **({"time": timed} if timed else {})})
+    if not _keep(gate, {"compare": operators, **({"time": timed} if timed else {})}, say):
+        return WRONG_USE
     if "compare" not in gate.before:
         return FOUND_WRONG if any(x["failed"] for x in operators.values()) else status
     known_before = gate.before["compare"]
     return max(status, _say_worse(regressions(known_before, operators), len(known_before), say))
 
 
-def _keep(gate: Gate, found: Document) -> None:
-    if gate.keep is not None:
+def _keep(gate: Gate, found: Document, say: Callable[[str], object]) -> bool:
+    """Write the baseline that is asked for; False where there is nothing to write, or no room."""
+    if gate.keep is None:
+        return True
+    if not found:
+        say(f"dl tool: {gate.keep} is not written: no operator was compared or timed\n")
+        return False
+    try:
         write_text(gate.keep, document_of(found), gate.force)
+    except OutputError as error:
+        say(f"dl tool: {error}\n")
+        return False
+    return True
 
 
 def _say_worse(worse: list[str], count: int, say: Callable[[str], object]) -> int:

@@ -138,6 +138,8 @@ def _is_blind(run: Run, found: Diagnosis) -> bool:
         found.unable = (
             f"the program ended with {describe_status(run.status)} before tools had a result"
         )
+    elif not reports and run.lost:
+        found.unable = run.lost
     elif not any(x.found["checked"] for x in reports) and not _accused(run):
         found.unable = (
             "no operator with a reference ran on the device; does the program use it? "

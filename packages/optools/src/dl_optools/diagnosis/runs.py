@@ -11,7 +11,7 @@ from typing import Any
 
 from dl_optools.bisect.starting import Starter
 from dl_optools.diagnosis.names import PROBE
-from dl_optools.launching.launch import TOOLS_VARIABLE, complaints
+from dl_optools.launching.launch import TOOLS_VARIABLE, complaints, lost
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.reports import Report, reports_of
@@ -32,6 +32,11 @@ class Run:
     log: Path
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def lost(self) -> str:
+        """Which processes ended before their tools had a result; empty where none did."""
+        return lost(self.notes)
 
     def reports(self, tool: str) -> list[Report]:
         """What the processes that called operators say of a tool."""

@@ -15,8 +15,15 @@ from dl_optools.bisect.name_list import COLLECTOR
 from dl_optools.diagnosis.names import PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
+from dl_optools.launching.endings import (
+    before_the_end,
+    die_at_sigterm,
+    end_by_sigterm,
+    unwind_at_sigterm,
+)
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
+    ENDED,
     LEVEL_VARIABLE,
     STARTED,
     TOOL_NAMES,
@@ -93,17 +100,22 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         else:
             note(environ, f"{STARTED}{name}, process {os.getpid()}")
     if multiprocessing.parent_process() is None:
+        atexit.register(end_by_sigterm)
         atexit.register(stop)
     else:
         # Processes of multiprocessing end without atexit.
+        util.Finalize(None, end_by_sigterm, exitpriority=-1)
         util.Finalize(None, stop, exitpriority=0)
+    before_the_end(stop)
+    if environ.get(NOTES_VARIABLE):
+        unwind_at_sigterm()
     os.register_at_fork(after_in_child=_leave_to_parent)
     return list(_running)
 
 
 def stop() -> None:
     """Stop the tools, the last one first."""
-    if os.getpid() != _process:
+    if os.getpid() != _process or not _running:
         return
     while _running:
         tool = _running.pop()
@@ -124,10 +136,13 @@ def stop() -> None:
             note_unmet(environment(), Unmet(_names[tool], patterns, everything))
         else:
             note_unmet(environment(), Unmet(_names[tool], {}, True, asked=False))
+    if environment().get(NOTES_VARIABLE):
+        note(environment(), f"{ENDED}process {os.getpid()}")
 
 
 def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
+    die_at_sigterm()
     for tool in _running:
         if isinstance(tool, PluginTool) or not tool.observes:
             continue

@@ -126,6 +126,8 @@ def exact(names: Iterable[str]) -> str:
 
 STARTED = "runs: "
 """How a note begins that names a tool that runs."""
+ENDED = "ended: "
+"""How a note begins that a process leaves when its tools have said all that they found."""
 UNMET = "unmet: "
 """How a note begins that has a tool's patterns that no operator of a process matched."""
 REPORT = "report: "
@@ -139,7 +141,26 @@ WHY_NONE = (
 
 def complaints(notes: Iterable[str]) -> list[str]:
     """The notes that say which tools could not run, each once."""
-    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, UNMET, REPORT))]
+    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT))]
+
+
+def lost(notes: Sequence[str]) -> str:
+    """Which processes ended before their tools could say what they found; empty where none did."""
+    begun: dict[str, list[str]] = {}
+    for line in notes:
+        if line.startswith(STARTED):
+            tool, _, process = line.removeprefix(STARTED).rpartition(", ")
+            begun.setdefault(process, []).append(tool)
+    ended = {x.removeprefix(ENDED) for x in notes if x.startswith(ENDED)}
+    missing = [process for process in begun if process not in ended]
+    if not missing:
+        return ""
+    tools = ", ".join(dict.fromkeys(tool for process in missing for tool in begun[process]))
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return (
+        f"what {tools} found in {', '.join(missing[:3])}{more} is lost: it ended by a signal, or "
+        "in native code, before tools could say it"
+    )
 
 
 def run_program(
