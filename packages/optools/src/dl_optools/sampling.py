@@ -114,19 +114,15 @@ class SampledTool(Tool):
         self.warn_unmatched_patterns()
         self.raise_losses()
 
+    def let_be(self) -> None:
+        super().let_be()
+        STEPS.remove(self._on_step)
+
     def closed(self) -> None:
         STEPS.remove(self._on_step)
         self.measuring = False
 
     # What tools change
-
-    def enter(self) -> None:
-        """Put the tool's modes on torch's stack."""
-        levels.add(self, self.level)
-
-    def leave(self) -> None:
-        """Take them off."""
-        levels.remove(self, self.level)
 
     def spent(self) -> float:
         """Seconds that the tool worked since this was asked last."""

@@ -14,6 +14,7 @@ from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_optools.environment import environment
 from dl_optools.launching.launch import exact, program_of
+from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
 from dl_optools.outputs import results_root, run_stamp
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     bisection = Bisection(state, path, runner, sys.stderr.write, jobs=arguments.jobs)
     try:
-        found = bisection.find()
-        bundles = None if arguments.no_capture else bisection.capture()
+        with stopped_by_sigterm():
+            found = bisection.find()
+            bundles = None if arguments.no_capture else bisection.capture()
     except CriterionError as error:
         return _refuse(str(error))
     except BisectError as error:
@@ -102,9 +104,10 @@ def _run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
         return _refuse(f"{error.filename or path}: {error.strerror}{more}")
-    except KeyboardInterrupt:
-        sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
-        return 130
+    except KeyboardInterrupt as stopped:
+        more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
+        sys.stderr.write(f"dl bisect: stopped{more}\n")
+        return exit_status(stopped)
     finally:
         runner.close()
     if bundles is not None and acquitted(bundles, state.device, environment()):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dl_core.commands import Command
 from dl_optools.environment import environment
 from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
+from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
 from dl_optools.outputs import results_root, run_stamp, unused
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl diagnose [options] -- PROGRAM [arguments]"
     parser.epilog = (
         "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
-        "no tool ran, nothing was compared, or the program failed by itself."
+        "no tool ran, nothing was compared, or the program failed by itself; 127 if there is no such "
+        "program, 130 and 143 if it was stopped by Ctrl-C or SIGTERM, with the verdict so far."
     )
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -66,9 +68,13 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     runner = Runner(program, variables, folder, arguments.timeout)
     try:
-        found = diagnose(runner, sys.stderr.write, quick=arguments.quick)
-        if not found.guilty and not found.unable and arguments.metric is not None:
-            _bisect(found, runner, arguments)
+        with stopped_by_sigterm():
+            found = diagnose(runner, sys.stderr.write, quick=arguments.quick)
+            if (
+                not (found.guilty or found.unable or found.stopped)
+                and arguments.metric is not None
+            ):
+                _bisect(found, runner, arguments)
         path = folder / "diagnosis.html"
         path.write_text(html(found), encoding="utf-8")
     except FileNotFoundError as error:
@@ -78,6 +84,8 @@ def _run(arguments: argparse.Namespace) -> int:
     finally:
         runner.close()
     sys.stdout.write(text(found, path))
+    if runner.stopped:
+        return runner.stopped
     if found.guilty:
         return FOUND
     return UNABLE if found.unable or found.status else 0
@@ -111,6 +119,9 @@ def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> 
         bundles = bisection.capture()
     except (BisectError, CriterionError) as error:
         found.notes.append(f"bisection: {error}")
+        return
+    except KeyboardInterrupt as stopped:
+        runner.stopped, found.stopped = exit_status(stopped), True
         return
     finally:
         programs.close()

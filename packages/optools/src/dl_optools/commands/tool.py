@@ -39,6 +39,7 @@ from dl_optools.launching.launch import (
     run_program,
     tools_of,
 )
+from dl_optools.launching.lifetime import stopped_by_sigterm
 from dl_optools.launching.merging import (
     compare_text,
     overflow_text,
@@ -51,6 +52,7 @@ from dl_optools.launching.notes import Notes
 from dl_optools.launching.plugin_tools import PluginTools
 from dl_optools.launching.reports import reports_of
 from dl_optools.launching.unmet import unmet_of
+from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root, run_stamp, unused
 
@@ -275,7 +277,8 @@ def launch(
         with Notes() as notes:
             environ[NOTES_VARIABLE] = str(notes.path)
             try:
-                status = run_program(program, environ)
+                with stopped_by_sigterm():
+                    status = run_program(program, environ)
             except OSError as error:
                 return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
             lines = notes.lines()
@@ -288,6 +291,8 @@ def launch(
     if gone := lost(lines):
         wrong = True
         say(f"dl tool: {gone}\n")
+    for blind in unseen_of(lines):
+        say(f"dl tool: {blind.text()}\n")
     for found in unmet_of(lines):
         wrong |= found.everything
         for line in found.texts():
@@ -323,7 +328,11 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
     if not _keep(gate, {"compare": operators, **({"time": timed} if timed else {})}, say):
         return WRONG_USE
     if "compare" not in gate.before:
-        return FOUND_WRONG if any(x["failed"] for x in operators.values()) else status
+        if any(x["failed"] for x in operators.values()):
+            return FOUND_WRONG
+        # Nothing is clear where most of the program was not looked at.
+        blind = unseen_calls(lines, "compare") > sum(x.found["calls"] for x in known)
+        return WRONG_USE if blind else status
     known_before = gate.before["compare"]
     return max(status, _say_worse(regressions(known_before, operators), len(known_before), say))
 

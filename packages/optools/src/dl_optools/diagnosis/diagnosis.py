@@ -19,6 +19,7 @@ from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import TIMED_OUT, Run, Runner, merged_counts
 from dl_optools.launching.launch import describe_status, exact
+from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
 
 _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
 
@@ -47,6 +48,7 @@ class Coverage:
     :ivar calls: of overloads that compute, by name, on the device; :ivar checked: of these,
         comparisons or tests of draws; :ivar dtypes: of their first tensors.
     :ivar signatures: operators with shapes, strides, dtypes and flags.
+    :ivar unseen: calls on the device in forked processes, where nobody looked.
     :ivar gaps: what could not be checked, a line each.
     """
 
@@ -54,12 +56,13 @@ class Coverage:
     checked: dict[str, int] = field(default_factory=dict)
     dtypes: dict[str, list[str]] = field(default_factory=dict)
     signatures: int = 0
+    unseen: int = 0
     gaps: list[str] = field(default_factory=list)
 
     @property
     def share(self) -> float:
         """Of calls that were checked, 0 to 1."""
-        total = sum(self.calls.values())
+        total = sum(self.calls.values()) + self.unseen
         done = sum(min(self.checked.get(x, 0), count) for x, count in self.calls.items())
         return done / total if total else 0.0
 
@@ -72,6 +75,7 @@ class Diagnosis:
     :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
+    :ivar stopped: somebody stopped it before all was looked at.
     """
 
     command: list[str]
@@ -82,6 +86,7 @@ class Diagnosis:
     notes: list[str] = field(default_factory=list)
     unable: str = ""
     ranks: int = 0
+    stopped: bool = False
 
 
 def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = False) -> Diagnosis:
@@ -98,6 +103,9 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
     found.status = first.status
     accused, suspected = _accused(first), _unequal(first)
     runs = [first]
+    if runner.stopped:
+        found.unable, found.stopped = "it was stopped in its first run", True
+        return found
     if _is_blind(first, found):
         return found
     if accused or not quick:
@@ -108,6 +116,7 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
         if names:
             variables |= {"OP_AUTOCOMPARE_LIST": exact(names), "OP_PROBE_LIST": exact(names)}
         runs.append(runner.run(f"compare,{PROBE}", **variables))
+    found.stopped = bool(runner.stopped)
     for run in runs:
         for name, evidence in _accused(run).items():
             one = next((x for x in found.guilty if x.name == name), None)
@@ -119,6 +128,8 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
             one.bundle = one.bundle or _bundle(run, name)
     found.ranks = len(first.reports("compare"))
     found.coverage = _coverage(runs)
+    if not found.guilty and found.coverage.unseen > sum(found.coverage.calls.values()):
+        found.unable = "; ".join(x.text() for x in unseen_of(first.notes))
     found.notes += _notes(runs)
     if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
         say("one more run: where nan and inf come from\n")
@@ -141,7 +152,8 @@ def _is_blind(run: Run, found: Diagnosis) -> bool:
     elif not reports and run.lost:
         found.unable = run.lost
     elif not any(x.found["checked"] for x in reports) and not _accused(run):
-        found.unable = (
+        blind = "; ".join(x.text() for x in unseen_of(run.notes))
+        found.unable = blind or (
             "no operator with a reference ran on the device; does the program use it? "
             "--device names another one"
         )
@@ -195,10 +207,13 @@ def _coverage(runs: list[Run]) -> Coverage:
                 checked[name] = checked.get(name, 0) + one["checked"]
         for name, count in checked.items():
             found.checked[name] = max(found.checked.get(name, 0), count)
+    found.unseen = unseen_calls(first.notes, "compare")
+    found.gaps += [x.text() for x in unseen_of(first.notes)]
     unknown = merged_counts(probes, "unknown")
     for name, count in unknown.items():
         found.gaps.append(f"{name}: {count} calls draw from a distribution that is not known here")
-    last = runs[-1].reports("compare")
+    # A run that was stopped has none.
+    last = runs[-1].reports("compare") or compares
     reasons: dict[tuple[str, str], int] = {}
     for each in last:
         for name, reason, count in each.found["not_comparable"]:

@@ -17,13 +17,18 @@ def verdict(found: Diagnosis) -> str:
     """One sentence."""
     if found.guilty:
         names = " and ".join(x.name for x in found.guilty)
-        return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device."
+        return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device.{_rest(found)}"
     if found.unable:
         return f"Nothing can be said: {found.unable}."
-    text = "No operator was found to be wrong."
+    text = f"No operator was found to be wrong.{_rest(found)}"
     if found.status:
         text += f" The program itself ended with {describe_status(found.status)}."
     return text
+
+
+def _rest(found: Diagnosis) -> str:
+    """Why that may not be all."""
+    return " It was stopped before every call was looked at." if found.stopped else ""
 
 
 def power(coverage: Coverage) -> str:
@@ -37,7 +42,7 @@ def power(coverage: Coverage) -> str:
     typical = 1 - 0.05 ** (1 / middle)
     return (
         f"{len(counts)} operators in {coverage.signatures} signatures, {coverage.share:.1%} of "
-        f"{sum(coverage.calls.values())} calls checked. An error above the rounding bound in "
+        f"{sum(coverage.calls.values()) + coverage.unseen} calls checked. An error above the rounding bound in "
         f"{typical:.0%} of an operator's calls would have been seen with 95 % probability at the "
         f"median of {middle} checked calls an operator, in {share:.0%} at the fewest of {fewest}; "
         "errors within the bound, and shapes and values that this program has not, are not seen."

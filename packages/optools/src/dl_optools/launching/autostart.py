@@ -35,25 +35,30 @@ from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
 from dl_optools.launching.plugin_tools import PluginTool, PluginTools
 from dl_optools.launching.reports import note_report
+from dl_optools.launching.program_threads import ProgramThreads
 from dl_optools.launching.unmet import Unmet, note_unmet
-from dl_optools.names import Level
+from dl_optools.launching.unseen import UnseenCalls
 from dl_optools.outputs import ResultsError
 from dl_optools.tool import Tool
 
 _running: list[Tool | PluginTool] = []
 _names: dict[Tool | PluginTool, str] = {}
+_unseen: list[UnseenCalls] = []
+_threads: ProgramThreads | None = None
 _process = 0
 
 
 def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
-    """Start the tools that ``DL_TOOLS`` names, in this thread; they stop when the process ends.
+    """Start the tools that ``DL_TOOLS`` names; they stop when the process ends.
+
+    They look at this thread and at those that :mod:`threading` starts later.
 
     ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
     cannot start is said to, and the program runs without it.
 
     :raises SystemExit: a tool cannot start, and a command that can say so started the program.
     """
-    global _process
+    global _process, _threads
     wanted = environ.get(TOOLS_VARIABLE, "")
     _process = os.getpid()
     options: dict[str, Any] = {
@@ -109,14 +114,21 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     before_the_end(stop)
     if environ.get(NOTES_VARIABLE):
         unwind_at_sigterm()
+    _threads = ProgramThreads(_enter_thread, _tell_unseen)
+    _threads.follow()
     os.register_at_fork(after_in_child=_leave_to_parent)
     return list(_running)
 
 
 def stop() -> None:
     """Stop the tools, the last one first."""
-    if os.getpid() != _process or not _running:
+    if os.getpid() != _process:
+        _tell_unseen()
         return
+    if not _running:
+        return
+    if _threads is not None:
+        _threads.dismiss()
     while _running:
         tool = _running.pop()
         try:
@@ -140,13 +152,41 @@ def stop() -> None:
         note(environment(), f"{ENDED}process {os.getpid()}")
 
 
+def _enter_thread() -> None:
+    """In a thread that the program starts: what may look there does."""
+    blind = []
+    for tool in list(_running):
+        if isinstance(tool, PluginTool):
+            continue
+        if tool.every_thread:
+            tool.enter()
+        elif tool.observes:
+            blind.append(tool)
+    _count_unseen("thread", blind)
+
+
 def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
     die_at_sigterm()
-    for tool in _running:
-        if isinstance(tool, PluginTool) or not tool.observes:
-            continue
-        for level in Level:
-            if levels.has(tool, level):
-                levels.remove(tool, level)
+    if _threads is not None:
+        _threads.dismiss()
+    blind = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
+    for tool in blind:
+        tool.let_be()
     _running.clear()
+    _unseen.clear()
+    _count_unseen("forked process", blind)
+
+
+def _count_unseen(where: str, blind: list[Tool]) -> None:
+    """Count what these tools do not see from now on, where a command wants to know."""
+    if not blind or not environment().get(NOTES_VARIABLE):
+        return
+    counter = UnseenCalls(where, [_names[x] for x in blind], device=blind[0].device)
+    levels.add(counter, counter.level)
+    _unseen.append(counter)
+
+
+def _tell_unseen() -> None:
+    for counter in _unseen:
+        counter.tell()

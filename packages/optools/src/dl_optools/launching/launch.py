@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from dl_optools.launching.lifetime import Terminated, tied_to_parent
+from dl_optools.launching.unseen_notes import UNSEEN
+
 TOOLS_VARIABLE = "DL_TOOLS"
 LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
@@ -16,6 +19,8 @@ WRONG_USE = 2
 """Exit status where a command line, or a variable of the tools, does not fit."""
 NOT_FOUND = 127
 """Exit status where there is no such program, as shells have it."""
+PATIENCE = 30.0
+"""Seconds that a program which was told to stop has for that."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ WHY_NONE = (
 
 def complaints(notes: Iterable[str]) -> list[str]:
     """The notes that say which tools could not run, each once."""
-    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT))]
+    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT, UNSEEN))]
 
 
 def lost(notes: Sequence[str]) -> str:
@@ -176,25 +181,43 @@ def run_program(
     :raises OSError: there is no such program, or it cannot be run.
     :raises subprocess.TimeoutExpired: it took longer.
     """
-    merged = None if output is None else subprocess.STDOUT
-    process = subprocess.Popen(list(command), env=dict(environ), stdout=output, stderr=merged)
-    interrupted = 0
-    while True:
-        try:
-            status = process.wait(timeout)
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
-        except KeyboardInterrupt:
-            # The program got it as well, and may have to save something.
-            interrupted += 1
-            if interrupted > 1 or output is not None:
-                process.kill()
-                process.wait()
-                raise
+    process = subprocess.Popen(
+        list(command),
+        env=dict(environ),
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+        # Launchers end their ranks at SIGTERM; runs whose output is kept have nothing to save.
+        preexec_fn=tied_to_parent(signal.SIGTERM if output is None else signal.SIGKILL),
+    )
+    try:
+        status = _status_of(process, timeout, saves=output is None)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     return status if status >= 0 else 128 + abs(status)
+
+
+def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: bool) -> int:
+    """Wait for it.
+
+    :param saves: stopped, it gets the time to save something.
+    """
+    try:
+        return process.wait(timeout)
+    except Terminated:
+        if not saves:
+            raise
+        process.terminate()
+    except KeyboardInterrupt:
+        # The program got it as well.
+        if not saves:
+            raise
+    try:
+        return process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def describe_status(status: int) -> str:
