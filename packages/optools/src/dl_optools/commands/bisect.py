@@ -15,6 +15,7 @@ from dl_core.files import add_force
 from dl_optools.environment import environment
 from dl_optools.launching.launch import exact, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
+from dl_optools.option_types import count, seconds, tolerance
 from dl_optools.outputs import results_root, run_stamp
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="tensors of the step that the program records by OneIter, e.g. 'weight gradient'",
     )
     parser.add_argument(
-        "--tolerance", type=float, default=1e-3, metavar="X", help="relative; default: 0.001"
+        "--tolerance", type=tolerance, default=1e-3, metavar="X", help="relative; default: 0.001"
     )
     parser.add_argument("--finite", action="store_true", help="printing nan or inf is wrong")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer is wrong, too")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer is wrong, too")
     parser.add_argument(
         "--level",
         choices=("api", "dispatch"),
@@ -59,7 +60,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
     add_force(parser)
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="runs at a time; default: 1"
+        "--jobs", type=count, default=1, metavar="N", help="runs at a time; default: 1"
     )
     parser.add_argument(
         "--no-fork", action="store_true", help="import torch anew in each run of a Python program"
@@ -84,8 +85,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if not state.command:
         return _refuse("which program? `dl bisect -- python train.py`")
-    if arguments.jobs < 1:
-        return _refuse(f"--jobs {arguments.jobs}: so many runs at a time, at least 1")
     runner = ProgramRunner(
         *(state.command, state.level, state.device, environment(), arguments.timeout),
         fork=not arguments.no_fork,

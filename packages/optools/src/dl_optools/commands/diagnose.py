@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,11 @@ from dl_core.commands import Command
 from dl_optools.environment import environment
 from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
-from dl_optools.outputs import results_root, run_stamp, unused
+from dl_optools.option_types import seconds, tolerance
+from dl_optools.outputs import ResultsError, results_directory, results_root, run_stamp, unused
 
 if TYPE_CHECKING:
+    from dl_optools.bisect.verdict import Criteria
     from dl_optools.diagnosis.diagnosis import Diagnosis
     from dl_optools.diagnosis.runs import Runner
 
@@ -34,17 +37,20 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
     parser.add_argument("--output", metavar="FOLDER", help="where results go")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer runs are killed")
     parser.add_argument(
         "--quick", action="store_true", help="sampled calls only, where these show nothing"
     )
     parser.add_argument(
         "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"
     )
-    parser.add_argument("--tolerance", type=float, default=1e-3, metavar="X", help="of --metric")
+    parser.add_argument(
+        "--tolerance", type=tolerance, metavar="X", help="of --metric, relative; default: 0.001"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from dl_optools.bisect.verdict import CriterionError
     from dl_optools.diagnosis.diagnosis import diagnose
     from dl_optools.diagnosis.runs import Runner
     from dl_optools.diagnosis.telling import html, text
@@ -55,9 +61,18 @@ def _run(arguments: argparse.Namespace) -> int:
     again.parse_args(given, arguments)
     if not program:
         return _refuse("which program? `dl diagnose -- python train.py`")
+    if arguments.tolerance is not None and arguments.metric is None:
+        return _refuse("--tolerance is how far --metric may be off: name that, too")
+    if shutil.which(program[0]) is None:
+        return _refuse(f"{program[0]}: there is no such program", NOT_FOUND)
     environ = environment()
     root = results_root(environ) if arguments.output is None else Path(arguments.output)
-    folder = unused(root.resolve() / "diagnosis" / run_stamp())
+    try:
+        criteria = _criteria(arguments)
+        places = results_directory("diagnosis", root.resolve() / "diagnosis")
+    except (CriterionError, ResultsError) as error:
+        return _refuse(str(error))
+    folder = unused(places / run_stamp())
     variables = (
         {**environ}
         if arguments.device is None
@@ -74,7 +89,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 not (found.guilty or found.unable or found.stopped)
                 and arguments.metric is not None
             ):
-                _bisect(found, runner, arguments)
+                _bisect(found, runner, arguments, criteria)
         path = folder / "diagnosis.html"
         path.write_text(html(found), encoding="utf-8")
     except FileNotFoundError as error:
@@ -91,17 +106,27 @@ def _run(arguments: argparse.Namespace) -> int:
     return UNABLE if found.unable or found.status else 0
 
 
-def _bisect(found: Diagnosis, runner: Runner, arguments: argparse.Namespace) -> None:
+def _criteria(arguments: argparse.Namespace) -> Criteria:
+    from dl_optools.bisect.verdict import Criteria
+
+    return Criteria(
+        metric=arguments.metric,
+        tolerance=1e-3 if arguments.tolerance is None else arguments.tolerance,
+    )
+
+
+def _bisect(
+    found: Diagnosis, runner: Runner, arguments: argparse.Namespace, criteria: Criteria
+) -> None:
     """What no comparison shows, such as operators that only move values to the wrong place."""
     from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError
     from dl_optools.bisect.state import State
-    from dl_optools.bisect.verdict import Criteria, CriterionError
+    from dl_optools.bisect.verdict import CriterionError
     from dl_optools.diagnosis.diagnosis import Guilty
 
-    criteria = Criteria(metric=arguments.metric, tolerance=arguments.tolerance)
     path = runner.folder / "bisect.json"
     state = State(
         runner.command,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,7 @@ from dl_optools.launching.plugin_tools import PluginTools
 from dl_optools.launching.reports import reports_of
 from dl_optools.launching.unmet import unmet_of
 from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
+from dl_optools.launching.variables import misspelled
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root, run_stamp, unused
 
@@ -225,6 +227,7 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
         raise BaselineError("--baseline and --save-baseline are for compare and time")
     if arguments.save_baseline:
         check_free([arguments.save_baseline], arguments.force)
+        _try(arguments.save_baseline)
     before = {} if arguments.baseline is None else read_baseline(Path(arguments.baseline))
     if before and not names & before.keys():
         raise BaselineError(
@@ -232,6 +235,19 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
             "run here"
         )
     return Gate(before, arguments.save_baseline, arguments.force)
+
+
+def _try(path: Path) -> None:
+    """Write a file where another one is to be when the program has ended: that may be late.
+
+    :raises OutputError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:
@@ -253,6 +269,9 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise ValueError(f"--set {pair}: write NAME=VALUE")
+        # The tools of plugins have variables that nobody knows here.
+        if all(x.home for x in tools) and (problem := misspelled(name)):
+            raise ValueError(f"--set {pair}: {problem}")
         found[name] = value
     return found
 

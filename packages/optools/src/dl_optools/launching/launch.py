@@ -101,14 +101,14 @@ TOOL_NAMES = (
 
 
 class UnknownToolError(ValueError):
-    """No tool has that name."""
+    """No tool has that name, or one is named twice."""
 
 
 def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
     """The tools of a list such as ``capture,compare``; feature names are known, too.
 
     :param others: tools that are not of this package.
-    :raises UnknownToolError: one is no tool, or there is none.
+    :raises UnknownToolError: one is no tool, or named twice, or there is none.
     """
     tools = (*TOOL_NAMES, *others)
     known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in tools}}
@@ -118,6 +118,8 @@ def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
             raise UnknownToolError(
                 f"{name!r} is not a tool; the tools are {', '.join(x.name for x in tools)}"
             )
+        if known[name] in found:
+            raise UnknownToolError(f"{known[name].name!r} is named twice")
         found[known[name]] = None
     if not found:
         raise UnknownToolError("name a tool: " + ", ".join(x.name for x in tools))
