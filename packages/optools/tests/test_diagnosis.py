@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dl_optools.call import OUR_MODES
 from dl_optools.bisect.starting import Starter
+from dl_optools.call import OUR_MODES
 from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
 from dl_optools.diagnosis.distributions import bernoulli, exponential, normal, uniform
 from dl_optools.diagnosis.names import PROBE

@@ -58,7 +58,9 @@ class SampledTool(Tool):
         super().__init__(**options)
         prefix = f"OP_{self.variable}_"
         if every is None:
-            every = read(environment(), prefix + "EVERY", at_least(1), 1, "a count of steps, at least 1")
+            every = read(
+                environment(), prefix + "EVERY", at_least(1), 1, "a count of steps, at least 1"
+            )
         if isinstance(budget, str):
             percent = read(
                 {"budget": budget}, "budget", _percent, None, "percent of step time, or off"

@@ -30,8 +30,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl bisect [options] -- PROGRAM [arguments]"
     parser.epilog = (
         "A run is wrong if its exit status is not 0, or by what --expect, --metric, --finite and "
-        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 for wrong "
-        "arguments."
+        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 if the runs "
+        "do not tell or arguments are wrong."
     )
     parser.add_argument("--expect", metavar="REGEX", help="the output has to contain it")
     parser.add_argument(
@@ -73,7 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
-    from dl_optools.bisect.runs import BisectError
+    from dl_optools.bisect.runs import BisectError, BlamelessError
     from dl_optools.bisect.state import StateError
     from dl_optools.bisect.verdict import CriterionError
 
@@ -97,9 +97,11 @@ def _run(arguments: argparse.Namespace) -> int:
             bundles = None if arguments.no_capture else bisection.capture()
     except CriterionError as error:
         return _refuse(str(error))
-    except BisectError as error:
+    except BlamelessError as error:
         sys.stderr.write(f"dl bisect: {error}\n")
         return 1
+    except BisectError as error:
+        return _refuse(str(error))
     except OSError as error:
         more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
         return _refuse(f"{error.filename or path}: {error.strerror}{more}")

@@ -27,8 +27,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl diagnose [options] -- PROGRAM [arguments]"
     parser.epilog = (
         "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
-        "no tool ran, nothing was compared, or the program failed by itself; 127 if there is no such "
-        "program, 130 and 143 if it was stopped by Ctrl-C or SIGTERM, with the verdict so far."
+        "no tool ran, nothing was compared, or the program failed by itself; 127 if there is no "
+        "such program, 130 and 143 if it was stopped by Ctrl-C or SIGTERM, with the verdict so far."
     )
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -85,10 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         with stopped_by_sigterm():
             found = diagnose(runner, sys.stderr.write, quick=arguments.quick)
-            if (
-                not (found.guilty or found.unable or found.stopped)
-                and arguments.metric is not None
-            ):
+            if not (found.guilty or found.unable or found.stopped) and arguments.metric is not None:
                 _bisect(found, runner, arguments, criteria)
         path = folder / "diagnosis.html"
         path.write_text(html(found), encoding="utf-8")

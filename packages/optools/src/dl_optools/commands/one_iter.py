@@ -73,7 +73,9 @@ def _show(arguments: argparse.Namespace) -> int:
     for name, folder in ranks(arguments.folder).items():
         reader = Reader(folder)
         facts = ", ".join(f"{key} {value}" for key, value in reader.facts.items())
-        sys.stdout.write(f"{name}: {facts}\n")
+        sys.stdout.write(f"{name}: {printable(facts)}\n")
+        if reader.broken_by:
+            sys.stdout.write("  incomplete: the step was broken off, and may be recorded again\n")
         rows = [
             (
                 str(at),

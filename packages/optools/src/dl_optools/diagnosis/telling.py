@@ -17,7 +17,8 @@ def verdict(found: Diagnosis) -> str:
     """One sentence."""
     if found.guilty:
         names = " and ".join(x.name for x in found.guilty)
-        return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device.{_rest(found)}"
+        are = "is" if len(found.guilty) == 1 else "are"
+        return f"{names} {are} wrong on this device.{_rest(found)}"
     if found.unable:
         return f"Nothing can be said: {found.unable}."
     text = f"No operator was found to be wrong.{_rest(found)}"
@@ -37,12 +38,13 @@ def power(coverage: Coverage) -> str:
     if not counts:
         return "No call was checked."
     fewest = min(counts)
+    total = sum(coverage.calls.values()) + coverage.unseen
     share = 1 - 0.05 ** (1 / fewest)
     middle = sorted(counts)[len(counts) // 2]
     typical = 1 - 0.05 ** (1 / middle)
     return (
         f"{len(counts)} operators in {coverage.signatures} signatures, {coverage.share:.1%} of "
-        f"{sum(coverage.calls.values()) + coverage.unseen} calls checked. An error above the rounding bound in "
+        f"{total} calls checked. An error above the rounding bound in "
         f"{typical:.0%} of an operator's calls would have been seen with 95 % probability at the "
         f"median of {middle} checked calls an operator, in {share:.0%} at the fewest of {fewest}; "
         "errors within the bound, and shapes and values that this program has not, are not seen."

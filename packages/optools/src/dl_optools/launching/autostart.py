@@ -34,8 +34,8 @@ from dl_optools.launching.launch import (
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
 from dl_optools.launching.plugin_tools import PluginTool, PluginTools
-from dl_optools.launching.reports import note_report
 from dl_optools.launching.program_threads import ProgramThreads
+from dl_optools.launching.reports import note_report
 from dl_optools.launching.unmet import Unmet, note_unmet
 from dl_optools.launching.unseen import UnseenCalls
 from dl_optools.outputs import ResultsError

@@ -52,12 +52,12 @@ def _unwind(number: int, _: Any) -> None:
 
 
 def die_at_sigterm() -> None:
-    """Undo :func:`unwind_at_sigterm`, in a forked child whose parent may want to see how it died."""
+    """Undo :func:`unwind_at_sigterm`, in a forked child: how that dies is its parent's to see."""
     if signal.getsignal(signal.SIGTERM) is _unwind:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def end_by_sigterm() -> None:
-    """After :func:`unwind_at_sigterm`, at the very end: whoever waits learns which signal it was."""
+    """After :func:`unwind_at_sigterm`, at the very end: who waits learns which signal it was."""
     if _terminated:
         os.kill(os.getpid(), signal.SIGTERM)

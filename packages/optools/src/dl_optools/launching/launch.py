@@ -148,7 +148,9 @@ WHY_NONE = (
 
 def complaints(notes: Iterable[str]) -> list[str]:
     """The notes that say which tools could not run, each once."""
-    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT, UNSEEN))]
+    return [
+        x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT, UNSEEN))
+    ]
 
 
 def lost(notes: Sequence[str]) -> str:
