@@ -160,7 +160,7 @@ def test_a_killed_search_goes_on_without_a_run_twice(tmp_path: Path) -> None:
 
 def test_runs_that_are_not_repeatable_are_told_so(tmp_path: Path) -> None:
     model = Model(lambda on_device: len(model.runs) != 2)
-    with pytest.raises(BisectError, match="not repeatable: .* gave 1 and 2, where .* seed"):
+    with pytest.raises(BisectError, match=r"not repeatable: .* gave 1 and 2, where .* seed"):
         bisection(tmp_path, model).find()
     assert len(model.runs) == 3
 

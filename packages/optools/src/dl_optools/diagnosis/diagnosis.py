@@ -75,6 +75,7 @@ class Diagnosis:
     :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
+    :ivar sampled: of operators that the first run did not accuse only samples were looked at.
     :ivar stopped: somebody stopped it before all was looked at.
     """
 
@@ -87,6 +88,7 @@ class Diagnosis:
     unable: str = ""
     ranks: int = 0
     stopped: bool = False
+    sampled: bool = False
 
 
 def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = False) -> Diagnosis:
@@ -95,7 +97,7 @@ def diagnose(runner: Runner, say: Callable[[str], object], *, quick: bool = Fals
     :param quick: leave out step 2 where step 1 suspected nothing.
     :raises OSError: the program cannot be run.
     """
-    found = Diagnosis(runner.command, runner.folder)
+    found = Diagnosis(runner.command, runner.folder, sampled=quick)
     say("run 1: every operator, sampled\n")
     # What a user waits for anyway: all steps are looked at.
     watching = {"OP_AUTOCOMPARE_BUDGET": "off"}

@@ -29,7 +29,12 @@ def verdict(found: Diagnosis) -> str:
 
 def _rest(found: Diagnosis) -> str:
     """Why that may not be all."""
-    return " It was stopped before every call was looked at." if found.stopped else ""
+    if found.stopped:
+        return " It was stopped before every call was looked at."
+    if not found.sampled:
+        return ""
+    share = f"{found.coverage.share:.0%} of all calls were looked at"
+    return f" What is wrong at times only may be missed: {share}; without --quick every one is."
 
 
 def power(coverage: Coverage) -> str:

@@ -18,7 +18,7 @@ from dl_optools.tool import Tool
 
 
 class UnseenCalls(Tool):
-    """Counts them, and tells the command: at 1, 2, 4, 8, ... calls, as a child may die, and at last.
+    """Counts them, and tells the command: at 1, 2, 4, 8, ... calls, and at last; a child may die.
 
     :param where: ``a forked process`` or ``a thread``.
     :param tools: names of those that do not look.

@@ -67,8 +67,8 @@ class StepComparison:
         lines += [f"  {line}" for line in self.broken]
         if begun:
             lines.append(
-                f"  the steps do not begin alike: {begun} of the model's weights, buffers and inputs "
-                "are off before any operator has run"
+                f"  the steps do not begin alike: {begun} of the model's weights, buffers and "
+                "inputs are off before any operator has run"
             )
         if self.first is not None:
             lines.append(f"  first: {self.first}")
