@@ -169,7 +169,7 @@ def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
     die_at_sigterm()
     if _threads is not None:
-        _threads.dismiss()
+        _threads.let_be()
     blind = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
     for tool in blind:
         tool.let_be()

@@ -42,6 +42,12 @@ class ProgramThreads:
                 for mode in modes:
                     mode.chains.change(())
 
+    def let_be(self) -> None:
+        """In a forked child: follow no thread. Locks may be held there by threads that are gone."""
+        self._following = False
+        self._lock = threading.Lock()
+        self._modes = {}
+
     def _followed(self, run: Callable[[], None]) -> Callable[[], None]:
         def work() -> None:
             if not self._following:
@@ -58,7 +64,7 @@ class ProgramThreads:
             finally:
                 self._leave()
                 with self._lock:
-                    del self._modes[key]
+                    self._modes.pop(key, None)
                 levels.leave_thread()
 
         return work
