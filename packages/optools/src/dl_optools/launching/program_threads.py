@@ -32,7 +32,7 @@ class ProgramThreads:
                 thread.run = self._followed(thread.run)  # type: ignore[method-assign]
             original(thread)
 
-        threading.Thread.start = start  # type: ignore[method-assign]
+        threading.Thread.start = start  # type: ignore[method-assign,assignment]
 
     def dismiss(self) -> None:
         """Have tools look away in threads that run still: they are about to end."""
