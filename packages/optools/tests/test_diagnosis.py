@@ -14,16 +14,18 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dl_optools.bisect.starting import Starter
 from dl_optools.bisect.verdict import Criteria, CriterionError
 from dl_optools.call import OUR_MODES
 from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
 from dl_optools.diagnosis.distributions import bernoulli, exponential, law_of, normal, uniform
+from dl_optools.diagnosis.names import PROBE
 from dl_optools.diagnosis.probe import OpProbe
 from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
 from dl_optools.diagnosis.twice import apart
 from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
-from dl_optools.launching.reports import Report
+from dl_optools.launching.reports import Report, note_report
 from programs import dl, script
 
 Wrong = Callable[[Any], Any]
@@ -313,6 +315,40 @@ def test_a_metric_that_is_never_printed_is_refused(tmp_path: Path) -> None:
         raise criteria.never_printed("well")
     known = Scripted(tmp_path, a_run(output=output))
     diagnose(cast("Runner", known), str, quick=True, criteria=Criteria(metric="loss"))
+
+
+def test_a_diagnosis_that_is_stopped_says_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the second run: the first one counts."""
+    found = {"calls": 3, "checked": 2, "signatures": 2, "dropped": {}, "not_comparable": []}
+    of_mm = {"checked": 2, "failed": 1, "units": 9.0}
+    compared = {
+        **found,
+        "operators": {"aten.mm.default": of_mm},
+        "failures": {"aten.mm.default": "far off"},
+        "bundles": {},
+    }
+    probed = {key: {} for key in ("dtypes", "drawn", "unknown", "unequal", "wrong")}
+    probed |= {"calls": {"aten.mm.default": 3}, "repeated": {}, "imported": []}
+    probed |= {"device": "cpu", "only_on_device": []}
+    runs: list[Path] = []
+
+    def start(_: Starter, variables: dict[str, str], log: Path) -> int:
+        runs.append(log)
+        if len(runs) == 2:
+            raise KeyboardInterrupt
+        log.write_text("loss 1")
+        note_report(variables, "compare", compared)
+        note_report(variables, PROBE, probed)
+        return 0
+
+    monkeypatch.setattr(Starter, "start", start)
+    monkeypatch.setattr(Starter, "preload", lambda *_: None)
+    runner = Runner(["python", "train.py"], {}, tmp_path, None)
+    diagnosed = diagnose(runner, lambda _: None)
+    assert runner.stopped == 130 and len(runs) == 2
+    assert verdict(diagnosed).startswith("aten.mm.default is wrong on this device. It was stopped")
 
 
 PROGRAM = """

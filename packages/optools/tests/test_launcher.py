@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import signal
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -147,6 +148,81 @@ torch.neg(x)
     assert done.returncode == 0, done.stderr
     names = [x.parent.parent.name for x in (tmp_path / "results").rglob("bundle.json")]
     assert names == ["torch.neg"]
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.execvp('true', ['true'])"])
+def test_results_are_kept_where_a_program_ends_without_atexit(tmp_path: Path, end: str) -> None:
+    program = script(tmp_path, f"import os, torch\ntorch.neg(torch.ones(2))\n{end}\n")
+    options = ("--device", "cpu", "--list", "torch.neg")
+    done = dl(tmp_path, "tool", "capture", *options, "--", PYTHON, program)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
+
+
+def test_results_that_are_lost_are_no_all_clear(tmp_path: Path) -> None:
+    # Native code that ends the process asks nobody.
+    text = "import posix, torch\ntorch.neg(torch.ones(2))\nposix._exit(0)\n"
+    program = script(tmp_path, text)
+    kept = tmp_path / "baseline.json"
+    options = ("--device", "cpu", "--save-baseline", str(kept))
+    done = dl(tmp_path, "tool", "compare", *options, "--", PYTHON, program)
+    assert done.returncode == 2 and "what compare found in process" in done.stderr
+    assert "is lost" in done.stderr and not kept.exists()
+
+
+def test_threads_are_looked_at_and_forked_children_are_counted(tmp_path: Path) -> None:
+    program = script(
+        tmp_path,
+        """
+import os, threading, torch
+def work(count):
+    x = torch.ones(2)
+    for _ in range(count):
+        x = torch.neg(x)
+child = os.fork()
+if not child:
+    work(40)
+    os._exit(0)
+os.waitpid(child, 0)
+thread = threading.Thread(target=work, args=(1,))
+thread.start(); thread.join()
+""",
+    )
+    done = dl(tmp_path, "tool", "compare", "--device", "cpu", "--", PYTHON, program)
+    assert "aten.neg.default " in done.stderr
+    # Most of the program was not looked at: that nothing was found says nothing.
+    said = "1 forked process made 41 calls on the device where compare did not look"
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+WAITS = """
+import torch, threading
+torch.neg(torch.ones(2))
+print("ready", flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_program_ends_with_the_command_that_started_it(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    command = ["tool", "capture", "--device", "cpu", "--list", "torch.neg", "--", PYTHON]
+    with subprocess.Popen(
+        [PYTHON, "-m", "dl_core.cli", *command, script(tmp_path, WAITS)],
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as running:
+        assert running.stdout is not None and running.stdout.readline() == "ready\n"
+        running.send_signal(number)
+        # It comes to its end when the last process that has it open does.
+        said = running.stdout.read()
+    assert running.returncode == (143 if number is signal.SIGTERM else -9), said
+    # What was found until then is kept.
+    assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
 
 
 def test_processes_of_multiprocessing_have_results(tmp_path: Path) -> None:

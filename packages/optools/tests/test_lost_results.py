@@ -160,7 +160,7 @@ def test_dl_monitor_says_that_its_samples_are_lost(tmp_path: Path) -> None:
     (tmp_path / "results").touch()
     pid = ("--pid", str(os.getpid()), "--duration", "0.1", "--no-devices")
     done = dl(tmp_path, "monitor", *pid)
-    assert done.returncode == 1 and "no results can be written to" in done.stderr
+    assert done.returncode == 2 and "no results can be written to" in done.stderr
     assert "Traceback" not in done.stderr
     monitor = ProcessMonitor(devices=False, directory=tmp_path / "own")
     monitor.path = FULL

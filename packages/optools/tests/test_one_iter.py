@@ -322,6 +322,49 @@ def test_another_way_through_the_program_is_told(dump: Path, tmp_path: Path) -> 
         OneIter(model, tmp_path / "more", reference=dump, rank=0).__enter__()
 
 
+def test_steps_that_do_not_begin_alike_are_told_so_first(tmp_path: Path) -> None:
+    def recorded(name: str, seed: int = 0, scale: float = 1.0) -> Path:
+        torch.manual_seed(seed)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.GELU())
+        x = torch.linspace(-1, 1, 8).reshape(2, 4) * scale
+        with OneIter(model, tmp_path / name, rank=0):
+            model(x).square().sum().backward()
+        return tmp_path / name
+
+    trusted = recorded("trusted")
+    weights = only(trusted, recorded("weights", seed=1))
+    assert not weights.ok and str(weights.first).startswith("weight 0.weight: value is off")
+    assert [x.kind for x in weights.divergences] == ["weight", "weight"]
+    assert "2 of the model's weights, buffers and inputs are off before" in weights.text()
+    batch = only(trusted, recorded("batch", scale=1.5))
+    assert not batch.ok and str(batch.first).startswith("input of the model: args[0] is off by 0.5")
+    assert len(batch.divergences) == 1
+
+
+def test_a_step_that_was_broken_off_is_no_whole_one(dump: Path, tmp_path: Path) -> None:
+    model = make_model()
+
+    def fail() -> None:
+        with OneIter(model, tmp_path / "broken", rank=0):
+            model(torch.ones(4, 6))
+            raise KeyError("lost")
+
+    with pytest.raises(KeyError):
+        fail()
+    found = only(dump, tmp_path / "broken")
+    assert not found.ok and "was broken off by KeyError: 'lost'" in found.text()
+    # It may be recorded again under that name.
+    assert only(dump, record(tmp_path, "broken", make_model())).ok
+
+
+def test_steps_without_events_are_not_compared(dump: Path) -> None:
+    path = dump / "rank0" / "index.json"
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "records": []}))
+    with pytest.raises(OneIterError, match="nothing to compare"):
+        compare(dump, dump)
+
+
 def test_ranks_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for rank in ("0", "1"):
         monkeypatch.setenv("RANK", rank)

@@ -294,3 +294,17 @@ def remove(tool: Tool, level: Level) -> None:
             if not idle.chains.tools:
                 del _thread.modes[place]
                 leave(idle)
+
+
+def modes_of_thread() -> list[ApiMode | DispatchMode]:
+    """What sees the calls of this thread."""
+    return list(_thread.modes.values())
+
+
+def leave_thread() -> None:
+    """Undo every :func:`add` of this thread, which ends."""
+    for level, mode in list(_thread.modes.items()):
+        mode.chains.change(())
+        del _thread.modes[level]
+        if on_stack(mode):
+            leave(mode)

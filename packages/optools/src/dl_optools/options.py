@@ -8,6 +8,11 @@ from typing import TypeVar
 from dl_optools.selection import EVERYTHING
 
 T = TypeVar("T")
+CALLS, OPERATORS, ROWS = (
+    "a number of calls, at least 1",
+    "a number of operators, at least 0",
+    "a number of rows, at least 1",
+)
 SIZES = "a number of bytes such as 500000, 500M or 2G"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -50,6 +55,18 @@ def flag(text: str) -> bool:
     if lowered in ("0", "false", "off", "no"):
         return False
     raise ValueError(text)
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """What parses whole numbers from ``least`` on, and raises ValueError for anything else."""
+
+    def parse(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise ValueError(text)
+        return value
+
+    return parse
 
 
 def nbytes(text: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dl_optools.commands.replay import replay_all
 from dl_optools.isolation.options import add_limits
+from dl_optools.option_types import count
 
 
 def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "bundle", metavar="dir", type=Path, help="a directory that op_capture wrote"
     )
-    parser.add_argument("--run_times", type=int, default=1, help="how often each operator runs")
+    parser.add_argument("--run_times", type=count, default=1, help="how often each operator runs")
     _switch(parser, "--only_run_forward", "leave the backward out")
     _switch(parser, "--sync_time_measure", "time the runs, and wait for the device in each")
     _switch(parser, "--acc_check", "compare with the captured results and with float64 on the CPU")

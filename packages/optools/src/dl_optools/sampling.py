@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -10,23 +11,16 @@ from typing_extensions import Self, Unpack
 from dl_optools import levels
 from dl_optools.budget import Budget, Clock
 from dl_optools.environment import environment
-from dl_optools.options import read
+from dl_optools.options import at_least, read
 from dl_optools.steps import STEPS
 from dl_optools.tool import Tool, ToolOptions
-
-
-def _every(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
 
 
 def _percent(text: str) -> float | None:
     if text.lower() in ("none", "off"):
         return None
     value = float(text)
-    if not value > 0:
+    if not 0 < value < math.inf:
         raise ValueError(text)
     return value
 
@@ -64,7 +58,9 @@ class SampledTool(Tool):
         super().__init__(**options)
         prefix = f"OP_{self.variable}_"
         if every is None:
-            every = read(environment(), prefix + "EVERY", _every, 1, "a count of steps, at least 1")
+            every = read(
+                environment(), prefix + "EVERY", at_least(1), 1, "a count of steps, at least 1"
+            )
         if isinstance(budget, str):
             percent = read(
                 {"budget": budget}, "budget", _percent, None, "percent of step time, or off"
@@ -114,19 +110,15 @@ class SampledTool(Tool):
         self.warn_unmatched_patterns()
         self.raise_losses()
 
+    def let_be(self) -> None:
+        super().let_be()
+        STEPS.remove(self._on_step)
+
     def closed(self) -> None:
         STEPS.remove(self._on_step)
         self.measuring = False
 
     # What tools change
-
-    def enter(self) -> None:
-        """Put the tool's modes on torch's stack."""
-        levels.add(self, self.level)
-
-    def leave(self) -> None:
-        """Take them off."""
-        levels.remove(self, self.level)
 
     def spent(self) -> float:
         """Seconds that the tool worked since this was asked last."""

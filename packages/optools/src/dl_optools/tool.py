@@ -97,6 +97,8 @@ class Tool:
     default_level: ClassVar[Level] = Level.API
     observes: ClassVar[bool] = False
     """Programs get what they would get without the tool, also where it fails."""
+    every_thread: ClassVar[bool] = True
+    """Calls may come from several threads at a time."""
 
     def __init__(
         self,
@@ -139,9 +141,23 @@ class Tool:
         if self.running:
             raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
         self.prepare()
-        levels.add(self, self.level)
+        self.enter()
         self.running = True
         return self
+
+    def enter(self) -> None:
+        """Have calls of this thread arrive."""
+        levels.add(self, self.level)
+
+    def leave(self) -> None:
+        """Have them arrive no more."""
+        levels.remove(self, self.level)
+
+    def let_be(self) -> None:
+        """In a forked child: have no call arrive; what was found is the parent's."""
+        for level in Level:
+            if levels.has(self, level):
+                levels.remove(self, level)
 
     def prepare(self) -> None:
         """Be ready for calls that come in another way than by :meth:`start`."""
@@ -162,7 +178,7 @@ class Tool:
         """
         if not self.running:
             return
-        levels.remove(self, self.level)
+        self.leave()
         self.running = False
         self.closed()
         self.warn_unmatched_patterns()

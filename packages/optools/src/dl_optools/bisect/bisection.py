@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dl_optools.bisect.runs import BisectError, Outcome, Runner, Say, step_of
+from dl_optools.bisect.runs import BisectError, BlamelessError, Outcome, Runner, Say, step_of
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
@@ -38,7 +38,9 @@ class Bisection:
     def find(self) -> Found:
         """Search to the end.
 
-        :raises BisectError: the program is not wrong, or is so with all operators on the CPU, too.
+        :raises BlamelessError: the program is not wrong, or is so with all operators on the CPU,
+            too.
+        :raises BisectError: the runs do not tell.
         :raises CriterionError: it never printed the metric.
         """
         state = self.state
@@ -55,7 +57,7 @@ class Bisection:
         ):
             raise self._criteria.never_printed(_output(as_it_is))
         if none.complaint:
-            raise BisectError(
+            raise BlamelessError(
                 f"with all operators on the CPU it is wrong, too: {none.complaint}. Operators are "
                 f"not to blame, or were not met. Its output: {none.log}"
             )
@@ -67,9 +69,10 @@ class Bisection:
                 as_it_is.complaint = self._criteria.distance(as_it_is.metric, None)
         if not self._wrong(as_it_is):
             measured = self._criteria.measured(as_it_is.metric, none.metric)
-            raise BisectError(
+            raise BlamelessError(
                 "the unchanged program is not wrong: there is nothing to search for" + measured
             )
+        self._repeat(none)
         places = {name: at for at, name in enumerate(state.operators)}
         everything = frozenset(state.operators)
 
@@ -85,6 +88,26 @@ class Bisection:
         state.verdict = [list(group) for group in found.groups]
         state.save(self.path)
         return found
+
+    def _repeat(self, reference: Run) -> None:
+        """Run the reference again: chance between runs would blame anybody.
+
+        :raises BisectError: it gives something else.
+        """
+        if self._criteria.metric is None and self._criteria.tensor is None:
+            return
+        again = [run for run in self.state.runs if run.on_device == []][1:]
+        run = again[0] if again else self._new([])
+        if not self._wrong(run):
+            return
+        if self._criteria.tensor is not None:
+            gave = f"tensors that are {run.metric:.3g} apart"
+        else:
+            gave = f"{reference.metric:.9g} and {run.metric:.9g}" if run.metric else run.complaint
+        raise BisectError(
+            f"runs are not repeatable: two with all operators on the CPU gave {gave}, where "
+            f"--tolerance allows {self._criteria.tolerance:g}; seed the program"
+        )
 
     def why(self, group: Sequence[str]) -> str:
         """What is wrong where these operators alone are on the device."""

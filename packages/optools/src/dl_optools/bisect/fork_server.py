@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 from dl_optools.environment import environment, replace_environment
+from dl_optools.launching.lifetime import kill_all_of, tied_to_parent
 
 
 def serve(read: int, write: int) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def serve(read: int, write: int) -> dict[str, Any]:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     # Ctrl-C is for the command that started this, which ends the runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tie = tied_to_parent(signal.SIGKILL)
     running: dict[int, int] = {}
     waiting = b""
     _answer(write, {"ready": True})
@@ -49,6 +51,9 @@ def serve(read: int, write: int) -> dict[str, Any]:
             continue
         data = os.read(read, 1 << 20)
         if not data:
+            # Who started the runs has ended, or wants no more of them.
+            for pid in running:
+                kill_all_of(pid)
             os._exit(0)
         *lines, waiting = (waiting + data).split(b"\n")
         for line in lines:
@@ -59,6 +64,7 @@ def serve(read: int, write: int) -> dict[str, Any]:
             gc.freeze()
             pid = os.fork()
             if pid == 0:
+                tie()
                 signal.set_wakeup_fd(-1)
                 for each in (read, write, woken, wake):
                     os.close(each)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 from dl_optools.bisect.python_program import PythonProgram
 from dl_optools.launching.launch import TOOLS_VARIABLE
+from dl_optools.launching.lifetime import kill_all_of
 
 _SERVER = "dl_optools.bisect.fork_server"
 _PATIENCE = 300.0
@@ -96,11 +96,11 @@ class ForkServer:
         try:
             return int(ended.result(timeout)["status"])
         except TooLongError:
-            self._kill(process)
+            kill_all_of(process)
             self._result(ended)
             raise subprocess.TimeoutExpired(str(log), timeout or 0.0) from None
         except BaseException:
-            self._kill(process)
+            kill_all_of(process)
             raise
 
     def close(self) -> None:
@@ -108,13 +108,6 @@ class ForkServer:
         with contextlib.suppress(OSError):
             os.close(self._write)
         self._process.wait()
-
-    @staticmethod
-    def _kill(process: int) -> None:
-        # A run that has just begun has no group of its own yet.
-        for kill in (os.killpg, os.kill):
-            with contextlib.suppress(OSError):
-                kill(process, signal.SIGKILL)
 
     def _expect(self, what: str) -> Future[dict[str, Any]]:
         future: Future[dict[str, Any]] = Future()

@@ -25,6 +25,10 @@ class BisectError(RuntimeError):
     """There is nothing to search for, or the runs do not tell."""
 
 
+class BlamelessError(BisectError):
+    """No operator makes the program wrong."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one run left behind.

@@ -50,8 +50,8 @@ class Criteria:
                 raise CriterionError(f"{pattern!r} is not a regular expression: {error}") from None
             if pattern == self.metric and groups > 1:
                 raise CriterionError(f"--metric {pattern!r}: write one group, around the number")
-        if not self.tolerance >= 0:
-            raise CriterionError(f"--tolerance {self.tolerance}: a number >= 0")
+        if not 0 <= self.tolerance < math.inf:
+            raise CriterionError(f"--tolerance {self.tolerance}: a finite number >= 0")
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -14,6 +14,8 @@ from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_optools.environment import environment
 from dl_optools.launching.launch import exact, program_of
+from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
+from dl_optools.option_types import count, seconds, tolerance
 from dl_optools.outputs import results_root, run_stamp
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl bisect [options] -- PROGRAM [arguments]"
     parser.epilog = (
         "A run is wrong if its exit status is not 0, or by what --expect, --metric, --finite and "
-        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 for wrong "
-        "arguments."
+        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 if the runs "
+        "do not tell or arguments are wrong."
     )
     parser.add_argument("--expect", metavar="REGEX", help="the output has to contain it")
     parser.add_argument(
@@ -43,10 +45,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="tensors of the step that the program records by OneIter, e.g. 'weight gradient'",
     )
     parser.add_argument(
-        "--tolerance", type=float, default=1e-3, metavar="X", help="relative; default: 0.001"
+        "--tolerance", type=tolerance, default=1e-3, metavar="X", help="relative; default: 0.001"
     )
     parser.add_argument("--finite", action="store_true", help="printing nan or inf is wrong")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer is wrong, too")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer is wrong, too")
     parser.add_argument(
         "--level",
         choices=("api", "dispatch"),
@@ -58,7 +60,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
     add_force(parser)
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="runs at a time; default: 1"
+        "--jobs", type=count, default=1, metavar="N", help="runs at a time; default: 1"
     )
     parser.add_argument(
         "--no-fork", action="store_true", help="import torch anew in each run of a Python program"
@@ -71,7 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
-    from dl_optools.bisect.runs import BisectError
+    from dl_optools.bisect.runs import BisectError, BlamelessError
     from dl_optools.bisect.state import StateError
     from dl_optools.bisect.verdict import CriterionError
 
@@ -83,8 +85,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if not state.command:
         return _refuse("which program? `dl bisect -- python train.py`")
-    if arguments.jobs < 1:
-        return _refuse(f"--jobs {arguments.jobs}: so many runs at a time, at least 1")
     runner = ProgramRunner(
         *(state.command, state.level, state.device, environment(), arguments.timeout),
         fork=not arguments.no_fork,
@@ -92,19 +92,23 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     bisection = Bisection(state, path, runner, sys.stderr.write, jobs=arguments.jobs)
     try:
-        found = bisection.find()
-        bundles = None if arguments.no_capture else bisection.capture()
+        with stopped_by_sigterm():
+            found = bisection.find()
+            bundles = None if arguments.no_capture else bisection.capture()
     except CriterionError as error:
         return _refuse(str(error))
-    except BisectError as error:
+    except BlamelessError as error:
         sys.stderr.write(f"dl bisect: {error}\n")
         return 1
+    except BisectError as error:
+        return _refuse(str(error))
     except OSError as error:
         more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
         return _refuse(f"{error.filename or path}: {error.strerror}{more}")
-    except KeyboardInterrupt:
-        sys.stderr.write(f"dl bisect: stopped; go on with `dl bisect --resume {path}`\n")
-        return 130
+    except KeyboardInterrupt as stopped:
+        more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
+        sys.stderr.write(f"dl bisect: stopped{more}\n")
+        return exit_status(stopped)
     finally:
         runner.close()
     if bundles is not None and acquitted(bundles, state.device, environment()):

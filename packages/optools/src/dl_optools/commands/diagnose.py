@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 from dl_core.commands import Command
 from dl_optools.environment import environment
 from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
-from dl_optools.outputs import results_root, run_stamp, unused
+from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
+from dl_optools.option_types import seconds, tolerance
+from dl_optools.outputs import ResultsError, results_directory, results_root, run_stamp, unused
 
 if TYPE_CHECKING:
     from dl_optools.bisect.verdict import Criteria
@@ -25,7 +28,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
         "no tool ran, nothing was compared, --metric was never printed, or the program failed by "
-        "itself."
+        "itself; 127 if there is no such program, 130 and 143 if it was stopped by Ctrl-C or "
+        "SIGTERM, with the verdict so far."
     )
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -34,7 +38,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
     parser.add_argument("--output", metavar="FOLDER", help="where results go")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="longer runs are killed")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer runs are killed")
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -43,11 +47,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"
     )
-    parser.add_argument("--tolerance", type=float, default=1e-3, metavar="X", help="of --metric")
+    parser.add_argument(
+        "--tolerance", type=tolerance, metavar="X", help="of --metric, relative; default: 0.001"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from dl_optools.bisect.verdict import Criteria, CriterionError
+    from dl_optools.bisect.verdict import CriterionError
     from dl_optools.diagnosis.diagnosis import diagnose
     from dl_optools.diagnosis.runs import Runner
     from dl_optools.diagnosis.telling import html, text
@@ -58,17 +64,18 @@ def _run(arguments: argparse.Namespace) -> int:
     again.parse_args(given, arguments)
     if not program:
         return _refuse("which program? `dl diagnose -- python train.py`")
-    try:
-        criteria = (
-            None
-            if arguments.metric is None
-            else Criteria(metric=arguments.metric, tolerance=arguments.tolerance)
-        )
-    except CriterionError as error:
-        return _refuse(str(error))
+    if arguments.tolerance is not None and arguments.metric is None:
+        return _refuse("--tolerance is how far --metric may be off: name that, too")
+    if shutil.which(program[0]) is None:
+        return _refuse(f"{program[0]}: there is no such program", NOT_FOUND)
     environ = environment()
     root = results_root(environ) if arguments.output is None else Path(arguments.output)
-    folder = unused(root.resolve() / "diagnosis" / run_stamp())
+    try:
+        criteria = _criteria(arguments)
+        places = results_directory("diagnosis", root.resolve() / "diagnosis")
+    except (CriterionError, ResultsError) as error:
+        return _refuse(str(error))
+    folder = unused(places / run_stamp())
     variables = (
         {**environ}
         if arguments.device is None
@@ -79,9 +86,10 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     runner = Runner(program, variables, folder, arguments.timeout)
     try:
-        found = diagnose(runner, sys.stderr.write, quick=arguments.quick, criteria=criteria)
-        if not found.guilty and not found.unable and criteria is not None:
-            _bisect(found, runner, arguments.device, criteria)
+        with stopped_by_sigterm():
+            found = diagnose(runner, sys.stderr.write, quick=arguments.quick, criteria=criteria)
+            if not (found.guilty or found.unable or found.stopped) and criteria is not None:
+                _bisect(found, runner, arguments.device, criteria)
         path = folder / "diagnosis.html"
         path.write_text(html(found), encoding="utf-8")
     except CriterionError as error:
@@ -93,9 +101,22 @@ def _run(arguments: argparse.Namespace) -> int:
     finally:
         runner.close()
     sys.stdout.write(text(found, path))
+    if runner.stopped:
+        return runner.stopped
     if found.guilty:
         return FOUND
     return UNABLE if found.unable or found.status else 0
+
+
+def _criteria(arguments: argparse.Namespace) -> Criteria | None:
+    from dl_optools.bisect.verdict import Criteria
+
+    if arguments.metric is None:
+        return None
+    return Criteria(
+        metric=arguments.metric,
+        tolerance=1e-3 if arguments.tolerance is None else arguments.tolerance,
+    )
 
 
 def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Criteria) -> None:
@@ -123,6 +144,9 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
         bundles = bisection.capture()
     except (BisectError, CriterionError) as error:
         found.notes.append(f"bisection: {error}")
+        return
+    except KeyboardInterrupt as stopped:
+        runner.stopped, found.stopped = exit_status(stopped), True
         return
     finally:
         programs.close()

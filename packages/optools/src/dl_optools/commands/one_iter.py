@@ -12,6 +12,7 @@ from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 from dl_core.tables import show
+from dl_optools.option_types import tolerance
 from dl_optools.terminal import printable
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     one.add_argument("tested", type=Path, help="folder of the step under test")
     one.add_argument(
         "--tolerance",
-        type=float,
+        type=tolerance,
         metavar="X",
         help="relative, where the rounding bound does not tell; default: half of the digits",
     )
@@ -72,7 +73,9 @@ def _show(arguments: argparse.Namespace) -> int:
     for name, folder in ranks(arguments.folder).items():
         reader = Reader(folder)
         facts = ", ".join(f"{key} {value}" for key, value in reader.facts.items())
-        sys.stdout.write(f"{name}: {facts}\n")
+        sys.stdout.write(f"{name}: {printable(facts)}\n")
+        if reader.broken_by:
+            sys.stdout.write("  incomplete: the step was broken off, and may be recorded again\n")
         rows = [
             (
                 str(at),

@@ -11,6 +11,7 @@ from dl_core.tables import show
 from dl_optools.bundle.location import find
 from dl_optools.isolation.options import add_limits, refuse, show_texts, worker_of
 from dl_optools.isolation.worker import UnusableError
+from dl_optools.option_types import count
 from dl_optools.terminal import printable
 
 
@@ -21,16 +22,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="compare with the recorded results and with float64"
     )
     parser.add_argument("--time", action="store_true", help="measure forward and backward")
-    parser.add_argument("--repeat", type=_positive, default=10, metavar="N", help="runs to time")
+    parser.add_argument("--repeat", type=count, default=10, metavar="N", help="runs to time")
     parser.add_argument("--forward-only", action="store_true", help="leave the backward out")
     add_limits(parser)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not a number from 1 on")
-    return value
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -40,12 +40,12 @@ def _roofline(arguments: argparse.Namespace) -> int:
         check_device(device, "dl roofline")
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return 2
     dtypes = [name.strip() for name in arguments.dtypes.split(",") if name.strip()]
     for name in dtypes:
         if not isinstance(getattr(torch, name, None), torch.dtype):
             sys.stderr.write(f"[dl roofline] {name!r} is not a dtype of torch\n")
-            return 1
+            return 2
     found = measure_roofline(device, dtypes)
     if arguments.json:
         sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")

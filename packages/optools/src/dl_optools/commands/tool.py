@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,10 +35,12 @@ from dl_optools.launching.launch import (
     ToolName,
     UnknownToolError,
     complaints,
+    lost,
     program_of,
     run_program,
     tools_of,
 )
+from dl_optools.launching.lifetime import stopped_by_sigterm
 from dl_optools.launching.merging import (
     compare_text,
     overflow_text,
@@ -51,6 +54,8 @@ from dl_optools.launching.notes import Notes
 from dl_optools.launching.plugin_tools import PluginTools
 from dl_optools.launching.reports import reports_of
 from dl_optools.launching.unmet import unmet_of
+from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
+from dl_optools.launching.variables import misspelled
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 from dl_optools.outputs import results_root, run_stamp, unused
 
@@ -223,6 +228,7 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
         raise BaselineError("--baseline and --save-baseline are for compare and time")
     if arguments.save_baseline:
         check_free([arguments.save_baseline], arguments.force)
+        _try(arguments.save_baseline)
     before = {} if arguments.baseline is None else read_baseline(Path(arguments.baseline))
     if before and not names & before.keys():
         raise BaselineError(
@@ -230,6 +236,19 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
             "run here"
         )
     return Gate(before, arguments.save_baseline, arguments.force)
+
+
+def _try(path: Path) -> None:
+    """Write a file where another one is to be when the program has ended: that may be late.
+
+    :raises OutputError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:
@@ -251,6 +270,9 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise ValueError(f"--set {pair}: write NAME=VALUE")
+        # The tools of plugins have variables that nobody knows here.
+        if all(x.home for x in tools) and (problem := misspelled(name)):
+            raise ValueError(f"--set {pair}: {problem}")
         found[name] = value
     return found
 
@@ -276,7 +298,8 @@ def launch(
         with Notes() as notes:
             environ[NOTES_VARIABLE] = str(notes.path)
             try:
-                status = run_program(program, environ)
+                with stopped_by_sigterm():
+                    status = run_program(program, environ)
             except OSError as error:
                 return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
             lines = notes.lines()
@@ -286,6 +309,11 @@ def launch(
     for line in complaints(lines):
         wrong = True
         say(f"dl tool: {line}\n")
+    if gone := lost(lines):
+        wrong = True
+        say(f"dl tool: {gone}\n")
+    for blind in unseen_of(lines):
+        say(f"dl tool: {blind.text()}\n")
     for found in unmet_of(lines):
         wrong |= found.everything
         for line in found.texts():
@@ -316,8 +344,7 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
         status = _say_worse(slower(gate.before["time"], timed), len(gate.before["time"]), say)
     reports = reports_of(lines, "compare")
     if not reports:
-        _keep(gate, {"time": timed} if timed else {})
-        return status
+        return status if _keep(gate, {"time": timed} if timed else {}, say) else WRONG_USE
     say(compare_text(reports))
     known = working(reports)
     if len(known) > 1:
@@ -326,16 +353,31 @@ def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gat
     operators = merged([(x.label, x.found) for x in reports])
     if not operators:
         return WRONG_USE
-    _keep(gate, {"compare": operators, **({"time": timed} if timed else {})})
+    if not _keep(gate, {"compare": operators, **({"time": timed} if timed else {})}, say):
+        return WRONG_USE
     if "compare" not in gate.before:
-        return FOUND_WRONG if any(x["failed"] for x in operators.values()) else status
+        if any(x["failed"] for x in operators.values()):
+            return FOUND_WRONG
+        # Nothing is clear where most of the program was not looked at.
+        blind = unseen_calls(lines, "compare") > sum(x.found["calls"] for x in known)
+        return WRONG_USE if blind else status
     known_before = gate.before["compare"]
     return max(status, _say_worse(regressions(known_before, operators), len(known_before), say))
 
 
-def _keep(gate: Gate, found: Document) -> None:
-    if gate.keep is not None:
+def _keep(gate: Gate, found: Document, say: Callable[[str], object]) -> bool:
+    """Write the baseline that is asked for; False where there is nothing to write, or no room."""
+    if gate.keep is None:
+        return True
+    if not found:
+        say(f"dl tool: {gate.keep} is not written: no operator was compared or timed\n")
+        return False
+    try:
         write_text(gate.keep, document_of(found), gate.force)
+    except OutputError as error:
+        say(f"dl tool: {error}\n")
+        return False
+    return True
 
 
 def _say_worse(worse: list[str], count: int, say: Callable[[str], object]) -> int:

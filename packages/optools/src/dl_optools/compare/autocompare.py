@@ -34,7 +34,7 @@ from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
-from dl_optools.options import read
+from dl_optools.options import CALLS, OPERATORS, ROWS, at_least, read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.sampling import SampledTool
 from dl_optools.tensors import tensors_of
@@ -109,12 +109,12 @@ class OpAutoCompare(SampledTool):
     ) -> None:
         environ = environment()
         if every is None:
-            every = read(environ, "AUTOCOMPARE_EVERY", int, DEFAULT_EVERY, "a number of calls")
+            every = read(environ, "AUTOCOMPARE_EVERY", at_least(1), DEFAULT_EVERY, CALLS)
         # Who wants every call wants those of every step.
         self.default_budget = None if every == 1 else DEFAULT_BUDGET
         super().__init__(every=1, budget=budget, clock=clock, **options)
         if bundles is None:
-            bundles = read(environ, "AUTOCOMPARE_BUNDLES", int, DEFAULT_BUNDLES, "a number")
+            bundles = read(environ, "AUTOCOMPARE_BUNDLES", at_least(0), DEFAULT_BUNDLES, OPERATORS)
         self.bundles = bundles
         self._limits = limits_of(environ)
         self.sampler = SignatureSampler(every)
@@ -126,7 +126,7 @@ class OpAutoCompare(SampledTool):
         self.attribute = attribute
         self.stream = stream
         self.csv = csv
-        self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", int, 100, "a number of rows")
+        self.batch = read(environ, "OP_TOOLS_MAX_CACHE_SIZE", at_least(1), 100, ROWS)
         self.results = AutoCompareResults()
         self._known_names: dict[tuple[str, str], bool] = {}
 

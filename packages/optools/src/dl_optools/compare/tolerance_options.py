@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
@@ -24,10 +25,10 @@ Tolerance = tuple[float, float]
 def parse_tolerance(text: str) -> Tolerance:
     """``1e-3,1e-2``: atol and rtol.
 
-    :raises ValueError: not two numbers, or a negative one.
+    :raises ValueError: not two numbers, a negative one, nan or inf.
     """
     atol, rtol = (float(part) for part in text.split(","))
-    if not (atol >= 0 and rtol >= 0):
+    if not (0 <= atol < math.inf and 0 <= rtol < math.inf):
         raise ValueError(text)
     return atol, rtol
 
@@ -45,7 +46,7 @@ class ComparisonOptions:
             if not environ[name].strip():
                 continue
             if name.startswith(_TOLERANCE) or f"_{_TOLERANCE}" in name:
-                allowed = "two numbers >= 0: atol,rtol"
+                allowed = "two finite numbers >= 0: atol,rtol"
                 self._tolerances[name] = read(environ, name, parse_tolerance, (0.0, 0.0), allowed)
 
     def tolerance(self, operator: str, dtype: torch.dtype) -> Tolerance | None:

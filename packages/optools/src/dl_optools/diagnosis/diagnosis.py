@@ -21,6 +21,7 @@ from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import TIMED_OUT, Run, Runner, merged_counts
 from dl_optools.launching.launch import DEVICE_VARIABLE, describe_status, exact
+from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
 
 LAST_LINES = 12
 """Of a program that fails, shown."""
@@ -51,6 +52,7 @@ class Coverage:
     :ivar calls: of overloads that compute, by name, on the device; :ivar checked: of these,
         comparisons or tests of draws; :ivar dtypes: of their first tensors.
     :ivar signatures: operators with shapes, strides, dtypes and flags.
+    :ivar unseen: calls on the device in forked processes, where nobody looked.
     :ivar gaps: what could not be checked, a line each.
     """
 
@@ -58,12 +60,13 @@ class Coverage:
     checked: dict[str, int] = field(default_factory=dict)
     dtypes: dict[str, list[str]] = field(default_factory=dict)
     signatures: int = 0
+    unseen: int = 0
     gaps: list[str] = field(default_factory=list)
 
     @property
     def share(self) -> float:
         """Of calls that were checked, 0 to 1."""
-        total = sum(self.calls.values())
+        total = sum(self.calls.values()) + self.unseen
         done = sum(min(self.checked.get(x, 0), count) for x, count in self.calls.items())
         return done / total if total else 0.0
 
@@ -80,6 +83,8 @@ class Diagnosis:
     :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
+    :ivar sampled: of operators that the first run did not accuse only samples were looked at.
+    :ivar stopped: somebody stopped it before all was looked at.
     """
 
     command: list[str]
@@ -95,6 +100,8 @@ class Diagnosis:
     notes: list[str] = field(default_factory=list)
     unable: str = ""
     ranks: int = 0
+    stopped: bool = False
+    sampled: bool = False
 
 
 def diagnose(
@@ -112,7 +119,7 @@ def diagnose(
     :raises CriterionError: it did not.
     :raises OSError: the program cannot be run.
     """
-    found = Diagnosis(runner.command, runner.folder)
+    found = Diagnosis(runner.command, runner.folder, sampled=quick)
     say("run 1: every operator, sampled\n")
     # What a user waits for anyway: all steps are looked at.
     watching = {"OP_AUTOCOMPARE_BUDGET": "off"}
@@ -129,6 +136,9 @@ def diagnose(
     found.only_on_device = {name for x in probes for name in x.found["only_on_device"]}
     accused, suspected = _accused(first), _unequal(first)
     runs = [first]
+    if runner.stopped:
+        found.unable, found.stopped = "it was stopped in its first run", True
+        return found
     if _is_blind(first, found):
         return found
     suspects = list(dict.fromkeys([*accused, *suspected])) if accused else []
@@ -138,6 +148,7 @@ def diagnose(
         if quick:
             variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
         runs.append(runner.run(f"compare,{PROBE}", **variables))
+    found.stopped = bool(runner.stopped)
     for run in runs:
         for name, evidence in _accused(run).items():
             one = next((x for x in found.guilty if x.name == name), None)
@@ -149,6 +160,8 @@ def diagnose(
             one.bundle = one.bundle or _bundle(run, name)
     found.ranks = len(first.reports("compare"))
     found.coverage = _coverage(runs)
+    if not found.guilty and found.coverage.unseen > sum(found.coverage.calls.values()):
+        found.unable = "; ".join(x.text() for x in unseen_of(first.notes))
     found.notes += _notes(runs)
     found.notes += [
         f"run {number} ended with {describe_status(run.status)}, which run 1 did not; its output: "
@@ -187,8 +200,11 @@ def _is_blind(run: Run, found: Diagnosis) -> bool:
         found.unable = (
             f"the program ended with {describe_status(run.status)} before tools had a result"
         )
+    elif not reports and run.lost:
+        found.unable = run.lost
     elif not any(x.found["checked"] for x in reports) and not _accused(run):
-        found.unable = (
+        blind = "; ".join(x.text() for x in unseen_of(run.notes))
+        found.unable = blind or (
             "no operator with a reference ran on the device; does the program use it? "
             "--device names another one"
         )
@@ -242,10 +258,13 @@ def _coverage(runs: list[Run]) -> Coverage:
                 checked[name] = checked.get(name, 0) + one["checked"]
         for name, count in checked.items():
             found.checked[name] = max(found.checked.get(name, 0), count)
+    found.unseen = unseen_calls(first.notes, "compare")
+    found.gaps += [x.text() for x in unseen_of(first.notes)]
     unknown = merged_counts(probes, "unknown")
     for name, count in unknown.items():
         found.gaps.append(f"{name}: {count} calls draw from a distribution that is not known here")
-    last = runs[-1].reports("compare")
+    # A run that was stopped has none.
+    last = runs[-1].reports("compare") or compares
     reasons: dict[tuple[str, str], int] = {}
     for each in last:
         for name, reason, count in each.found["not_comparable"]:

@@ -20,7 +20,7 @@ from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.on_host import only_on_device
-from dl_optools.options import read
+from dl_optools.options import CALLS, at_least, read
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
@@ -42,7 +42,7 @@ class OpProbe(Tool):
     observes = True
 
     def opened(self) -> None:
-        every = read(environment(), EVERY_VARIABLE, int, DEFAULT_EVERY, "a number of calls")
+        every = read(environment(), EVERY_VARIABLE, at_least(1), DEFAULT_EVERY, CALLS)
         self._sampler = SignatureSampler(every)
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()

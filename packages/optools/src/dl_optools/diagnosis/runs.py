@@ -11,7 +11,8 @@ from typing import Any
 
 from dl_optools.bisect.starting import Starter
 from dl_optools.diagnosis.names import PROBE
-from dl_optools.launching.launch import TOOLS_VARIABLE, complaints
+from dl_optools.launching.launch import TOOLS_VARIABLE, complaints, lost
+from dl_optools.launching.lifetime import exit_status
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.reports import Report, reports_of
@@ -33,6 +34,11 @@ class Run:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def lost(self) -> str:
+        """Which processes ended before their tools had a result; empty where none did."""
+        return lost(self.notes)
+
     def reports(self, tool: str) -> list[Report]:
         """What the processes that called operators say of a tool."""
         found = reports_of(self.notes, tool)
@@ -40,8 +46,9 @@ class Run:
 
 
 class Runner:
-    """Runs one program.
+    """Runs one program, until somebody stops it by Ctrl-C or SIGTERM.
 
+    :ivar stopped: the exit status of being stopped: nothing is run any more; 0: it was not.
     :param folder: of logs and results.
     :param timeout: seconds after which a run is killed; None: never.
     """
@@ -57,11 +64,12 @@ class Runner:
         self.environ = dict(environ)
         self.folder = folder
         self.timeout = timeout
+        self.stopped = 0
         self._count = 0
         self._starter = Starter(command, environ, timeout)
 
     def run(self, tools: str, **variables: str) -> Run:
-        """Run it to its end.
+        """Run it to its end, or until it is stopped.
 
         :raises OSError: there is no such program, or no place for its log.
         """
@@ -76,13 +84,15 @@ class Runner:
                 **variables,
             }
             try:
-                status = self._starter.start(environ, log)
+                status = self.stopped or self._starter.start(environ, log)
             except subprocess.TimeoutExpired:
                 status = TIMED_OUT
+            except KeyboardInterrupt as stopped:
+                self.stopped = status = exit_status(stopped)
             lines = notes.lines()
         for each in reports_of(lines, PROBE):
             self._starter.preload(each.found["imported"], log)
-        output = log.read_text(encoding="utf-8", errors="replace")
+        output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         return Run(status, output, log, complaints(lines), lines)
 
     def close(self) -> None:
@@ -91,13 +101,15 @@ class Runner:
 
     def dl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ``dl`` with the program's environment."""
-        return subprocess.run(
-            [sys.executable, "-m", "dl_core.cli", *arguments],
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        command = [sys.executable, "-m", "dl_core.cli", *arguments]
+        try:
+            if not self.stopped:
+                return subprocess.run(
+                    command, env=self.environ, capture_output=True, text=True, timeout=600
+                )
+        except KeyboardInterrupt as stopped:
+            self.stopped = exit_status(stopped)
+        return subprocess.CompletedProcess(command, self.stopped, "", "")
 
 
 def merged_counts(reports: Sequence[Report], key: str) -> dict[str, int]:

@@ -17,10 +17,11 @@ def verdict(found: Diagnosis) -> str:
     """One sentence."""
     if found.guilty:
         names = " and ".join(x.name for x in found.guilty)
-        return f"{names} {'is' if len(found.guilty) == 1 else 'are'} wrong on this device."
+        are = "is" if len(found.guilty) == 1 else "are"
+        return f"{names} {are} wrong on this device.{_rest(found)}"
     if found.unable:
         return f"Nothing can be said: {found.unable}."
-    return "No operator was found to be wrong."
+    return f"No operator was found to be wrong.{_rest(found)}"
 
 
 def looked_at(found: Diagnosis) -> str:
@@ -42,18 +43,29 @@ def failure(found: Diagnosis) -> list[str]:
     ]
 
 
+def _rest(found: Diagnosis) -> str:
+    """Why that may not be all."""
+    if found.stopped:
+        return " It was stopped before every call was looked at."
+    if not found.sampled:
+        return ""
+    share = f"{found.coverage.share:.0%} of all calls were looked at"
+    return f" What is wrong at times only may be missed: {share}; without --quick every one is."
+
+
 def power(coverage: Coverage) -> str:
     """What would have been seen."""
     counts = [count for count in coverage.checked.values() if count]
     if not counts:
         return "No call was checked."
     fewest = min(counts)
+    total = sum(coverage.calls.values()) + coverage.unseen
     share = 1 - 0.05 ** (1 / fewest)
     middle = sorted(counts)[len(counts) // 2]
     typical = 1 - 0.05 ** (1 / middle)
     return (
         f"{len(counts)} operators in {coverage.signatures} signatures, {coverage.share:.1%} of "
-        f"{sum(coverage.calls.values())} calls checked. An error above the rounding bound in "
+        f"{total} calls checked. An error above the rounding bound in "
         f"{typical:.0%} of an operator's calls would have been seen with 95 % probability at the "
         f"median of {middle} checked calls an operator, in {share:.0%} at the fewest of {fewest}; "
         "errors within the bound, and shapes and values that this program has not, are not seen."

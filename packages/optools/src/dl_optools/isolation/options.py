@@ -11,6 +11,7 @@ from dl_optools.isolation.answer import REFUSED, Answer
 from dl_optools.isolation.child import work_of
 from dl_optools.isolation.limits import SECONDS, Limits, default_memory
 from dl_optools.isolation.worker import UnusableError, Worker
+from dl_optools.option_types import seconds
 from dl_optools.options import SIZES, nbytes
 from dl_optools.terminal import printable
 
@@ -40,7 +41,7 @@ def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
         help="that one may take, such as 4G; default: half of what is free",
     )
     group.add_argument(
-        "--timeout", type=_seconds, default=SECONDS, metavar="SECONDS", help="default: %(default)g"
+        "--timeout", type=seconds, default=SECONDS, metavar="SECONDS", help="default: %(default)g"
     )
     group.add_argument(
         "--trusted",
@@ -54,16 +55,6 @@ def _size(text: str) -> int:
         return nbytes(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not {SIZES}") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
 
 
 def worker_of(

@@ -15,8 +15,15 @@ from dl_optools.bisect.name_list import COLLECTOR
 from dl_optools.diagnosis.names import PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
+from dl_optools.launching.endings import (
+    before_the_end,
+    die_at_sigterm,
+    end_by_sigterm,
+    unwind_at_sigterm,
+)
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
+    ENDED,
     LEVEL_VARIABLE,
     STARTED,
     TOOL_NAMES,
@@ -27,26 +34,31 @@ from dl_optools.launching.launch import (
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
 from dl_optools.launching.plugin_tools import PluginTool, PluginTools
+from dl_optools.launching.program_threads import ProgramThreads
 from dl_optools.launching.reports import note_report
 from dl_optools.launching.unmet import Unmet, note_unmet
-from dl_optools.names import Level
+from dl_optools.launching.unseen import UnseenCalls
 from dl_optools.outputs import ResultsError
 from dl_optools.tool import Tool
 
 _running: list[Tool | PluginTool] = []
 _names: dict[Tool | PluginTool, str] = {}
+_unseen: list[UnseenCalls] = []
+_threads: ProgramThreads | None = None
 _process = 0
 
 
 def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
-    """Start the tools that ``DL_TOOLS`` names, in this thread; they stop when the process ends.
+    """Start the tools that ``DL_TOOLS`` names; they stop when the process ends.
+
+    They look at this thread and at those that :mod:`threading` starts later.
 
     ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
     cannot start is said to, and the program runs without it.
 
     :raises SystemExit: a tool cannot start, and a command that can say so started the program.
     """
-    global _process
+    global _process, _threads
     wanted = environ.get(TOOLS_VARIABLE, "")
     _process = os.getpid()
     options: dict[str, Any] = {
@@ -93,10 +105,17 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         else:
             note(environ, f"{STARTED}{name}, process {os.getpid()}")
     if multiprocessing.parent_process() is None:
+        atexit.register(end_by_sigterm)
         atexit.register(stop)
     else:
         # Processes of multiprocessing end without atexit.
+        util.Finalize(None, end_by_sigterm, exitpriority=-1)
         util.Finalize(None, stop, exitpriority=0)
+    before_the_end(stop)
+    if environ.get(NOTES_VARIABLE):
+        unwind_at_sigterm()
+    _threads = ProgramThreads(_enter_thread, _tell_unseen)
+    _threads.follow()
     os.register_at_fork(after_in_child=_leave_to_parent)
     return list(_running)
 
@@ -104,7 +123,12 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
 def stop() -> None:
     """Stop the tools, the last one first."""
     if os.getpid() != _process:
+        _tell_unseen()
         return
+    if not _running:
+        return
+    if _threads is not None:
+        _threads.dismiss()
     while _running:
         tool = _running.pop()
         try:
@@ -126,14 +150,45 @@ def stop() -> None:
             note_unmet(environment(), Unmet(_names[tool], patterns, everything))
         else:
             note_unmet(environment(), Unmet(_names[tool], {}, True, asked=False))
+    if environment().get(NOTES_VARIABLE):
+        note(environment(), f"{ENDED}process {os.getpid()}")
+
+
+def _enter_thread() -> None:
+    """In a thread that the program starts: what may look there does."""
+    blind = []
+    for tool in list(_running):
+        if isinstance(tool, PluginTool):
+            continue
+        if tool.every_thread:
+            tool.enter()
+        elif tool.observes:
+            blind.append(tool)
+    _count_unseen("thread", blind)
 
 
 def _leave_to_parent() -> None:
     """A forked child has no threads to write results: tools that only observe let it be."""
-    for tool in _running:
-        if isinstance(tool, PluginTool) or not tool.observes:
-            continue
-        for level in Level:
-            if levels.has(tool, level):
-                levels.remove(tool, level)
+    die_at_sigterm()
+    if _threads is not None:
+        _threads.let_be()
+    blind = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
+    for tool in blind:
+        tool.let_be()
     _running.clear()
+    _unseen.clear()
+    _count_unseen("forked process", blind)
+
+
+def _count_unseen(where: str, blind: list[Tool]) -> None:
+    """Count what these tools do not see from now on, where a command wants to know."""
+    if not blind or not environment().get(NOTES_VARIABLE):
+        return
+    counter = UnseenCalls(where, [_names[x] for x in blind], device=blind[0].device)
+    levels.add(counter, counter.level)
+    _unseen.append(counter)
+
+
+def _tell_unseen() -> None:
+    for counter in _unseen:
+        counter.tell()

@@ -6,7 +6,7 @@ Imports no torch.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,17 +53,35 @@ def read(path: Path) -> Document:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict) or "format" not in document:
+            raise ValueError("it is no object with a format")
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']}, want {FORMAT}")
         found: Document = {tool: document[tool] for tool in _KEPT if tool in document}
         if not found:
             raise ValueError("it has nothing of compare and nothing of time")
         for tool, operators in found.items():
-            for each in operators.values():
-                [number(each[key]) for key in _KEPT[tool]]
-    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+            if not isinstance(operators, dict):
+                raise ValueError(f"{tool!r} is no object of operators")
+            for name, each in operators.items():
+                _check(f"{tool}: {name}", each, _KEPT[tool])
+    except (OSError, ValueError) as error:
         raise BaselineError(f"{path} is no baseline of `dl tool`: {error}") from None
     return found
+
+
+def _check(where: str, each: Any, keys: Sequence[str]) -> None:
+    if not isinstance(each, dict):
+        raise ValueError(f"{where}: {each!r} is no object")
+    for key in keys:
+        value = each.get(key, "missing")
+        try:
+            size = number(value)
+        except (TypeError, ValueError):
+            size = -1.0
+        # What a call without a reference is off is no number.
+        if not (size >= 0 or (size != size and key == "units")) or isinstance(value, bool):
+            raise ValueError(f"{where}: {key!r} is {value!r}, want a number >= 0")
 
 
 def slower(before: Operators, now: Operators) -> list[str]:

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from dl_optools.launching.lifetime import Terminated, tied_to_parent
+from dl_optools.launching.unseen_notes import UNSEEN
+
 TOOLS_VARIABLE = "DL_TOOLS"
 LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
@@ -16,6 +19,8 @@ WRONG_USE = 2
 """Exit status where a command line, or a variable of the tools, does not fit."""
 NOT_FOUND = 127
 """Exit status where there is no such program, as shells have it."""
+PATIENCE = 30.0
+"""Seconds that a program which was told to stop has for that."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +101,14 @@ TOOL_NAMES = (
 
 
 class UnknownToolError(ValueError):
-    """No tool has that name."""
+    """No tool has that name, or one is named twice."""
 
 
 def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
     """The tools of a list such as ``capture,compare``; feature names are known, too.
 
     :param others: tools that are not of this package.
-    :raises UnknownToolError: one is no tool, or there is none.
+    :raises UnknownToolError: one is no tool, or named twice, or there is none.
     """
     tools = (*TOOL_NAMES, *others)
     known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in tools}}
@@ -113,6 +118,8 @@ def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
             raise UnknownToolError(
                 f"{name!r} is not a tool; the tools are {', '.join(x.name for x in tools)}"
             )
+        if known[name] in found:
+            raise UnknownToolError(f"{known[name].name!r} is named twice")
         found[known[name]] = None
     if not found:
         raise UnknownToolError("name a tool: " + ", ".join(x.name for x in tools))
@@ -126,6 +133,8 @@ def exact(names: Iterable[str]) -> str:
 
 STARTED = "runs: "
 """How a note begins that names a tool that runs."""
+ENDED = "ended: "
+"""How a note begins that a process leaves when its tools have said all that they found."""
 UNMET = "unmet: "
 """How a note begins that has a tool's patterns that no operator of a process matched."""
 REPORT = "report: "
@@ -139,7 +148,28 @@ WHY_NONE = (
 
 def complaints(notes: Iterable[str]) -> list[str]:
     """The notes that say which tools could not run, each once."""
-    return [x for x in dict.fromkeys(notes) if not x.startswith((STARTED, UNMET, REPORT))]
+    return [
+        x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT, UNSEEN))
+    ]
+
+
+def lost(notes: Sequence[str]) -> str:
+    """Which processes ended before their tools could say what they found; empty where none did."""
+    begun: dict[str, list[str]] = {}
+    for line in notes:
+        if line.startswith(STARTED):
+            tool, _, process = line.removeprefix(STARTED).rpartition(", ")
+            begun.setdefault(process, []).append(tool)
+    ended = {x.removeprefix(ENDED) for x in notes if x.startswith(ENDED)}
+    missing = [process for process in begun if process not in ended]
+    if not missing:
+        return ""
+    tools = ", ".join(dict.fromkeys(tool for process in missing for tool in begun[process]))
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return (
+        f"what {tools} found in {', '.join(missing[:3])}{more} is lost: it ended by a signal, or "
+        "in native code, before tools could say it"
+    )
 
 
 def run_program(
@@ -155,25 +185,43 @@ def run_program(
     :raises OSError: there is no such program, or it cannot be run.
     :raises subprocess.TimeoutExpired: it took longer.
     """
-    merged = None if output is None else subprocess.STDOUT
-    process = subprocess.Popen(list(command), env=dict(environ), stdout=output, stderr=merged)
-    interrupted = 0
-    while True:
-        try:
-            status = process.wait(timeout)
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
-        except KeyboardInterrupt:
-            # The program got it as well, and may have to save something.
-            interrupted += 1
-            if interrupted > 1 or output is not None:
-                process.kill()
-                process.wait()
-                raise
+    process = subprocess.Popen(
+        list(command),
+        env=dict(environ),
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+        # Launchers end their ranks at SIGTERM; runs whose output is kept have nothing to save.
+        preexec_fn=tied_to_parent(signal.SIGTERM if output is None else signal.SIGKILL),
+    )
+    try:
+        status = _status_of(process, timeout, saves=output is None)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     return status if status >= 0 else 128 + abs(status)
+
+
+def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: bool) -> int:
+    """Wait for it.
+
+    :param saves: stopped, it gets the time to save something.
+    """
+    try:
+        return process.wait(timeout)
+    except Terminated:
+        if not saves:
+            raise
+        process.terminate()
+    except KeyboardInterrupt:
+        # The program got it as well.
+        if not saves:
+            raise
+    try:
+        return process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def describe_status(status: int) -> str:

@@ -23,7 +23,8 @@ from typing_extensions import Self
 
 from dl_optools.environment import environment
 from dl_optools.monitor.memory_report import report
-from dl_optools.options import read
+from dl_optools.option_types import count, seconds
+from dl_optools.options import ROWS, at_least, read
 from dl_optools.outputs import ResultsError, results_directory, unused
 
 _MIB = 1 << 20
@@ -148,7 +149,7 @@ class ProcessMonitor:
         self.samples: list[Sample] = []
         """All of them, the first device's in memory and in the plot."""
         self._devices = _devices(self.pid == os.getpid()) if devices else []
-        self._cache = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", int, 1, "a count of lines")
+        self._cache = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", at_least(1), 1, ROWS)
         self._unwritten: list[Sample] = []
         self._losses: list[str] = []
         self._clock = clock
@@ -254,9 +255,9 @@ def _safe(label: str) -> str:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``dl monitor``."""
-    parser.add_argument("--pid", type=int, required=True, help="the process to look at")
-    parser.add_argument("--interval", type=float, default=1.0, help="seconds between samples")
-    parser.add_argument("--duration", type=float, help="stop after so many seconds")
+    parser.add_argument("--pid", type=count, required=True, help="the process to look at")
+    parser.add_argument("--interval", type=seconds, default=1.0, help="seconds between samples")
+    parser.add_argument("--duration", type=seconds, help="stop after so many seconds")
     parser.add_argument("--no-devices", action="store_true", help="look at the host only")
 
 
@@ -266,9 +267,12 @@ def run(arguments: argparse.Namespace) -> int:
         monitor = ProcessMonitor(
             arguments.pid, arguments.interval, devices=not arguments.no_devices
         )
-    except (ProcessLookupError, ResultsError, ValueError) as error:
+    except ProcessLookupError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    except (ResultsError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     monitor.start()
     try:
         with contextlib.suppress(KeyboardInterrupt):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class StepComparison:
     :ivar dtypes: operators that gave another dtype than in the trusted step.
     :ivar comparable: all modules and weights of both steps are in the other one. Operators may
         differ: optimizers choose others on other devices.
+    :ivar broken: which of the steps did not come to their end, and why.
     """
 
     rank: str
@@ -36,10 +38,11 @@ class StepComparison:
     optimizer: tuple[int, int] = (0, 0)
     dtypes: list[str] = field(default_factory=list)
     comparable: bool = True
+    broken: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
-        return self.comparable and all(x.ok for x in self.values)
+        return self.comparable and not self.broken and all(x.ok for x in self.values)
 
     @property
     def divergences(self) -> list[Value]:
@@ -56,10 +59,17 @@ class StepComparison:
         :param everything: layers without one, too.
         """
         off = self.divergences
+        begun = sum(x.kind in ("weight", "input") for x in off)
         lines = [
             f"{self.rank}: {len(off)} of {len(self.values)} values are off"
             + (" (inputs were forced)" if self.forced else "")
         ]
+        lines += [f"  {line}" for line in self.broken]
+        if begun:
+            lines.append(
+                f"  the steps do not begin alike: {begun} of the model's weights, buffers and "
+                "inputs are off before any operator has run"
+            )
         if self.first is not None:
             lines.append(f"  first: {self.first}")
         for what, events in (
@@ -117,7 +127,7 @@ def _worst(values: list[Value]) -> str:
     """The worst value of a column: those that are off first."""
     if not values:
         return "-"
-    value = max(values, key=lambda x: x.error / x.limit if x.limit else x.error)
+    value = max(values, key=lambda x: (not x.ok, x.error / x.limit if x.limit else x.error))
     short = "x bound" if value.unit == BOUND else RELATIVE
     mark = "" if value.ok else f" OFF ({sum(not x.ok for x in values)})"
     return f"{value.error:.2g} {short}{mark}"
@@ -128,7 +138,8 @@ def compare(trusted: Path, tested: Path, tolerance: float | None = None) -> list
 
     :param tolerance: relative, where the rounding bound does not tell; None: half of the digits of
         the dtype, the square root of its epsilon.
-    :raises OneIterError: a folder holds no recorded step, or their ranks differ.
+    :raises OneIterError: a folder holds no recorded step, none holds an event, or their ranks
+        differ.
     """
     left, right = ranks(trusted), ranks(tested)
     if left.keys() != right.keys():
@@ -143,6 +154,11 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
     """Compare the steps of one rank; see :func:`compare`."""
     want, got = Reader(trusted), Reader(tested)
     found = StepComparison(tested.name, bool(got.facts.get("forced")))
+    found.broken = [
+        f"the {what} was broken off by {reader.broken_by}"
+        for what, reader in (("trusted step", want), ("step under test", got))
+        if reader.broken_by
+    ]
     # Optimizers choose other forms of their operators on other devices: what they do is judged
     # by itself, and by the weights that it leads to.
     steps = [[x for x in side.records if x.phase == "step"] for side in (want, got)]
@@ -164,8 +180,11 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
     if any(x.kind == "weight after" and x.outputs != y.outputs for x, y in pairs):
         for other in steps[1]:
             events.judge(None, other)
-    after = False
+    after = begun = False
     for record, other in pairs:
+        if record.kind != "weight" and not begun:
+            begun = True
+            found.values += _inputs(events, pairs)
         if record.kind == "weight after" and not after:
             after = True
             found.values += [value for step in steps[1] for value in events.of_step(step)]
@@ -175,7 +194,15 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
         else:
             found.values += events.values(record, other)
             found.dtypes += _other_dtype(want, got, record, other)
+    if not (pairs or missing or additional):
+        raise OneIterError(f"nothing to compare: neither {trusted} nor {tested} has an event")
     return found
+
+
+def _inputs(events: Events, pairs: Sequence[tuple[Record, Record]]) -> list[Value]:
+    """What the model got in its first call, ahead of all that was made of it."""
+    of_model = Record("module", "").key
+    return [x for pair in pairs if pair[0].key == of_model for x in events.given(*pair)]
 
 
 def _other_dtype(want: Reader, got: Reader, record: Record, other: Record) -> list[str]:

@@ -78,11 +78,30 @@ class Events:
                     )
                 yield value
 
+    def given(self, record: Record, other: Record) -> Iterator[Value]:
+        """What the model gets, as far as no operator of the step made it."""
+        made = {
+            x
+            for each in self._got.records
+            if each.kind == "operator" and each.phase == "forward"
+            for x in each.outputs.values()
+        }
+        for place, name in record.inputs.items():
+            theirs = other.inputs.get(place, name)
+            if theirs == name or theirs in made:
+                continue
+            common = ("input of the model", "input", "", "", 0, "forward")
+            pair = self._want.tensor(name), self._got.tensor(theirs)
+            yield relative(common, place, *pair, self._tolerance)
+
     def _inherits(self, record: Record, other: Record, place: str, name: str) -> bool:
         if self.drawn:
             return True
         # Who names a tolerance asks for the distance, whoever is to blame.
         if not self.has_operators or self._tolerance is not None:
+            return False
+        # Nothing of the step made the weights that it begins with.
+        if record.kind == "weight":
             return False
         if name in self._right:
             return True

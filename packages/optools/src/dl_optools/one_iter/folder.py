@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -80,11 +81,14 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 class Writer:
     """Writes the step of one process.
 
-    :param folder: of the rank; it must be new or empty.
+    :param folder: of the rank; it must be new or empty, or have a step that was broken off, which
+        is replaced.
     :raises OneIterError: there is something in it.
     """
 
     def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        if _broken_off(folder):
+            shutil.rmtree(folder)
         if folder.exists() and any(folder.iterdir()):
             raise OneIterError(f"[OneIter] {folder} is not empty; name a new folder")
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,9 +116,14 @@ class Writer:
                 self._flush()
         return name
 
-    def close(self) -> None:
-        """Write what is left, and the index last: a folder without one is no whole step."""
+    def close(self, broken_by: str = "") -> None:
+        """Write what is left, and the index last: a folder without one is no whole step.
+
+        :param broken_by: the error that ended the step before its time.
+        """
         self._flush()
+        if broken_by:
+            self._facts["broken_by"] = broken_by
         document = {
             "format": FORMAT,
             **self._facts,
@@ -129,6 +138,13 @@ class Writer:
             save_file(self._waiting, self._folder / _shard(self._shards))
             self._shards += 1
         self._waiting, self._bytes = {}, 0
+
+
+def _broken_off(folder: Path) -> bool:
+    try:
+        return bool(Reader(folder).broken_by)
+    except OneIterError:
+        return False
 
 
 def _hash(host: torch.Tensor) -> str:
@@ -148,7 +164,7 @@ def _shard(number: int) -> str:
 class Reader:
     """Reads the step of one process; tensors when they are asked for.
 
-    :ivar facts: ``device``, ``rank``, ``torch``, ``forced``.
+    :ivar facts: ``device``, ``rank``, ``torch``, ``forced``, and ``broken_by`` where an error did.
     :raises OneIterError: it is none.
     """
 
@@ -182,6 +198,11 @@ class Reader:
             raise OneIterError(f"{folder}: {_shard(missing[0])} is missing")
         self._open: dict[int, Any] = {}
         self._verified: set[str] = set()
+
+    @property
+    def broken_by(self) -> str:
+        """The error that ended the step before its time; empty: none did."""
+        return str(self.facts.get("broken_by", ""))
 
     def find(self, key: tuple[str, str, str, int, str]) -> Record | None:
         """The record of an event."""

@@ -122,7 +122,9 @@ class OneIter:
             handle.remove()
         self.watches.detach()
         self._record_state("weight after")
-        self.writer.close()
+        raised = exception[1]
+        name = "" if raised is None else type(raised).__name__
+        self.writer.close(f"{name}: {raised}" if name and str(raised) else name)
 
     @property
     def comparison(self) -> Any:

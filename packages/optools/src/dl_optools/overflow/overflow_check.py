@@ -18,7 +18,7 @@ from dl_optools.csv_file import CsvFile
 from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
-from dl_optools.options import read
+from dl_optools.options import ROWS, at_least, read
 from dl_optools.outputs import results_directory, run_stamp, unused
 from dl_optools.overflow.overflow_page import overflow_page
 from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResults
@@ -57,7 +57,7 @@ class OpOverflowCheck(Tool):
         super().__init__(**options)
         self._directory = None if directory is None else Path(directory)
         self._stream = stream
-        self._batch = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", int, 1000, "a number of rows")
+        self._batch = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", at_least(1), 1000, ROWS)
         self._watches = Watches()
         self.results = OverflowResults()
 

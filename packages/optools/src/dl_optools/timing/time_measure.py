@@ -40,6 +40,7 @@ class _Overloads(Tool):
 
     variable = "TIME_MEASURE"
     observes = True
+    every_thread = False
 
     def __init__(self, owner: OpTimeMeasure, recorder: Recorder, only_communication: bool) -> None:
         super().__init__(

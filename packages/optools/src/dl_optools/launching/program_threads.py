@@ -1,0 +1,70 @@
+"""Tools in the threads that a program starts by :mod:`threading`: modes are a thread's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dl_optools import levels
+from dl_optools.failures import say_failure
+
+
+class ProgramThreads:
+    """Has threads that begin from :meth:`follow` on enter tools, until :meth:`dismiss`.
+
+    :param enter: called in each of them before its work.
+    :param leave: called in each of them after it.
+    """
+
+    def __init__(self, enter: Callable[[], None], leave: Callable[[], None]) -> None:
+        self._enter, self._leave = enter, leave
+        self._lock = threading.Lock()
+        self._modes: dict[int, list[Any]] = {}
+        self._following = False
+
+    def follow(self) -> None:
+        original = threading.Thread.start
+        self._following = True
+
+        def start(thread: threading.Thread) -> None:
+            if self._following:
+                thread.run = self._followed(thread.run)  # type: ignore[method-assign]
+            original(thread)
+
+        threading.Thread.start = start  # type: ignore[method-assign,assignment]
+
+    def dismiss(self) -> None:
+        """Have tools look away in threads that run still: they are about to end."""
+        self._following = False
+        with self._lock:
+            for modes in self._modes.values():
+                for mode in modes:
+                    mode.chains.change(())
+
+    def let_be(self) -> None:
+        """In a forked child: follow no thread. Locks may be held there by threads that are gone."""
+        self._following = False
+        self._lock = threading.Lock()
+        self._modes = {}
+
+    def _followed(self, run: Callable[[], None]) -> Callable[[], None]:
+        def work() -> None:
+            if not self._following:
+                return run()
+            try:
+                self._enter()
+            except Exception as error:  # noqa: BLE001 - the program has to run
+                say_failure("dl tool", "a thread of the program", error)
+            key = threading.get_ident()
+            with self._lock:
+                self._modes[key] = levels.modes_of_thread()
+            try:
+                run()
+            finally:
+                self._leave()
+                with self._lock:
+                    self._modes.pop(key, None)
+                levels.leave_thread()
+
+        return work
