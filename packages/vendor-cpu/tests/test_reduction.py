@@ -152,3 +152,16 @@ def test_sums_in_another_dtype_are_those_of_a_converted_copy(
     vendor: Vendor, source: str, result: str
 ) -> None:
     check_converted_sums(vendor, "Sum", (1,), np.sum, (source, result))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((12,), 0), ((2, 9000), 1), ((3000, 40), 0), ((50, 9), 1)]
+)
+def test_a_mean_whose_sum_alone_overflows(vendor: Vendor, shape: tuple[int, ...], dim: int) -> None:
+    x = np.full(shape, 1e38, np.float32)
+    want = np.mean(x.astype(np.float64), axis=dim)
+    out = out_like(vendor, want.shape, "float32")
+    vendor.op.Mean(out, vendor.tensor(x), (dim,))
+    check(out, want, OpClass.REDUCTION, "Mean", reduction_length=shape[dim])
+    vendor.op.Sum(out, vendor.tensor(x), (dim,))
+    assert np.isposinf(out.numpy()).all()

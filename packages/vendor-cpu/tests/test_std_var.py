@@ -49,16 +49,13 @@ def test_std_of_too_few_elements(vendor: Vendor) -> None:
 def test_std_of_what_overflows_in_sums_alone(
     vendor: Vendor, shape: tuple[int, ...], dim: int, step: float
 ) -> None:
-    """Sums of such elements, and squares of their deviations, are no floats."""
+    """Sums of such elements, and squares of their deviations, are too large for their dtype."""
     x = np.full(shape, 1e38, np.float32)
     x[tuple(slice(None, None, 2) if at == dim else slice(None) for at in range(x.ndim))] -= step
     want = np.std(x.astype(np.float64), axis=dim, ddof=1)
     out = out_like(vendor, want.shape, "float32")
     vendor.op.Std(out, vendor.tensor(x), (dim,), 1)
     check(out, want, OpClass.REDUCTION, "Std", reduction_length=32, magnitude=want)
-    mean = np.mean(x.astype(np.float64), axis=dim)
-    vendor.op.Mean(out, vendor.tensor(x), (dim,))
-    check(out, mean, OpClass.REDUCTION, "Mean", reduction_length=32, magnitude=np.abs(mean))
 
 
 def test_std_passes_nan(vendor: Vendor) -> None:
