@@ -217,15 +217,21 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
       for (int64_t j = 0; j < width; ++j)
         acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
     }
-    for (int64_t j = 0; j < width; ++j) {
-      Wide part = static_cast<Wide>(acc[j]);
-      if constexpr (kWidens<R>) {
-        if (!std::isfinite(part)) {
-          part = column_in_double<I>(r, reduced, from + j, first, last);
+    if constexpr (kWidens<R>) {
+      int32_t spoiled = 0;
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < kColumns; ++j) spoiled |= !std::isfinite(acc[j]);
+      if (spoiled != 0) {
+        for (int64_t j = 0; j < width; ++j) {
+          const Wide part = std::isfinite(acc[j])
+                                ? static_cast<Wide>(acc[j])
+                                : column_in_double<I>(r, reduced, from + j, first, last);
+          total[j] = r.combine(total[j], part);
         }
+        continue;
       }
-      total[j] = r.combine(total[j], part);
     }
+    for (int64_t j = 0; j < width; ++j) total[j] = r.combine(total[j], static_cast<Wide>(acc[j]));
   }
 }
 
