@@ -55,7 +55,8 @@ def test_the_quick_way_agrees_with_the_whole_comparison(
     assert quick is not None
     assert quick.units == pytest.approx(whole.units, rel=1e-3)
     assert quick.max_abs == whole.max_abs and quick.max_rel == whole.max_rel
-    assert quick.cosine == pytest.approx(whole.cosine, abs=1e-15)
+    # Sums of 40,000 doubles, added in an order that depends on the number of threads.
+    assert quick.cosine == pytest.approx(whole.cosine, abs=40_000**0.5 * 2**-53)
     got[31_234] *= 1.1
     assert within_bound("output 0", got, want, rule) is None
     assert not compare_tensors("output 0", got, want, rule).ok
