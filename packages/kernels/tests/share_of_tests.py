@@ -1,7 +1,8 @@
 """A pytest plugin: an emulated GPU is slow, so a share of the tests runs, always the same ones.
 
 ``DL_TEST_SAMPLE=1`` runs all. Where the library has some families only, which ``DL_TEST_FAMILIES``
-lists with commas, a test that calls an operator of another family is skipped there.
+lists with commas, a test that calls an operator of another family is skipped there. Tests marked
+``cpu_path`` are of what kernels do on the CPU alone, and never run.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ MISSING = {name for family, names in families().items() if family not in BUILT f
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    of_cpu = [item for item in items if item.get_closest_marker("cpu_path")]
+    config.hook.pytest_deselected(items=of_cpu)
+    items[:] = [item for item in items if item not in of_cpu]
     if os.environ.get("DL_TEST_SAMPLE") == "1":
         return
     taken: list[pytest.Item] = []

@@ -196,6 +196,7 @@ class Scripted:
         self.command, self.folder, self.runs = ["python", "x.py"], folder, list(runs)
         self.environ: dict[str, str] = {}
         self.asked: list[dict[str, str]] = []
+        self.stopped = 0
 
     def run(self, tools: str, **variables: str) -> Run:
         self.asked.append(variables)

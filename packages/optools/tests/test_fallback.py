@@ -14,7 +14,7 @@ import autocompare_models as models
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools import OpFallback, apply_feature, fallback
 from dl_optools.commands import tool
-from dl_optools.launching.launch import STARTED
+from dl_optools.launching.launch import ENDED, STARTED
 from dl_optools.launching.notes import note
 from dl_optools.launching.reports import note_report
 from dl_optools.names import Level
@@ -445,6 +445,7 @@ def test_a_named_operator_that_stayed_is_no_success(
     def program(command: list[str], environ: dict[str, str]) -> int:
         note(environ, f"{STARTED}fallback, process 1")
         note_report(environ, "fallback", {"stayed": stayed})
+        note(environ, f"{ENDED}process 1")
         return 0
 
     monkeypatch.setattr(tool, "run_program", program)

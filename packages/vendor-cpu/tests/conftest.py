@@ -13,6 +13,12 @@ from support import guard, out_like, tested_library
 LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "cpu_path: of what kernels do on the CPU alone, not on emulated GPUs"
+    )
+
+
 @pytest.fixture(scope="session")
 def vendor() -> Iterator[Vendor]:
     """The vendor under test, whose operators are checked to write nothing but their outputs."""

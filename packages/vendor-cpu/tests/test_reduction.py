@@ -154,6 +154,7 @@ def test_sums_in_another_dtype_are_those_of_a_converted_copy(
     check_converted_sums(vendor, "Sum", (1,), np.sum, (source, result))
 
 
+@pytest.mark.cpu_path
 @pytest.mark.parametrize(
     ("shape", "dim"), [((12,), 0), ((2, 9000), 1), ((3000, 40), 0), ((50, 9), 1)]
 )

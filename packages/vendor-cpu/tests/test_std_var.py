@@ -42,6 +42,7 @@ def test_std_of_too_few_elements(vendor: Vendor) -> None:
     assert np.isnan(out.numpy())
 
 
+@pytest.mark.cpu_path
 @pytest.mark.parametrize(
     ("shape", "dim"), [((12,), 0), ((2, 9000), 1), ((3000, 40), 0), ((50, 9), 1)]
 )
