@@ -115,6 +115,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if not torch.accelerator.is_available():
+        parser.error("no accelerator is here, so no operator could be wrong on one")
     names = operators(options.operators)
     guilty = [names[len(names) // 3], names[-len(names) // 5]]
     rows = {}
