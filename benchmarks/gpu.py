@@ -1,20 +1,25 @@
 """Speed of the kernels on a GPU: operators of all families at three sizes, by the device's clock.
 
 The peer is torch's own CUDA kernels where torch has CUDA and a card, in the same process and in
-turn. Elsewhere it is the roof, measured in the same run: the time that the call's bytes and
-floating-point operations take at the rate of a large copy and of the best product. Each row is the
-ratio to the peer: above 1, dl is slower. Rows of the smallest size tell what a call costs.
+turn. Another torch beside this one can have them: `--alone cuda` times them there and writes FILE,
+which `--peer FILE` compares with here. Elsewhere it is the roof, measured in the same run: the time
+that the call's bytes and floating-point operations take at the rate of a large copy and of the best
+product. Each row is the ratio to the peer: above 1, dl is slower. Rows of the smallest size tell
+what a call costs.
 
     DL_VENDORS=NAME python benchmarks/gpu.py [--json FILE] [--repeats N] [--sizes NAME ...]
-                                             [--only NAME]
+                                             [--only NAME] [--peer FILE]
+    other-python benchmarks/gpu.py --alone cuda --json FILE [--repeats N] ...
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,51 +31,99 @@ from _kernel_rows import chosen, geometric_mean, measured
 
 SIZES = {"small": 1 << 12, "cached": 1 << 20, "large": 1 << 25}
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+LONG_MILLISECONDS = 100.0
+"""One call that takes so long is measured once."""
 
 
-def measure_one(
-    make: Make, n: int, dtype: torch.dtype, repeats: int, roof: Roof | None
-) -> dict[str, Any]:
-    """Medians of both sides, and whether dl ran natively."""
-    from dl_core import _C
+Peer = Callable[[Call, dict[str, Any]], float | None]
+"""Milliseconds of the peer for a call of dl and the row that it makes; None where it has none."""
 
-    device = make(Inputs(n, dtype, "dl"))
-    device()
-    _C.reset_fallback_stats()
-    device()
-    row: dict[str, Any] = {"native": not _C.fallback_stats()}
-    sides: dict[str, Call] = {"dl": device}
-    if roof is None:
-        sides["cuda"] = make(Inputs(n, dtype, "cuda"))
+
+@functools.lru_cache(maxsize=len(SIZES) * len(DTYPES))
+def inputs(n: int, dtype: torch.dtype, device: str) -> Inputs:
+    """Kept, because drawing the numbers of large ones takes longer than most rows."""
+    return Inputs(n, dtype, device)
+
+
+def medians_of(sides: dict[str, Call], repeats: int) -> dict[str, float]:
+    """Milliseconds of each side, measured in turn."""
     times = {side: burst_length(call, side) for side, call in sides.items()}
     taken: dict[str, list[float]] = {side: [] for side in sides}
     for repeat in range(repeats):
         # Whoever comes second finds warmer caches and a hotter card.
         for side in sorted(sides, reverse=bool(repeat % 2)):
             taken[side].append(milliseconds(sides[side], times[side], side))
-    medians = {side: statistics.median(each) for side, each in taken.items()}
-    peer = medians["cuda"] if roof is None else roof.milliseconds(device, dtype)
+        if max(taken[side][-1] for side in sides) > LONG_MILLISECONDS:
+            break
+    return {side: statistics.median(each) for side, each in taken.items()}
+
+
+def measure_one(
+    make: Make, head: dict[str, Any], dtype: torch.dtype, repeats: int, peer: Peer | None
+) -> dict[str, Any]:
+    """Medians of both sides, and whether dl ran natively; without `peer` torch's CUDA is timed."""
+    from dl_core import _C
+
+    n = head["elements"]
+    device = make(inputs(n, dtype, "dl"))
+    device()
+    _C.reset_fallback_stats()
+    device()
+    row: dict[str, Any] = {"native": not _C.fallback_stats()}
+    sides: dict[str, Call] = {"dl": device}
+    if peer is None:
+        sides["cuda"] = make(inputs(n, dtype, "cuda"))
+    medians = medians_of(sides, repeats)
+    other = medians["cuda"] if peer is None else peer(device, head)
+    row["dl_us"] = medians["dl"] * 1e3
     # A call that moves nothing and multiplies nothing has no roof.
-    ratio = medians["dl"] / peer if peer > 0 else None
-    return row | {"peer_us": peer * 1e3, "dl_us": medians["dl"] * 1e3, "ratio": ratio}
+    if not other:
+        return row | {"ratio": None}
+    return row | {"peer_us": other * 1e3, "ratio": medians["dl"] / other}
 
 
-def measure(arguments: argparse.Namespace, roof: Roof | None) -> list[dict[str, Any]]:
+def measure_alone(
+    device: str, make: Make, head: dict[str, Any], dtype: torch.dtype, repeats: int
+) -> dict[str, Any]:
+    """Median of a device that is the peer of another run."""
+    call = make(inputs(head["elements"], dtype, device))
+    taken = medians_of({device: call}, repeats)[device]
+    return {"native": True, "ratio": None, "peer_us": taken * 1e3}
+
+
+def measure(
+    arguments: argparse.Namespace, of: Callable[..., dict[str, Any]]
+) -> list[dict[str, Any]]:
     """One row per operator, dtype and size."""
     rows = []
-    for head, make, dtype in chosen(arguments.only, DTYPES):
+    for named, make, dtype in chosen(arguments.only, DTYPES):
         for size in arguments.sizes:
-            measure_it = partial(measure_one, make, SIZES[size], dtype, arguments.repeats, roof)
-            row = head | {"size": size, "elements": SIZES[size]} | measured(measure_it)
+            head = named | {"size": size, "elements": SIZES[size]}
+            row = head | measured(partial(of, make, head, dtype, arguments.repeats))
             rows.append(row)
             show(row)
     return rows
 
 
+def roof_as_peer(roof: Roof) -> Peer:
+    return lambda call, head: roof.milliseconds(call, getattr(torch, head["dtype"]))
+
+
+def key_of(row: dict[str, Any]) -> tuple[str, ...]:
+    return row["operator"], row["dtype"], row["size"]
+
+
+def recorded_peer(report: dict[str, Any]) -> Peer:
+    """What another run has measured alone."""
+    found = {key_of(row): row["peer_us"] / 1e3 for row in report["rows"] if "peer_us" in row}
+    return lambda call, head: found.get(key_of(head))
+
+
 def show(row: dict[str, Any]) -> None:
     head = f"{row['operator']:20} {row['dtype']:9} {row['size']:7}"
     if row["ratio"] is None:
-        print(f"{head}  {row.get('error', 'no work to compare')}", flush=True)
+        figures = [f"{row[key]:11.1f}" for key in ("peer_us", "dl_us") if key in row]
+        print(f"{head} {row.get('error') or ' '.join(figures)}", flush=True)
         return
     note = "" if row["native"] else "  (not native)"
     figures = f"{row['peer_us']:11.1f} {row['dl_us']:11.1f} {row['ratio']:7.2f}"
@@ -111,6 +164,11 @@ def gpu_properties() -> Any:
     return properties
 
 
+def write(path: Path, report: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/gpu.json"))
@@ -125,19 +183,28 @@ def main() -> None:
     parser.add_argument(
         "--roof-products", type=int, nargs="+", default=PRODUCTS, help="sides of the products"
     )
+    parser.add_argument("--alone", metavar="DEVICE", help="time this device, and not dl")
+    parser.add_argument("--peer", type=Path, help="the JSON of such a run")
     arguments = parser.parse_args()
-    properties = gpu_properties()
     torch.set_grad_enabled(False)
-    roof = None
-    if not torch.cuda.is_available():
+    if arguments.alone is not None:
+        rows = measure(arguments, partial(measure_alone, arguments.alone))
+        write(arguments.json, {"torch": torch.__version__, "device": arguments.alone, "rows": rows})
+        return
+    properties = gpu_properties()
+    roof, peer, name = None, None, "torch's CUDA"
+    if arguments.peer is not None:
+        recorded = json.loads(arguments.peer.read_text(encoding="utf-8"))
+        peer, name = recorded_peer(recorded), f"{recorded['device']} of torch {recorded['torch']}"
+    elif not torch.cuda.is_available():
         sides = arguments.roof_products
         roof = Roof("dl", arguments.repeats, arguments.roof_bytes, sides)
-    peer = "torch's CUDA" if roof is None else "roof"
-    print(f"dl:0 is {properties.name}, of vendor {properties.vendor}; the peer is {peer}")
+        peer, name = roof_as_peer(roof), "roof"
+    print(f"dl:0 is {properties.name}, of vendor {properties.vendor}; the peer is {name}")
     if roof is not None:
         print(f"copies: {roof.bytes_per_ms / 1e6:.1f} GB/s")
     print("operator             dtype     size        peer us       dl us   ratio")
-    rows = measure(arguments, roof)
+    rows = measure(arguments, partial(measure_one, peer=peer))
     total = summary(rows)
     for key in ("size", "dtype", "family"):
         print(f"\ngeometric means by {key}")
@@ -150,14 +217,13 @@ def main() -> None:
         "torch": torch.__version__,
         "device": properties.name,
         "vendor": properties.vendor,
-        "peer": peer,
+        "peer": name,
         "rows": rows,
         "summary": total,
     }
     if roof is not None:
         report["bytes_per_second"] = roof.bytes_per_ms * 1e3
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    write(arguments.json, report)
 
 
 if __name__ == "__main__":

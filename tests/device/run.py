@@ -24,7 +24,7 @@ from .known_failures import CRASHES, known_on
 
 TESTS = Path(__file__).parents[1]
 PARTS = 4
-"""Into which a run is divided, each a process: a bound on what one of them may leak."""
+"""Into which a run is divided at least, each a process: a bound on what one of them may leak."""
 COLLECTION_ENDED = (2, 3, 4)
 """Exit codes of pytest that say that no test ran."""
 
@@ -117,7 +117,8 @@ def run_part(part: str, folder: Path, selection: list[str]) -> list[Result]:
 def run_all(jobs: int, selection: list[str]) -> Iterator[Result]:
     """The results of all tests, part after part."""
     with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        parts = (f"{at}/{PARTS}" for at in range(PARTS))
+        count = max(PARTS, jobs)
+        parts = (f"{at}/{count}" for at in range(count))
         for done in pool.map(lambda part: run_part(part, Path(folder), selection), parts):
             yield from done
 
