@@ -88,6 +88,27 @@ def test_layouts_are_told_as_they_are(settings: Calls) -> None:
     assert strides == ["2x1x1x1", "2x1x2x2"]
 
 
+def test_dimensions_in_another_order_are_ours(settings: Calls) -> None:
+    """cuDNN takes such tensors, and reads them wrongly in gradients."""
+    code = """
+    x, w, y = numbers(2, 3, 5, 4), numbers(4, 3, 2, 2), numbers(2, 4, 4, 3)
+    turned = x.swapaxes(2, 3).copy().swapaxes(2, 3)
+    lists = [1, 1], [0, 0], [1, 1]
+    for each in x, turned:
+        given = [there(a) for a in (y, each, w)]
+        found = [like(each), like(w), like(numbers(4))]
+        vendor.op.Convolution2dBackward(*found, *given, [4], *lists, 1)
+        grad = np.zeros_like(x)
+        for i in range(2):
+            for j in range(2):
+                part = np.einsum("nfyx,fc->ncyx", y, w[:, :, i, j])
+                grad[:, :, i : i + 4, j : j + 3] += part
+        np.testing.assert_array_equal(found[0].numpy(), grad)
+    """
+    on_vendor(PRELUDE + code, **settings)
+    assert len(settings.done) == 2
+
+
 def test_plans_are_made_once(settings: Calls) -> None:
     code = """
     import os, threading

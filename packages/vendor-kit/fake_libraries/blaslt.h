@@ -40,6 +40,7 @@ struct dl::kit::blaslt::LayoutObject {
 };
 struct dl::kit::blaslt::PreferenceObject {
   uint64_t workspace = 0;
+  uint32_t reduction = 7;  // any
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
@@ -219,6 +220,12 @@ FAKE int FAKE_BLASLT(MatmulPreferenceSetAttribute)(fake::Preference one, int att
     std::memcpy(&one->workspace, value, size);
     return fake::Numbers::kSuccess;
   }
+  if constexpr (fake::Numbers::kAsksForReduction) {
+    if (attribute == fake::Numbers::kReductionSchemes && size == sizeof one->reduction) {
+      std::memcpy(&one->reduction, value, size);
+      return fake::Numbers::kSuccess;
+    }
+  }
   const int which = fake::alignment_of<fake::Numbers>(attribute);
   if (which >= 0 && size == sizeof(uint32_t)) {
     std::memcpy(&one->alignment[which], value, size);
@@ -236,6 +243,9 @@ FAKE int FAKE_BLASLT(MatmulAlgoGetHeuristic)(fake::Handle, fake::Description d, 
   fake::judge.note(FAKE_NAME(FAKE_BLASLT(MatmulAlgoGetHeuristic)));
   fake::check_problem(*d, *a, *b, *c, *out);
   fake::judge.require(asked > 0, "no algorithm is asked for");
+  if constexpr (fake::Numbers::kAsksForReduction)
+    fake::judge.require(preference->reduction == fake::Numbers::kReducesInComputeType,
+                        "sums may be rounded to the result's type before they are added up");
   *count = 0;
   if (preference->workspace < fake::kWorkspaceBytes) return fake::kNotSupported;
   // As on cards that know no such products.

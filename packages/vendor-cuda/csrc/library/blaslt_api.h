@@ -3,6 +3,7 @@
 #define DL_CUDA_LIBRARY_BLASLT_API_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "dl/kit/blaslt.h"
 #include "extensions/companions.h"
@@ -22,13 +23,18 @@ struct Numbers {
   enum : int { kBatchCount = 5, kBatchOffset = 6 };
   enum : int {
     kMaxWorkspace = 1,
+    kReductionSchemes = 3,
     kAlignmentA = 5,
     kAlignmentB = 6,
     kAlignmentC = 7,
     kAlignmentD = 8
   };
+  // Of cublasLtReductionScheme_t: sums over parts of a row are added up in the type that products
+  // are computed in. Others round them to the result's type in between.
+  enum : uint32_t { kReducesInComputeType = 2 };
   static constexpr size_t kAlgorithmBytes = 64;
   static constexpr bool kAsksForAlignment = true;
+  static constexpr bool kAsksForReduction = true;
 };
 
 class Library : public kit::Library {

@@ -26,6 +26,7 @@ struct Numbers {
   enum : int { kMaxWorkspace = 1 };
   static constexpr size_t kAlgorithmBytes = 24;
   static constexpr bool kAsksForAlignment = false;
+  static constexpr bool kAsksForReduction = false;
 };
 
 class Library : public kit::Library {

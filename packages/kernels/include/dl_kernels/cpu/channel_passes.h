@@ -8,8 +8,32 @@
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/norm/channels.h"
+#include "dl_kernels/parallel/elements.h"
 
 DL_KERNELS_BEGIN
+
+namespace detail {
+
+// What f says of the element at `i`, of channel `c`.
+struct ElementTerm {
+  int64_t i, c;
+  template <class F, class... Arrays>
+  DL_FN auto operator()(const F& f, Arrays... arrays) const {
+    return f(PassingElement<Arrays>(arrays, i).value..., c);
+  }
+};
+
+struct ElementPass {
+  int64_t i, c;
+  template <class F, class... Arrays>
+  DL_FN void operator()(const F& f, Arrays... arrays) const {
+    const int64_t channel = c;
+    pass<Arrays...>([&f, channel](auto&... values) { f(values..., channel); },
+                    PassingElement<Arrays>(arrays, i)..., i, arrays...);
+  }
+};
+
+}  // namespace detail
 
 template <class C, class F>
 void channel_sums(const Launch& launch, const ChannelShape& shape, double* first, double* second,
@@ -34,7 +58,7 @@ void channel_sums(const Launch& launch, const ChannelShape& shape, double* first
           for (int64_t row = start; row < last; ++row) {
             DL_VECTOR_LOOP
             for (int64_t j = 0; j < width; ++j) {
-              const Pair<C> both = f(row * columns + c0 + j, c0 + j);
+              const Pair<C> both = f.over(detail::ElementTerm{row * columns + c0 + j, c0 + j});
               a[j] += both.first;
               b[j] += both.second;
             }
@@ -61,7 +85,7 @@ void each_in_channels(const Launch& launch, const ChannelShape& shape, const F& 
   const int64_t n = shape.channels;
   rows(launch, shape.samples, n, [&](const Block& block, int64_t row) {
     const F own = f;
-    block.map(n, [=](int64_t c) { own(row * n + c, c); });
+    block.map(n, [=](int64_t c) { own.over(detail::ElementPass{row * n + c, c}); });
   });
 }
 

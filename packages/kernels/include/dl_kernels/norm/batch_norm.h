@@ -10,6 +10,7 @@
 #include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/norm/channel_passes.h"
 #include "dl_kernels/norm/channels.h"
+#include "dl_kernels/parallel/elements.h"
 #include "dl_kernels/parallel/launch.h"
 
 #if DL_KERNELS_GPU
@@ -23,18 +24,26 @@ DL_KERNELS_BEGIN
 template <class T>
 struct BatchValue {
   using C = compute_t<T>;
-  const T* in;
-  DL_FN Pair<C> operator()(int64_t i, int64_t) const { return {cast<C>(in[i]), C(0)}; }
+  Reads<T> in;
+  DL_FN Pair<C> operator()(C x, int64_t) const { return {x, C(0)}; }
+  template <class Pass>
+  DL_FN auto over(const Pass& pass) const {
+    return pass(*this, in);
+  }
 };
 
 template <class T>
 struct BatchSquare {
   using C = compute_t<T>;
-  const T* in;
+  Reads<T> in;
   const C* mean;
-  DL_FN Pair<C> operator()(int64_t i, int64_t c) const {
-    const C d = cast<C>(in[i]) - mean[c];
+  DL_FN Pair<C> operator()(C x, int64_t c) const {
+    const C d = x - mean[c];
     return {d * d, C(0)};
+  }
+  template <class Pass>
+  DL_FN auto over(const Pass& pass) const {
+    return pass(*this, in);
   }
 };
 
@@ -64,12 +73,14 @@ struct BatchAffineItem {
 template <class T>
 struct BatchAffineOutput {
   using C = compute_t<T>;
-  T* out;
-  const T* in;
+  Writes<T> out;
+  Reads<T> in;
   const C* scale;
   const C* shift;
-  DL_FN void operator()(int64_t i, int64_t c) const {
-    out[i] = cast<T>(cast<C>(in[i]) * scale[c] + shift[c]);
+  DL_FN void operator()(C& y, C x, int64_t c) const { y = x * scale[c] + shift[c]; }
+  template <class Pass>
+  DL_FN auto over(const Pass& pass) const {
+    return pass(*this, out, in);
   }
 };
 
@@ -85,27 +96,27 @@ void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance,
     double* first = sums.data();
     double* second = first + n;
     const double count = static_cast<double>(shape.count());
-    channel_sums<C>(launch, shape, first, second, BatchValue<T>{in});
+    channel_sums<C>(launch, shape, first, second, BatchValue<T>{{in}});
     each(launch, n, 1, BatchMeanItem<C>{mean, first, count});
-    channel_sums<C>(launch, shape, first, second, BatchSquare<T>{in, mean});
+    channel_sums<C>(launch, shape, first, second, BatchSquare<T>{{in}, mean});
     each(launch, n, 1, BatchMeanItem<C>{variance, first, count});
   }
   const Workspace<C> affine(launch, 2 * n);
   C* scale = affine.data();
   C* shift = scale + n;
   each(launch, n, 1, BatchAffineItem<C>{scale, shift, mean, variance, parameters});
-  each_in_channels(launch, shape, BatchAffineOutput<T>{out, in, scale, shift});
+  each_in_channels(launch, shape, BatchAffineOutput<T>{{out}, {in}, scale, shift});
 }
 
 template <class T>
 struct BatchDots {
   using C = compute_t<T>;
-  const T* grad_output;
-  const T* in;
+  Reads<T> grad_output, in;
   const C* mean;
-  DL_FN Pair<C> operator()(int64_t i, int64_t c) const {
-    const C grad = cast<C>(grad_output[i]);
-    return {grad, grad * (cast<C>(in[i]) - mean[c])};
+  DL_FN Pair<C> operator()(C grad, C x, int64_t c) const { return {grad, grad * (x - mean[c])}; }
+  template <class Pass>
+  DL_FN auto over(const Pass& pass) const {
+    return pass(*this, grad_output, in);
   }
 };
 
@@ -129,17 +140,19 @@ struct BatchTermsItem {
 template <class T>
 struct BatchInputGradient {
   using C = compute_t<T>;
-  T* grad_input;
-  const T* grad_output;
-  const T* in;
+  Writes<T> grad_input;
+  Reads<T> grad_output, in;
   const C* mean;
   const C* first;
   const C* second;
   const C* scale;
 
-  DL_FN void operator()(int64_t i, int64_t c) const {
-    const C grad = cast<C>(grad_output[i]) - first[c];
-    grad_input[i] = cast<T>((grad - (cast<C>(in[i]) - mean[c]) * second[c]) * scale[c]);
+  DL_FN void operator()(C& to, C grad, C x, int64_t c) const {
+    to = (grad - first[c] - (x - mean[c]) * second[c]) * scale[c];
+  }
+  template <class Pass>
+  DL_FN auto over(const Pass& pass) const {
+    return pass(*this, grad_input, grad_output, in);
   }
 };
 
@@ -152,15 +165,16 @@ void batch_norm_backward(const Launch& launch, T* grad_input, const T* grad_outp
   const C* mean = gradient.mean;
   const Workspace<double> sums(launch, 2 * n);
   double* dots = sums.data() + n;
-  channel_sums<C>(launch, shape, sums.data(), dots, BatchDots<T>{grad_output, in, mean});
+  channel_sums<C>(launch, shape, sums.data(), dots, BatchDots<T>{{grad_output}, {in}, mean});
   const Workspace<C> terms(launch, 3 * n);
   C* first = terms.data();
   C* second = first + n;
   C* scale = second + n;
   each(launch, n, 1, BatchTermsItem<C>{gradient, sums.data(), dots, first, second, scale});
   if (grad_input == nullptr) return;
-  each_in_channels(launch, shape,
-                   BatchInputGradient<T>{grad_input, grad_output, in, mean, first, second, scale});
+  each_in_channels(
+      launch, shape,
+      BatchInputGradient<T>{{grad_input}, {grad_output}, {in}, mean, first, second, scale});
 }
 
 DL_KERNELS_END

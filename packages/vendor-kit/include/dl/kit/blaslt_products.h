@@ -239,6 +239,8 @@ class BlasltProducts {
       all << lt.preference_set(preference.get(), attribute, &value, sizeof value);
     };
     set(Numbers::kMaxWorkspace, kWorkspace);
+    if constexpr (Numbers::kAsksForReduction)
+      set(Numbers::kReductionSchemes, uint32_t{Numbers::kReducesInComputeType});
     if constexpr (Numbers::kAsksForAlignment) {
       set(Numbers::kAlignmentA, product.first.alignment);
       set(Numbers::kAlignmentB, product.second.alignment);

@@ -87,6 +87,19 @@ inline bool set_apart(Images* images, int dimensions) {
 
 }  // namespace detail
 
+// Whether dimensions lie in the order of such a tensor, as those of a part of one do.
+inline bool lies_in_order(const Images& images, int dimensions, bool channels_last) {
+  int64_t step = 0;
+  const auto order = dense_order(dimensions, channels_last);
+  for (int i = 0; i < dimensions; ++i) {
+    const int d = order[i];
+    if (images.sizes[d] == 1) continue;
+    if (images.strides[d] < step) return false;
+    step = images.strides[d];
+  }
+  return true;
+}
+
 // Whether positions lie densely one after the other, and channels around them, or, where
 // `channels_last`, the other way round.
 inline bool lies_densely(const Images& images, int dimensions, bool channels_last) {
@@ -99,7 +112,8 @@ inline bool lies_densely(const Images& images, int dimensions, bool channels_las
 }
 
 // Gives dimensions of size 1 the strides of the layout that the tensors have. False: elements of a
-// tensor share a place, as those of an expanded one do.
+// tensor share a place, as those of an expanded one do, or its dimensions lie in another order,
+// which libraries accept and read wrongly (cuDNN 9 does, in gradients).
 inline bool settle_strides(Convolution* call) {
   Images* const tensors[] = {&call->input, &call->weight, &call->output};
   const int dimensions = call->dimensions();
@@ -112,7 +126,9 @@ inline bool settle_strides(Convolution* call) {
       lay_densely(images, dimensions, last);
     } else if (lies_densely(*images, dimensions, !last)) {
       lay_densely(images, dimensions, !last);
-    } else if (!detail::set_apart(images, dimensions)) {
+    } else if (!(lies_in_order(*images, dimensions, last) ||
+                 lies_in_order(*images, dimensions, !last)) ||
+               !detail::set_apart(images, dimensions)) {
       return false;
     }
   }
