@@ -16,17 +16,18 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 // How many groups of kWide neighbours a thread may keep: few where elements come one by one, and of
-// double, whose rows are rare and whose functions are long.
-template <class C, int kWide>
+// double, whose rows are rare and whose functions are long. More in short rows, each of which is a
+// segment's: that tells its threads of each other much faster than a block's warps.
+template <class C, int kWide, bool kShort>
 constexpr int held_groups() {
-  constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide > 1 ? 16 : 8;
+  constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide == 1 ? 8 : kShort ? 32 : 16;
   return kElements / kWide;
 }
 
 struct RowCut {
   int64_t count, n;
   int64_t share;  // elements for each segment of threads that a row is given to
-  int lanes;      // threads of a row: up to a segment, or a block
+  int lanes;      // threads of a row: up to a segment, where it is short, or a block
   bool vectors;   // every row begins at the place of a vector and ends with one
   bool held;      // rows fit into registers
 };
@@ -36,9 +37,10 @@ inline constexpr int kSegment = kLeastWarp;
 
 template <class C, int kWide>
 RowCut row_cut_of(int64_t count, int64_t n) {
-  constexpr int kHeld = held_groups<C, kWide>() * kWide, kStep = kSegment * kWide;
+  constexpr int kHeld = held_groups<C, kWide, false>() * kWide, kStep = kSegment * kWide;
+  constexpr int kShort = held_groups<C, kWide, true>() * kWide * kSegment;
   RowCut cut{count, n, n, kThreads, kWide > 1, n <= int64_t(kHeld) * kThreads};
-  if (n <= kHeld * kSegment) {
+  if (n <= kShort) {
     cut.lanes = power_of_two((n + kWide - 1) / kWide, kSegment);
   } else {
     constexpr int64_t kRound = int64_t(kThreads) * kWide;
@@ -138,19 +140,19 @@ class Groups {
   int count_;
 };
 
-template <int kWide, class Row>
+template <bool kShort, int kWide, class Row>
 DL_DEVICE void take_row(const Block& team, const RowCut& cut, const Row& row, int64_t number,
                         bool live) {
   const Groups<kWide> groups(team, cut, live);
   const auto place = row.open(groups, number);
-  if (cut.held) {
-    row.take_held(team, groups, place, live);
+  if (kShort || cut.held) {
+    row.template take_held<kShort>(team, groups, place, live);
   } else {
     row.take_long(team, groups, place, live);
   }
 }
 
-template <class Row>
+template <class Row, bool kShort>
 DL_KERNEL_FOR_BLOCKS(2)
 void held_rows_kernel(RowCut cut, Row row) {
   DL_SHARED BlockScratch scratch;
@@ -162,22 +164,24 @@ void held_rows_kernel(RowCut cut, Row row) {
     const bool live = own < cut.count;
     const int64_t number = live ? own : cut.count - 1;
     if (cut.vectors) {
-      take_row<Row::kWide>(team, cut, row, number, live);
+      take_row<kShort, Row::kWide>(team, cut, row, number, live);
     } else {
-      take_row<1>(team, cut, row, number, live);
+      take_row<kShort, 1>(team, cut, row, number, live);
     }
   }
 }
 
 // For each row calls row.open(groups, number), and with the place that this gives
-// row.take_held(team, groups, place, whether there is a row) if its groups are few enough, else
-// take_long. A functor without references.
+// row.take_held<whether it is short>(team, groups, place, whether there is a row) if its groups are
+// few enough, else take_long. A functor without references.
 template <class Row>
 void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   if (cut.count <= 0 || cut.n <= 0) return;
   constexpr int64_t kMost = 1 << 20;
   const int64_t teams = kThreads / cut.lanes, blocks = (cut.count + teams - 1) / teams;
-  run_blocks(launch.stream(), blocks < kMost ? blocks : kMost, held_rows_kernel<Row>, cut, row);
+  run_blocks(launch.stream(), blocks < kMost ? blocks : kMost,
+             cut.lanes <= kSegment ? held_rows_kernel<Row, true> : held_rows_kernel<Row, false>,
+             cut, row);
 }
 
 // Sums of a thread, in pieces whose results meet in double.

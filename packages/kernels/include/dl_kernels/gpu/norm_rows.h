@@ -9,6 +9,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/held_rows.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/norm_vector.h"
 #include "dl_kernels/norm/norm_rows.h"
 
 DL_KERNELS_BEGIN
@@ -21,7 +22,7 @@ struct NormForward {
   using C = compute_t<T>;
   static constexpr int kWide = kVector<T>;
   NormOutput<T> to;
-  NormAffine<C> affine;
+  NormAffine<T> affine;
   const T* in;
   int64_t width;
   C eps;
@@ -31,21 +32,19 @@ struct NormForward {
     int64_t row;
     T* y;
     const T* x;
-    const C* weight;  // may be null, and so may
-    const C* bias;
+    NormParameter<T> weight, bias;
   };
 
   template <int kW>
   DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
     return {row, groups.begin(to.out + row * width, 1), groups.begin(in + row * width, 1),
-            affine.weight == nullptr ? nullptr : groups.begin(affine.weight, 1),
-            affine.bias == nullptr ? nullptr : groups.begin(affine.bias, 1)};
+            begin_of(groups, affine.weight), begin_of(groups, affine.bias)};
   }
 
-  template <int kW>
+  template <bool kShort, int kW>
   DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
                            bool live) const {
-    constexpr int kGroups = held_groups<C, kW>();
+    constexpr int kGroups = held_groups<C, kW, kShort>();
     C held[kGroups][kW];
     groups.template few<kGroups>(
         [&](int v, GroupNumber group) { groups.load(at.x, 1, group, held[v]); });
@@ -68,7 +67,7 @@ struct NormForward {
     groups.template few<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) held[v][j] *= scale;
-      put(groups, at, affine.bias != nullptr, group, held[v]);
+      put(groups, at, !affine.bias.is_none(), group, held[v]);
     });
   }
 
@@ -98,7 +97,7 @@ struct NormForward {
       put(groups, at, biased, group, some);
     };
     // A loop for each, so that the one without a bias is short.
-    if (affine.bias == nullptr) {
+    if (affine.bias.is_none()) {
       groups.template all<C[kW]>(
           load, [&](GroupNumber group, C(&some)[kW]) { write(false, group, some); });
     } else {
@@ -126,19 +125,19 @@ struct NormForward {
       // A group has one channel.
       const int64_t first = remainder_of(at.row, affine.groups) * affine.group_channels;
       const int64_t channel = first + quotient_of(groups.place(group), affine.positions);
-      const C w = affine.weight != nullptr ? affine.weight[channel] : C(1);
-      const C b = biased ? affine.bias[channel] : C(0);
+      const C w = affine.weight.is_none() ? C(1) : affine.weight.at(channel);
+      const C b = biased ? affine.bias.at(channel) : C(0);
       DL_UNROLL
       for (int j = 0; j < kW; ++j) x[j] = x[j] * w + b;
     } else {
       C other[kW];
-      if (affine.weight != nullptr) {
-        groups.load(at.weight, 1, group, other);
+      if (!affine.weight.is_none()) {
+        load_parameter<T>(groups, at.weight, group, other);
         DL_UNROLL
         for (int j = 0; j < kW; ++j) x[j] *= other[j];
       }
       if (biased) {
-        groups.load(at.bias, 1, group, other);
+        load_parameter<T>(groups, at.bias, group, other);
         DL_UNROLL
         for (int j = 0; j < kW; ++j) x[j] += other[j];
       }
@@ -163,7 +162,7 @@ struct NormBackward {
     T* to;
     const T* grad_output;
     const T* x;
-    const C* weight;  // may be null
+    NormParameter<T> weight;
   };
   // The gradient times the weight, and x̂.
   template <int kW>
@@ -179,13 +178,13 @@ struct NormBackward {
             groups.begin(grad_input + at, 1),
             groups.begin(rows.grad_output + at, 1),
             groups.begin(rows.in + at, 1),
-            rows.weight == nullptr ? nullptr : groups.begin(rows.weight, 1)};
+            begin_of(groups, rows.weight)};
   }
 
-  template <int kW>
+  template <bool kShort, int kW>
   DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
                            bool) const {
-    constexpr int kGroups = held_groups<C, kW>();
+    constexpr int kGroups = held_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
     groups.template few<kGroups>(
         [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });
@@ -231,9 +230,9 @@ struct NormBackward {
                          Both<kW>& x) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.h[j] = (x.h[j] - at.mean) * at.scale;
-    if (rows.weight == nullptr) return;
+    if (rows.weight.is_none()) return;
     C w[kW];
-    groups.load(at.weight, 1, group, w);
+    load_parameter<T>(groups, at.weight, group, w);
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.g[j] *= w[j];
   }
@@ -272,13 +271,14 @@ bool all_aligned(int elements, const C* a, const C* b) {
 
 template <class T, bool ByChannel>
 void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>& to, const T* in,
-               const NormAffine<compute_t<T>>& affine, compute_t<T> eps) {
+               const NormAffine<T>& affine, compute_t<T> eps) {
   using Row = gpu::NormForward<T, ByChannel>;
   bool aligned = gpu::all_aligned<T>(Row::kWide, to.out, in);
   if (ByChannel) {
     aligned &= affine.positions % Row::kWide == 0;
   } else {
-    aligned &= gpu::all_aligned(Row::kWide, affine.weight, affine.bias);
+    aligned &=
+        gpu::is_aligned(affine.weight, Row::kWide) && gpu::is_aligned(affine.bias, Row::kWide);
   }
   gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(shape.rows, shape.width, aligned),
                      Row{to, affine, in, shape.width, eps});

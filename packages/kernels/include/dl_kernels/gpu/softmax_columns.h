@@ -40,10 +40,10 @@ struct SoftmaxForward {
             groups.begin(in + offsets[1], plan.step[1])};
   }
 
-  template <int kW>
+  template <bool kShort, int kW>
   DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
                            bool) const {
-    constexpr int kGroups = held_groups<C, kW>();
+    constexpr int kGroups = held_groups<C, kW, kShort>();
     C held[kGroups][kW];
     groups.template few<kGroups>(
         [&](int v, GroupNumber group) { groups.load(at.x, plan.step[1], group, held[v]); });
@@ -156,10 +156,10 @@ struct SoftmaxBackward {
             groups.begin(output + offsets[2], plan.step[2])};
   }
 
-  template <int kW>
+  template <bool kShort, int kW>
   DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
                            bool) const {
-    constexpr int kGroups = held_groups<C, kW>();
+    constexpr int kGroups = held_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
     groups.template few<kGroups>(
         [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });

@@ -7,6 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/norm/norm_parameter.h"
 #include "dl_kernels/norm/norm_shape.h"
 
 DL_KERNELS_BEGIN
@@ -19,11 +20,10 @@ struct NormOutput {
   compute_t<T>* invstd;
 };
 
-template <class C>
+template <class T>
 struct NormAffine {
-  const C* weight;  // may be null
-  const C* bias;    // may be null
-  bool centred;     // the mean is subtracted
+  NormParameter<T> weight, bias;
+  bool centred;  // the mean is subtracted
   // Where each channel of a group has them: elements of a channel, groups of a sample, channels of
   // a group. Otherwise each element of a row has them.
   int64_t positions = 0, groups = 1, group_channels = 1;
@@ -33,14 +33,14 @@ template <class T>
 struct NormRows {
   const T* grad_output;
   const T* in;
-  const compute_t<T>* weight;  // may be null
-  const compute_t<T>* mean;    // null where rows are not centred
+  NormParameter<T> weight;
+  const compute_t<T>* mean;  // null where rows are not centred
   const compute_t<T>* invstd;
 };
 
 template <class T, bool ByChannel>
 void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>& to, const T* in,
-               const NormAffine<compute_t<T>>& affine, compute_t<T> eps);
+               const NormAffine<T>& affine, compute_t<T> eps);
 
 template <class T>
 void norm_rows_backward(const Launch& launch, const NormShape& shape, T* grad_input,
