@@ -28,6 +28,17 @@ def device_rows(found: profile) -> list[Any]:
     return [each for each in events if each.device_type == torch.autograd.DeviceType.PrivateUse1]
 
 
+def is_of(name: str, operator: str) -> bool:
+    """Whether a row is of an operator: by its name, or by that of the kernel, where vendors trace
+    kernels by theirs.
+    """
+    return name == operator or f"{operator.removeprefix('diopi')}Op" in name
+
+
+def rows_of(found: profile, operator: str) -> list[Any]:
+    return [row for row in device_rows(found) if is_of(row.name, operator)]
+
+
 def trace(found: profile, folder: Path) -> list[dict[str, Any]]:
     path = folder / "trace.json"
     found.export_chrome_trace(str(path))
@@ -44,21 +55,21 @@ def test_kernels_are_rows_of_the_device_with_its_time() -> None:
     step()
     with profile(activities=BOTH) as found:
         step(3)
-    rows = [row.name for row in device_rows(found)]
-    assert rows.count("diopiRelu") == 3 and rows.count("diopiMatmul") + rows.count("diopiMm") == 3
+    rows = [row.name for row in rows_of(found, "diopiRelu")]
+    assert len(rows) == 3 and len(device_rows(found)) >= 6  # products may take more than a kernel
     averages = {row.key: row for row in found.key_averages()}
     relu = averages["aten::relu"]
     assert relu.count == 3 and relu.device_time_total > 0
     # The kernel's time is counted once, below the operator that enqueued it.
-    assert averages["diopiRelu"].device_time_total == pytest.approx(relu.device_time_total)
-    table = found.key_averages().table(sort_by="device_time_total")
-    assert "Self DL" in table and "DL total" in table and "diopiRelu" in table
+    assert averages[rows[0]].device_time_total == pytest.approx(relu.device_time_total)
+    table = found.key_averages().table(sort_by="device_time_total", max_name_column_width=None)
+    assert "Self DL" in table and "DL total" in table and rows[0] in table
 
 
 def test_device_time_lies_within_the_profile_and_in_order() -> None:
     with profile(activities=BOTH) as found:
         step(5)
-    rows = [row for row in device_rows(found) if row.name == "diopiRelu"]
+    rows = rows_of(found, "diopiRelu")
     whole = [row for row in found.events() or [] if row.name == "aten::relu"]
     assert len(rows) == len(whole) == 5
     for kernel, operator in zip(rows, whole, strict=True):
@@ -71,7 +82,7 @@ def test_device_time_lies_within_the_profile_and_in_order() -> None:
 def test_the_device_alone_can_be_recorded() -> None:
     with profile(activities=[ProfilerActivity.PrivateUse1]) as found:
         step()
-    assert "diopiRelu" in [row.name for row in device_rows(found)]
+    assert rows_of(found, "diopiRelu")
 
 
 def test_a_profile_of_the_cpu_leaves_the_device_out() -> None:
@@ -89,12 +100,12 @@ def test_arrows_lead_from_the_host_to_the_device(tmp_path: Path) -> None:
     events = trace(found, tmp_path)
     kernels = [each for each in events if each.get("cat") == "kernel"]
     calls = [each for each in events if each.get("cat") == "privateuse1_runtime"]
-    assert {"diopiRelu"} <= {each["name"] for each in kernels} & {each["name"] for each in calls}
+    assert "diopiRelu" in {each["name"] for each in calls}
     starts = {each["id"] for each in events if each.get("ph") == "s" and each["cat"] == "ac2g"}
     ends = {each["id"] for each in events if each.get("ph") == "f" and each["cat"] == "ac2g"}
     assert len(starts & ends) >= 4
-    relu = next(each for each in kernels if each["name"] == "diopiRelu")
-    assert relu["args"]["device"] == 0 and relu["args"]["stream"] == 0
+    relu = next(each for each in kernels if is_of(each["name"], "diopiRelu"))
+    assert relu["args"]["device"] == 0 and "stream" in relu["args"]
 
 
 def test_streams_have_rows_of_their_own(tmp_path: Path) -> None:
@@ -104,10 +115,13 @@ def test_streams_have_rows_of_their_own(tmp_path: Path) -> None:
             torch.ones(8, device="dl").relu()
         torch.ones(8, device="dl").neg()
         torch.dl.synchronize()
-    kernels = {each["name"]: each for each in trace(found, tmp_path) if each.get("cat") == "kernel"}
-    if torch.dl.get_device_properties(0).vendor == "async":
-        assert kernels["diopiRelu"]["tid"] != kernels["diopiNeg"]["tid"]
-    assert kernels["diopiNeg"]["args"]["stream"] == 0
+    kernels = [each for each in trace(found, tmp_path) if each.get("cat") == "kernel"]
+    relu, neg = (
+        next(each for each in kernels if is_of(each["name"], name))
+        for name in ("diopiRelu", "diopiNeg")
+    )
+    if torch.dl.get_device_properties(0).vendor != "cpu":
+        assert relu["tid"] != neg["tid"] and relu["args"]["stream"] != neg["args"]["stream"]
 
 
 def test_functions_and_shapes_are_recorded() -> None:
@@ -125,7 +139,7 @@ def test_a_schedule_records_its_steps() -> None:
     seen: list[int] = []
 
     def ready(found: profile) -> None:
-        seen.append(sum(row.name == "diopiRelu" for row in device_rows(found)))
+        seen.append(len(rows_of(found, "diopiRelu")))
 
     plan = schedule(wait=1, warmup=1, active=2, repeat=2)
     with profile(activities=BOTH, schedule=plan, on_trace_ready=ready, acc_events=True) as found:
@@ -152,7 +166,8 @@ def test_backward_and_other_threads_are_recorded() -> None:
     with profile(activities=BOTH) as found:
         (x @ x).relu().sum().backward()
         torch.dl.synchronize()
-    assert any("diopiThresholdBackward" in row.name for row in device_rows(found))
+    names = [row.name for row in device_rows(found)]
+    assert any("Threshold" in name for name in names)
 
 
 def test_a_profiler_inside_another_does_what_it_does_on_the_cpu(
@@ -161,10 +176,10 @@ def test_a_profiler_inside_another_does_what_it_does_on_the_cpu(
     with profile(activities=BOTH), profile(activities=BOTH) as inner:
         step()
     assert "no active profiling session" in capfd.readouterr().err
-    assert "diopiRelu" in [row.name for row in device_rows(inner)]
+    assert rows_of(inner, "diopiRelu")
     with profile(activities=BOTH) as after:
         step()
-    assert [row.name for row in device_rows(after)].count("diopiRelu") == 1
+    assert len(rows_of(after, "diopiRelu")) == 1
 
 
 def test_stopping_twice_is_told_by_torch_and_nothing_hangs(
@@ -174,13 +189,13 @@ def test_stopping_twice_is_told_by_torch_and_nothing_hangs(
     found.start()
     step()
     found.stop()
-    assert "diopiRelu" in [row.name for row in device_rows(found)]
+    assert rows_of(found, "diopiRelu")
     assert "no active profiling session" not in capfd.readouterr().err
     found.stop()
     assert "no active profiling session" in capfd.readouterr().err
     with profile(activities=BOTH) as again:
         step()
-    assert "diopiRelu" in [row.name for row in device_rows(again)]
+    assert rows_of(again, "diopiRelu")
 
 
 def test_the_older_profiler_times_operators_by_events() -> None:
