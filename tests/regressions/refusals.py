@@ -65,6 +65,10 @@ def _outputs(op: Any, at: int, original: Arguments) -> Iterator[tuple[str, Argum
 def call(op: Any, arguments: Arguments, device: str) -> Outcome:
     def apply(moved: Arguments) -> Any:
         first, args, kwargs = moved
-        return op(first, *args, **kwargs)
+        result = op(first, *args, **kwargs)
+        if device == "dl":
+            # What a device finds in its data it tells who waits for it.
+            torch.dl.synchronize()
+        return result
 
     return run(apply, Relocation(device)(arguments))

@@ -215,6 +215,8 @@ def outcome(call: Call, dtype: torch.dtype, device: str) -> Any:
     """The dtypes of the results, or the type of the error."""
     try:
         result = call(*operands(dtype, device))
+        if device == "dl":
+            torch.dl.synchronize()  # a division by zero may be told then
     except (RuntimeError, TypeError, ValueError) as error:
         return type(error)
     return [x.dtype for x in ([result] if isinstance(result, torch.Tensor) else result)]
