@@ -247,11 +247,14 @@ def alerts(name: str, vendor: str) -> bool:
     return name in ALWAYS or (name in ON_ACCELERATORS and vendor != "cpu")
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
     vendor = str(torch.dl.get_device_properties(0).vendor)
     call = EVERY[name]()
-    expected = call()
+    # Where an index repeats, any of the values may be left otherwise.
+    with deterministic(warn_only=True):
+        expected = call()
     with deterministic():
         if alerts(name, vendor):
             with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
@@ -260,7 +263,9 @@ def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
             torch.testing.assert_close(call(), expected)
     with deterministic(warn_only=True), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        torch.testing.assert_close(call(), expected)
+        again = call()
+    if name != "put_ without accumulating" or vendor == "cpu":
+        torch.testing.assert_close(again, expected)
     said = [str(each.message) for each in told if "deterministic" in str(each.message)]
     assert bool(said) == alerts(name, vendor), said
 
