@@ -15,6 +15,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from diopi_proto import load_vendor
@@ -143,6 +144,28 @@ def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
         for seed in ("1", "2", "3")
     }
     assert len(results) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((40, 5), 1), ((5, 40), 0), ((2, 20000), 1), ((3, 7, 5), 1)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithm_of_a_softmax_near_one_keeps_its_digits(
+    library: Path, dtype: str, shape: tuple[int, ...], dim: int
+) -> None:
+    """In rows held in registers, columns, long rows, and rows whose elements lie apart."""
+    x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+    top = x.argmax(axis=dim, keepdims=True)
+    np.put_along_axis(x, top, 8 if shape[dim] < 100 else 16, dim)
+    below = x.astype(np.longdouble) - x.max(axis=dim, keepdims=True)
+    powers = np.exp(below)
+    np.put_along_axis(powers, top, 0, dim)
+    want = below - np.log1p(powers.sum(axis=dim, keepdims=True))
+    with load_vendor(library) as vendor:
+        out = vendor.empty(shape, dtype=dtype)
+        vendor.call("diopiLogSoftmax", out, vendor.tensor(x), dim)
+        error = np.abs(out.numpy() - want)
+    assert float((error / np.abs(want)).max()) < 8 * np.finfo(dtype).eps
 
 
 def test_host_cannot_read_the_device(library: Path) -> None:

@@ -69,6 +69,28 @@ def test_gradient_of_adaptive_max_pool(
     check(out, want, OpClass.REDUCTION, "AdaptiveMaxPoolBackward", **bound)
 
 
+@pytest.mark.parametrize("layout", IMAGE_LAYOUTS)
+@pytest.mark.parametrize("cut", PLANE_CUTS + VOLUME_CUTS, ids=str)
+def test_gradient_of_maxima_from_anywhere(
+    vendor: Vendor, cut: tuple[tuple[int, ...], tuple[int, ...]], layout: str
+) -> None:
+    """As those of fractional pooling, whose windows lie at random and overlap."""
+    sizes, outputs = cut
+    # Few cells, so that many gradients meet.
+    where = np.random.default_rng(429).integers(0, 5, (2, 3, *outputs)) * (np.prod(sizes) // 5)
+    x = out_image(vendor, (2, 3, *sizes), "float32", layout)
+    g, grad = place_image(vendor, numbers(where.shape, "float32", 430), "float32", layout)
+    indices = place_image(vendor, where, "int64", layout)[0]
+    want, size, met = scattered(grad, where, sizes)
+    out = out_image(vendor, x.shape, "float32", layout)
+    if len(sizes) == 2:
+        vendor.op.AdaptiveMaxPool2dBackward(out, g, x, indices)
+    else:
+        vendor.op.AdaptiveMaxPool3dBackward(out, g, x, indices)
+    bound = {"reduction_length": met, "magnitude": size}
+    check(out, want, OpClass.REDUCTION, "AdaptiveMaxPoolBackward", **bound)
+
+
 @pytest.mark.parametrize("layout", ["dense", CHANNELS])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_wins_and_infinities_are_values(vendor: Vendor, dtype: str, layout: str) -> None:

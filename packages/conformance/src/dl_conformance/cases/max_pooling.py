@@ -1,5 +1,8 @@
 """Maxima of windows, their positions, and their gradients."""
 
+from math import prod
+
+from dl_conformance.inputs import integers
 from dl_conformance.vocabulary import T, calls
 from dl_conformance.windows import some_positions
 
@@ -12,6 +15,15 @@ def halved(lead, spatial):
     two, none = (2,) * len(spatial), (0,) * len(spatial)
     values = some_positions("max pooling", lead, spatial, two, two, none)
     return T(values.shape, values=values, dtype="int64")
+
+
+def met(lead, spatial, outputs):
+    """Cells in which several gradients meet, far from the windows of most of them.
+
+    So lie those of fractional pooling, whose windows lie at random and overlap.
+    """
+    values = integers("max pooling met", prod(lead) * prod(outputs), 0, prod(spatial) // 4)
+    return T((*lead, *outputs), values=values.reshape(*lead, *outputs), dtype="int64")
 
 
 ONE = dict(dilation=[1, 1], ceil_mode=False)
@@ -73,6 +85,29 @@ VOLUME_GRADIENT = dict(
     dilation=[1, 1, 1],
     ceil_mode=False,
 )
+LINE_GRADIENT = dict(
+    grad_output="2x3x4",
+    input="2x3x9",
+    indices=halved((2, 3), (9,)),
+    kernel_size=[2],
+    stride=[2],
+    padding=[0],
+    dilation=[1],
+    ceil_mode=False,
+)
+MET_GRADIENT = {
+    **GRADIENT,
+    "grad_output": "2x3x5x4",
+    "indices": met((2, 3), (7, 6), (5, 4)),
+    "kernel_size": [3, 3],
+    "stride": [1, 1],
+}
+MET_VOLUME_GRADIENT = {
+    **VOLUME_GRADIENT,
+    "grad_output": "1x2x3x3x3",
+    "indices": met((1, 2), (4, 4, 4), (3, 3, 3)),
+    "stride": [1, 1, 1],
+}
 
 CASES = [
     calls("MaxPool2d MaxPool2dWithIndices", *PLANES, layouts=LAYOUTS),
@@ -87,13 +122,23 @@ CASES = [
         dict(input="1x2x5x4x6", output_size=[2, 3, 4]),
         layouts=LAYOUTS,
     ),
-    calls("MaxPool2dBackward AdaptiveMaxPool2dBackward", GRADIENT, layouts=LAYOUTS),
+    calls(
+        "MaxPool2dBackward AdaptiveMaxPool2dBackward",
+        GRADIENT,
+        MET_GRADIENT,
+        layouts=LAYOUTS,
+    ),
     calls(
         "MaxPool2dBackward",
         {**GRADIENT, "input": T("2x3x7x6", apart=True), "indices": None},
         layouts=LAYOUTS,
     ),
-    calls("MaxPool3dBackward AdaptiveMaxPool3dBackward", VOLUME_GRADIENT, layouts=LAYOUTS),
+    calls(
+        "MaxPool3dBackward AdaptiveMaxPool3dBackward",
+        VOLUME_GRADIENT,
+        MET_VOLUME_GRADIENT,
+        layouts=LAYOUTS,
+    ),
     calls(
         "MaxPool1d MaxPool1dWithIndices",
         dict(
@@ -115,16 +160,13 @@ CASES = [
     ),
     calls(
         "MaxPool1dBackward AdaptiveMaxPool1dBackward",
-        dict(
-            grad_output="2x3x4",
-            input="2x3x9",
-            indices=halved((2, 3), (9,)),
-            kernel_size=[2],
-            stride=[2],
-            padding=[0],
-            dilation=[1],
-            ceil_mode=False,
-        ),
+        LINE_GRADIENT,
+        {
+            **LINE_GRADIENT,
+            "grad_output": "2x3x8",
+            "indices": met((2, 3), (9,), (8,)),
+            "stride": [1],
+        },
         layouts=LINES,
     ),
 ]

@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 struct alignas(16) ColumnTeamScratch {
-  unsigned char bytes[16 * kThreads];
+  unsigned char bytes[24 * kThreads];
 };
 
 // The threads of one row, one in each line.

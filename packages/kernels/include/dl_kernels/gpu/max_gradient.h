@@ -1,4 +1,5 @@
-// GPU: a thread for each cell looks through the windows that cover it.
+// GPU: a thread for each cell looks through the windows that cover it, so that sums have an order;
+// maxima from elsewhere are added to their cells.
 #ifndef DL_KERNELS_GPU_MAX_GRADIENT_H_
 #define DL_KERNELS_GPU_MAX_GRADIENT_H_
 
@@ -6,6 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/gpu/atomic.h"
 #include "dl_kernels/gpu/check.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/total.h"
@@ -56,6 +58,33 @@ struct MaximaItem {
   }
 };
 
+// For each output whose maximum does not come from its window, which MaximaItem does not see: those
+// of fractional pooling lie at random.
+template <class T>
+struct StrayMaximaItem {
+  MaximaItem<T> within;
+
+  DL_DEVICE void operator()(int64_t i) const {
+    const Planes& planes = within.planes;
+    const Axis &ay = planes.y, &ax = planes.x;
+    const int64_t place = within.places[i], cells = planes.input_cells();
+    if (place < 0 || place >= cells) return;
+    const int64_t channels = planes.inner, outputs = planes.output_cells();
+    const int64_t o = i / channels % outputs, plane = i / channels / outputs;
+    const bool seen = has(within.xs[place % ax.input], o % ax.output) &&
+                      has(within.ys[place / ax.input % ay.input], o / ax.output % ay.output) &&
+                      has(within.zs[place / (ax.input * ay.input)], o / (ax.output * ay.output));
+    if (seen) return;
+    atomic_add(within.to + (plane * cells + place) * channels + i % channels,
+               cast<compute_t<T>>(within.grads[i]));
+  }
+
+ private:
+  DL_DEVICE static bool has(const Window& window, int64_t o) {
+    return o >= window.begin && o < window.end;
+  }
+};
+
 }  // namespace gpu
 
 inline diopiError_t check_places(const Launch& launch, const char* op, const int64_t* places,
@@ -77,8 +106,10 @@ void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compu
     axis->dilation = 1;
   }
   const WindowTables over(launch, whole, adaptive, true);
-  each(launch, planes.outer * planes.input_cells() * planes.inner, 1,
-       gpu::MaximaItem<T>{planes, over.z(), over.y(), over.x(), to, grads, places});
+  const gpu::MaximaItem<T> within{planes, over.z(), over.y(), over.x(), to, grads, places};
+  each(launch, planes.outer * planes.input_cells() * planes.inner, 1, within);
+  each(launch, planes.outer * planes.output_cells() * planes.inner, 1,
+       gpu::StrayMaximaItem<T>{within});
 }
 
 DL_KERNELS_END

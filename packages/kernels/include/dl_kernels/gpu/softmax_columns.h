@@ -51,18 +51,17 @@ struct SoftmaxForward {
     groups.template few<kGroups>(
         [&](int v, GroupNumber) { top = higher(top, highest_of(held[v])); });
     top = team.together(top, [](C a, C b) { return higher(a, b); });
-    C sum = 0;
+    PowerSum<C> mine;
     groups.template few<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) {
         held[v][j] -= top;
-        const C power = math::exp(held[v][j]);
+        const C power = mine.add(held[v][j]);
         held[v][j] = log ? held[v][j] : power;
-        sum += power;
       }
     });
-    sum = sum_of_team(team, sum);
-    const C scale = log ? C(1) : C(1) / sum, shift = log ? math::log(sum) : C(0);
+    const PowerSum<C> all = team.together(mine, AddPowers{});
+    const C scale = log ? C(1) : C(1) / all.total(), shift = log ? all.log() : C(0);
     groups.template few<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) held[v][j] = held[v][j] * scale - shift;
@@ -79,7 +78,7 @@ struct SoftmaxForward {
     Softened<C> mine;
     groups.template all<C[kW]>(load, [&](GroupNumber, const C(&some)[kW]) { mine.add(some); });
     const Softened<C> all = team.together(mine, Join{});
-    const C scale = log ? math::log(all.sum) : C(1) / all.sum;
+    const C scale = log ? all.sum.log() : C(1) / all.sum.total();
     groups.template all<C[kW]>(load, [&](GroupNumber group, C(&some)[kW]) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) {
@@ -111,7 +110,7 @@ struct SoftmaxForwardColumns {
       mine.add(some);
     });
     const Softened<C> all = team.together(mine, Join{});
-    const C scale = log ? math::log(all.sum) : C(1) / all.sum;
+    const C scale = log ? all.sum.log() : C(1) / all.sum.total();
     if (!live) return;
     team.map(plan.n, [&](int64_t i) {
       const C shifted = cast<C>(x[i * plan.step[1]]) - all.top;

@@ -26,21 +26,47 @@ DL_DEVICE C highest_of(const C (&x)[N]) {
   return top;
 }
 
+// The sum of exp(x - top). Elements at the top, each of which adds 1, are counted apart: what is
+// small beside them keeps its digits, which are all that the logarithm has near 0.
+template <class C>
+struct PowerSum {
+  C ones = 0, rest = 0;
+
+  // Returns the power.
+  DL_DEVICE C add(C shifted) {
+    const C power = math::exp(shifted);
+    const bool one = shifted == C(0);
+    ones += one ? C(1) : C(0);
+    rest += one ? C(0) : power;
+    return power;
+  }
+  DL_DEVICE C total() const { return ones + rest; }
+  DL_DEVICE C log() const { return math::log1p((ones - C(1)) + rest); }
+};
+
+struct AddPowers {
+  template <class C>
+  DL_DEVICE PowerSum<C> operator()(const PowerSum<C>& a, const PowerSum<C>& b) const {
+    return {a.ones + b.ones, a.rest + b.rest};
+  }
+};
+
 // Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 template <class C>
 struct Softened {
-  C top = lowest<C>(), sum = 0;
+  C top = lowest<C>();
+  PowerSum<C> sum;
 
   template <int N>
   DL_DEVICE void add(const C (&x)[N]) {
     raise(higher(top, highest_of(x)));
     if (top == lowest<C>()) return;
     DL_UNROLL
-    for (int j = 0; j < N; ++j) sum += math::exp(x[j] - top);
+    for (int j = 0; j < N; ++j) sum.add(x[j] - top);
   }
   // Nothing above minus infinity has been seen where that is the top.
   DL_DEVICE void raise(C to) {
-    if (to != lowest<C>() && to != top) sum *= math::exp(top - to);
+    if (to != lowest<C>() && to != top) sum = {C(0), sum.total() * math::exp(top - to)};
     top = to;
   }
 };
@@ -51,7 +77,7 @@ struct Join {
     const C top = higher(a.top, b.top);
     a.raise(top);
     b.raise(top);
-    a.sum += b.sum;
+    a.sum = AddPowers{}(a.sum, b.sum);
     return a;
   }
 };

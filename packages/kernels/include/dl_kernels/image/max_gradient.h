@@ -4,7 +4,8 @@
 //   check_places(launch, op, places, count, cells)   they must lie in [0, cells)
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
-// `places` holds the index of that cell in its plane for every output; it lies in the window.
+// `places` holds the index of that cell in its plane for every output, which may lie outside of the
+// window.
 #ifndef DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 #define DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 
