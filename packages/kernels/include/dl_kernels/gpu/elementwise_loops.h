@@ -48,9 +48,10 @@ constexpr int vector_width() {
 }
 
 // How many vectors a thread takes at once, whose loads are on the way together.
-template <class O, int kWidth>
+template <int kWidth, class O, class... I>
 constexpr int vectors_at_once() {
-  if (sizeof(O) == 1 && std::is_integral_v<O>) return 1;
+  constexpr bool kBytes = ((sizeof(I) == 1) && ...) && kWidth == 4;
+  if (sizeof(O) == 1 && std::is_integral_v<O>) return kBytes ? 4 : 1;
   return kWidth >= 8 ? 1 : 2;
 }
 
@@ -128,7 +129,7 @@ template <class F, class O, class... I>
 struct ElementwiseItem {
   static constexpr int N = 1 + static_cast<int>(sizeof...(I));
   static constexpr int kWidth = vector_width<F, O, I...>();
-  static constexpr int kAtOnce = vectors_at_once<O, kWidth>();
+  static constexpr int kAtOnce = vectors_at_once<kWidth, O, I...>();
   static constexpr bool kMayBeConstant = N > 2 || std::is_same_v<F, IdentityOp>;
   using Inputs = RowInputs<std::index_sequence_for<I...>, kWidth, kMayBeConstant, I...>;
 

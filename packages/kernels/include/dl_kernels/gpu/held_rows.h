@@ -34,13 +34,18 @@ struct RowCut {
 
 // A row is cut for segments of so many threads, so that a thread's groups lie a constant apart.
 inline constexpr int kSegment = kLeastWarp;
+// A segment of rows that are so narrow that most threads of a longer one would have nothing, and
+// whose elements come one by one.
+inline constexpr int kNarrowSegment = 8;
 
 template <class C, int kWide>
 RowCut row_cut_of(int64_t count, int64_t n) {
   constexpr int kHeld = held_groups<C, kWide, false>() * kWide, kStep = kSegment * kWide;
   constexpr int kShort = held_groups<C, kWide, true>() * kWide * kSegment;
   RowCut cut{count, n, n, kThreads, kWide > 1, n <= int64_t(kHeld) * kThreads};
-  if (n <= kShort) {
+  if (kWide == 1 && n <= held_groups<C, 1, true>() * kNarrowSegment) {
+    cut.lanes = power_of_two(n, kNarrowSegment);
+  } else if (n <= kShort) {
     cut.lanes = power_of_two((n + kWide - 1) / kWide, kSegment);
   } else {
     constexpr int64_t kRound = int64_t(kThreads) * kWide;
@@ -62,13 +67,13 @@ struct GroupNumber {
   int behind;
 };
 
-// What a thread has of a row: groups of kWide neighbours. Steps other than 1 are of single
-// elements.
-template <int kWide>
+// What a thread has of a row: groups of kWide neighbours, of segments of kLanes threads. Steps
+// other than 1 are of single elements.
+template <int kWide, int kLanes>
 class Groups {
  public:
   DL_DEVICE Groups(const Block& team, const RowCut& cut, bool live) {
-    const int segment = team.lane() / kSegment, lane = team.lane() % kSegment;
+    const int segment = team.lane() / kLanes, lane = team.lane() % kLanes;
     const int64_t begin = segment * cut.share, rest = cut.n - begin;
     const int64_t left = (rest < cut.share ? rest : cut.share) - lane * kWide;
     first_ = begin + lane * kWide;
@@ -135,16 +140,21 @@ class Groups {
   }
 
  private:
-  static constexpr int kStep = kSegment * kWide;
+  static constexpr int kStep = kLanes * kWide;
   int64_t first_;
   int count_;
 };
 
-template <bool kShort, int kWide, class Row>
+// Who has a row.
+enum class RowOf { narrow_segment, segment, block };
+
+template <RowOf kOf, int kWide, class Row>
 DL_DEVICE void take_row(const Block& team, const RowCut& cut, const Row& row, int64_t number,
                         bool live) {
-  const Groups<kWide> groups(team, cut, live);
+  constexpr int kLanes = kOf == RowOf::narrow_segment ? kNarrowSegment : kSegment;
+  const Groups<kWide, kLanes> groups(team, cut, live);
   const auto place = row.open(groups, number);
+  constexpr bool kShort = kOf != RowOf::block;
   if (kShort || cut.held) {
     row.template take_held<kShort>(team, groups, place, live);
   } else {
@@ -152,7 +162,7 @@ DL_DEVICE void take_row(const Block& team, const RowCut& cut, const Row& row, in
   }
 }
 
-template <class Row, bool kShort>
+template <class Row, RowOf kOf>
 DL_KERNEL_FOR_BLOCKS(2)
 void held_rows_kernel(RowCut cut, Row row) {
   DL_SHARED BlockScratch scratch;
@@ -163,10 +173,10 @@ void held_rows_kernel(RowCut cut, Row row) {
     const int64_t own = first + thread_index() / cut.lanes;
     const bool live = own < cut.count;
     const int64_t number = live ? own : cut.count - 1;
-    if (cut.vectors) {
-      take_row<kShort, Row::kWide>(team, cut, row, number, live);
+    if (kOf != RowOf::narrow_segment && cut.vectors) {
+      take_row<kOf, Row::kWide>(team, cut, row, number, live);
     } else {
-      take_row<kShort, 1>(team, cut, row, number, live);
+      take_row<kOf, 1>(team, cut, row, number, live);
     }
   }
 }
@@ -179,8 +189,11 @@ void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   if (cut.count <= 0 || cut.n <= 0) return;
   constexpr int64_t kMost = 1 << 20;
   const int64_t teams = kThreads / cut.lanes, blocks = (cut.count + teams - 1) / teams;
+  const bool narrow = !cut.vectors && cut.lanes <= kNarrowSegment;
   run_blocks(launch.stream(), blocks < kMost ? blocks : kMost,
-             cut.lanes <= kSegment ? held_rows_kernel<Row, true> : held_rows_kernel<Row, false>,
+             narrow                  ? held_rows_kernel<Row, RowOf::narrow_segment>
+             : cut.lanes <= kSegment ? held_rows_kernel<Row, RowOf::segment>
+                                     : held_rows_kernel<Row, RowOf::block>,
              cut, row);
 }
 

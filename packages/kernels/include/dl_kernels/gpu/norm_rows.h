@@ -35,14 +35,14 @@ struct NormForward {
     NormParameter<T> weight, bias;
   };
 
-  template <int kW>
-  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+  template <int kW, int kL>
+  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
     return {row, groups.begin(to.out + row * width, 1), groups.begin(in + row * width, 1),
             begin_of(groups, affine.weight), begin_of(groups, affine.bias)};
   }
 
-  template <bool kShort, int kW>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <bool kShort, int kW, int kL>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool live) const {
     constexpr int kGroups = held_groups<C, kW, kShort>();
     C held[kGroups][kW];
@@ -71,8 +71,8 @@ struct NormForward {
     });
   }
 
-  template <int kW>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <int kW, int kL>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool live) const {
     const auto load = [&](GroupNumber group, C(&some)[kW]) { groups.load(at.x, 1, group, some); };
     C mean = 0;
@@ -118,8 +118,8 @@ struct NormForward {
   }
 
   // A group that is normalised already.
-  template <int kW>
-  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, bool biased, GroupNumber group,
+  template <int kW, int kL>
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, bool biased, GroupNumber group,
                      C (&x)[kW]) const {
     if constexpr (ByChannel) {
       // A group has one channel.
@@ -170,8 +170,8 @@ struct NormBackward {
     C g[kW], h[kW];
   };
 
-  template <int kW>
-  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+  template <int kW, int kL>
+  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
     const int64_t at = row * width;
     return {rows.mean == nullptr ? C(0) : rows.mean[row],
             rows.invstd[row],
@@ -181,8 +181,8 @@ struct NormBackward {
             begin_of(groups, rows.weight)};
   }
 
-  template <bool kShort, int kW>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <bool kShort, int kW, int kL>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     constexpr int kGroups = held_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
@@ -200,8 +200,8 @@ struct NormBackward {
         [&](int v, GroupNumber group) { put(groups, at, group, held[v], means); });
   }
 
-  template <int kW>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <int kW, int kL>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> first, second;
@@ -219,14 +219,14 @@ struct NormBackward {
   }
 
  private:
-  template <int kW>
-  DL_DEVICE void load(const Groups<kW>& groups, const Place& at, GroupNumber group,
+  template <int kW, int kL>
+  DL_DEVICE void load(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
                       Both<kW>& x) const {
     groups.load(at.grad_output, 1, group, x.g);
     groups.load(at.x, 1, group, x.h);
   }
-  template <int kW>
-  DL_DEVICE void prepare(const Groups<kW>& groups, const Place& at, GroupNumber group,
+  template <int kW, int kL>
+  DL_DEVICE void prepare(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
                          Both<kW>& x) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.h[j] = (x.h[j] - at.mean) * at.scale;
@@ -246,8 +246,8 @@ struct NormBackward {
     }
     return sums;
   }
-  template <int kW>
-  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, GroupNumber group, Both<kW>& x,
+  template <int kW, int kL>
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, GroupNumber group, Both<kW>& x,
                      const Pair<C>& means) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.g[j] = at.scale * (x.g[j] - means.first - x.h[j] * means.second);

@@ -14,14 +14,14 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 // From a thread's first group on.
-template <int kW, class T>
-DL_DEVICE NormParameter<T> begin_of(const Groups<kW>& groups, const NormParameter<T>& all) {
+template <int kW, int kL, class T>
+DL_DEVICE NormParameter<T> begin_of(const Groups<kW, kL>& groups, const NormParameter<T>& all) {
   return {all.wide == nullptr ? nullptr : groups.begin(all.wide, 1),
           all.narrow == nullptr ? nullptr : groups.begin(all.narrow, 1)};
 }
 
-template <class T, int kW>
-DL_DEVICE void load_parameter(const Groups<kW>& groups, const NormParameter<T>& from,
+template <class T, int kW, int kL>
+DL_DEVICE void load_parameter(const Groups<kW, kL>& groups, const NormParameter<T>& from,
                               GroupNumber group, compute_t<T> (&to)[kW]) {
   if constexpr (!std::is_same_v<T, compute_t<T>>) {
     if (from.narrow != nullptr) return groups.load(from.narrow, 1, group, to);

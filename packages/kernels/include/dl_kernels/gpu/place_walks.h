@@ -7,6 +7,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/scatter_rows.h"
+#include "dl_kernels/gpu/take_rows.h"
 #include "dl_kernels/index/index_places.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
@@ -34,29 +35,26 @@ inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
   return plan;
 }
 
-template <class U>
-struct TakeItem {
-  const U* from;
-  U* to;
-  const int64_t* places;
-  Plan<3> plan;
-  int64_t scale;
-
-  DL_DEVICE void operator()(int64_t i) const {
-    int64_t offsets[3];
-    offsets_of(plan, i, offsets);
-    to[offsets[1]] = from[offsets[0] + places[offsets[2]] * scale];
-  }
-};
+// Whether each place is that of a dense row, and the rows of the other tensor follow each other.
+inline bool takes_rows(const Plan<3>& plan) {
+  const auto &in = plan.strides[0], &out = plan.strides[1];
+  return plan.ndim == 2 && in[0] == 0 && in[1] == 1 && out[1] == 1 && out[0] == plan.shape[1] &&
+         plan.strides[2][0] == 1 && plan.strides[2][1] == 0;
+}
 
 }  // namespace gpu
 
 template <class U>
 void take_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides,
                  const U* from, U* to) {
-  each(launch, places.numel(), 1,
-       gpu::TakeItem<U>{from, to, places.places(), gpu::places_plan(places, strides),
-                        places.scale()});
+  constexpr auto kSize = static_cast<int64_t>(sizeof(U));
+  const Plan<3> plan = gpu::places_plan(places, strides);
+  if (gpu::takes_rows(plan)) {
+    const int64_t rows = plan.shape[0], bytes = plan.shape[1] * kSize;
+    take_rows(launch, to, from, places.places(), rows, rows, 0, bytes, places.scale() * kSize);
+    return;
+  }
+  take_each(launch, plan, to, from, places.places(), places.scale());
 }
 
 template <class U>

@@ -32,16 +32,16 @@ struct SoftmaxForward {
     const T* x;
   };
 
-  template <int kW>
-  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+  template <int kW, int kL>
+  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
     int64_t offsets[2];
     row_offsets(plan.rows, row, offsets);
     return {groups.begin(out + offsets[0], plan.step[0]),
             groups.begin(in + offsets[1], plan.step[1])};
   }
 
-  template <bool kShort, int kW>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <bool kShort, int kW, int kL>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     constexpr int kGroups = held_groups<C, kW, kShort>();
     C held[kGroups][kW];
@@ -69,8 +69,8 @@ struct SoftmaxForward {
     });
   }
 
-  template <int kW>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <int kW, int kL>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     const auto load = [&](GroupNumber group, C(&some)[kW]) {
       groups.load(at.x, plan.step[1], group, some);
@@ -146,8 +146,8 @@ struct SoftmaxBackward {
     return log ? g - math::exp(y) * total : (g - total) * y;
   }
 
-  template <int kW>
-  DL_DEVICE Place open(const Groups<kW>& groups, int64_t row) const {
+  template <int kW, int kL>
+  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
     int64_t offsets[3];
     row_offsets(plan.rows, row, offsets);
     return {groups.begin(grad_input + offsets[0], plan.step[0]),
@@ -155,8 +155,8 @@ struct SoftmaxBackward {
             groups.begin(output + offsets[2], plan.step[2])};
   }
 
-  template <bool kShort, int kW>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <bool kShort, int kW, int kL>
+  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     constexpr int kGroups = held_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
@@ -174,8 +174,8 @@ struct SoftmaxBackward {
     });
   }
 
-  template <int kW>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW>& groups, const Place& at,
+  template <int kW, int kL>
+  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
                            bool) const {
     const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> sum;
@@ -195,8 +195,8 @@ struct SoftmaxBackward {
   }
 
  private:
-  template <int kW>
-  DL_DEVICE void load(const Groups<kW>& groups, const Place& at, GroupNumber group,
+  template <int kW, int kL>
+  DL_DEVICE void load(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
                       Both<kW>& x) const {
     groups.load(at.g, plan.step[1], group, x.g);
     groups.load(at.y, plan.step[2], group, x.y);
@@ -208,8 +208,8 @@ struct SoftmaxBackward {
     for (int j = 0; j < kW; ++j) sum += term(x.g[j], x.y[j]);
     return sum;
   }
-  template <bool kLog, int kW>
-  DL_DEVICE void put(const Groups<kW>& groups, const Place& at, GroupNumber group, Both<kW>& x,
+  template <bool kLog, int kW, int kL>
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, GroupNumber group, Both<kW>& x,
                      C total) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.g[j] = slope(kLog, x.g[j], x.y[j], total);

@@ -1,5 +1,5 @@
 // GPU: rows that an index names are copied in units of up to 16 bytes, by some neighbouring
-// threads.
+// threads; elements that it names, by a thread each.
 #ifndef DL_KERNELS_GPU_TAKE_ROWS_H_
 #define DL_KERNELS_GPU_TAKE_ROWS_H_
 
@@ -9,6 +9,7 @@
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/row_vectors.h"
+#include "dl_kernels/layout/plan.h"
 
 DL_KERNELS_BEGIN
 
@@ -76,6 +77,33 @@ inline void take_rows(const Launch& launch, void* out, const void* in, const int
                    : all % 2 == 0 ? gpu::take_units<uint16_t>
                                   : gpu::take_units<uint8_t>;
   run(launch, out, in, index, rows, count, extent, bytes, next);
+}
+
+namespace gpu {
+
+template <class U>
+struct TakeItem {
+  const U* from;
+  U* to;
+  const int64_t* places;
+  Plan<3> plan;
+  int64_t scale;
+
+  DL_DEVICE void operator()(int64_t i) const {
+    int64_t offsets[3];
+    row_offsets(plan, i, offsets);
+    to[offsets[1]] = from[offsets[0] + places[offsets[2]] * scale];
+  }
+};
+
+}  // namespace gpu
+
+// Every element of `to` becomes that of `from` which is `scale` · its place behind. Operands of the
+// plan: `from` without what the places are of, `to`, the places.
+template <class U>
+void take_each(const Launch& launch, const Plan<3>& plan, U* to, const U* from,
+               const int64_t* places, int64_t scale) {
+  each(launch, plan.numel, 1, gpu::TakeItem<U>{from, to, places, plan, scale});
 }
 
 DL_KERNELS_END
