@@ -10,7 +10,7 @@ namespace dl::cuda::cudnn {
 namespace {
 
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
-constexpr int64_t kMostConfigs = 64, kMostNotes = 32;
+constexpr int64_t kMostConfigs = 64, kMostNotes = 32, kMostKnobs = 16;
 
 // By which tensors of a graph are told from each other.
 enum Id : int64_t { kInputId = 1, kWeightId, kOutputId };
@@ -78,6 +78,28 @@ bool read_notes(const Part& config, std::vector<int>* notes) {
 }
 
 using Parts = std::vector<std::unique_ptr<Part>>;
+
+// Whether halves are rounded before they are added up, of which engines tell nothing: one whose
+// only choice is how much scratch memory it takes adds parts of a sum in the result's type where it
+// takes some (cuDNN 9 on compute capability 9.0).
+bool rounds_parts(const Part& config) {
+  Parts choices;
+  std::vector<Descriptor> objects;
+  for (int64_t i = 0; i < kMostKnobs; ++i) {
+    choices.push_back(std::make_unique<Part>(kKnobChoice));
+    objects.push_back(choices.back()->get());
+  }
+  int64_t count = 0, value = 0;
+  int knob = -1;
+  const auto get = [](Descriptor from, int name, int type, int64_t most, int64_t* found, void* to) {
+    return library()->get(from, name, type, most, found, to) == kSuccess;
+  };
+  if (!get(config.get(), kConfigKnobs, kDescriptorType, kMostKnobs, &count, objects.data()) ||
+      count != 1)
+    return false;
+  return get(objects[0], kChoiceOfKnob, kKnobType, 1, &count, &knob) && knob == kWorkspaceKnob &&
+         get(objects[0], kChoiceValue, kInt64Type, 1, &count, &value) && value > 0;
+}
 
 Part& add(Parts* parts, int kind) {
   parts->push_back(std::make_unique<Part>(kind));
@@ -189,7 +211,11 @@ Plan Plan::make(Handle handle, const Convolution& call) {
   for (const int mode : {kModeA, kFallbackMode}) {
     for (auto& config : configs_of(graph, mode)) {
       std::vector<int> notes;
-      if (!read_notes(*config, &notes) || !is_precise(notes, type_of(call.weight.dtype))) continue;
+      const int type = type_of(call.weight.dtype);
+      const bool half = type == kFloat16 || type == kBfloat16;
+      if (!read_notes(*config, &notes) || !is_precise(notes, type) ||
+          (half && rounds_parts(*config)))
+        continue;
       auto plan = std::make_unique<Part>(kPlan);
       plan->set(kPlanHandle, handle).set(kPlanConfig, *config).finish();
       int64_t count = 0, bytes = 0;

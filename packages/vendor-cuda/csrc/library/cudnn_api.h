@@ -35,6 +35,8 @@ enum : int {
   kWinograd6x6 = 7,
   kWinograd13x13 = 8,
 };
+// Of cudnnBackendKnobType_t.
+enum : int { kWorkspaceKnob = 25 };
 // Of cudnnBackendDescriptorType_t.
 enum : int {
   kConvolutionDescriptor = 1,
@@ -42,6 +44,7 @@ enum : int {
   kEngineConfig = 3,
   kHeuristics = 4,
   kPlan = 5,
+  kKnobChoice = 7,
   kForward = 10,
   kWeightGradient = 11,
   kInputGradient = 12,
@@ -59,6 +62,7 @@ enum : int {
   kPointerType = 6,
   kConvolutionModeType = 7,
   kHeuristicModeType = 8,
+  kKnobType = 9,
   kNoteType = 11,
   kDescriptorType = 15,
 };
@@ -75,9 +79,12 @@ enum : int {
   kHeuristicGraph = 201,
   kHeuristicResults = 202,
   kConfigEngine = 300,
+  kConfigKnobs = 302,
   kPlanHandle = 400,
   kPlanConfig = 401,
   kPlanWorkspace = 402,
+  kChoiceOfKnob = 600,
+  kChoiceValue = 601,
   kForwardAlpha = 700,
   kForwardBeta = 701,
   kForwardConvolution = 702,

@@ -4,12 +4,12 @@
 //
 //   FAKE_CUDNN_FAIL=NAME:3000,…   what fails, and how: a function, or cudnnBackendFinalize(KIND),
 //                                 of a plan with the number of its engine:
-//                                 cudnnBackendFinalize(plan 4)
+//                                 cudnnBackendFinalize(plan 5)
 //   FAKE_CUDNN_VERSION=90100      its version
 //   FAKE_CUDNN_RUNTIME=12090      that of its CUDA
 //   FAKE_CUDNN_CALLS=path         a file that gets a line for every call of some functions; of a
 //                                 convolution: "cudnnBackendExecute forward 32f 2x3x5x5 * 4x3x3x3
-//                                 = 2x4x3x3 beta 0 engine 4"
+//                                 = 2x4x3x3 beta 0 engine 5"
 //
 // It has six engines, five of which it recommends, the most careless first. What must not be said
 // to cuDNN ends the process with a message.
@@ -28,9 +28,11 @@ const std::vector<std::vector<int>> kEngineNoteLists = {{kTensorCore, kReducedSu
                                                         {kNondeterministic},
                                                         {kWinograd, kWinograd4x4},
                                                         {kTensorCore},
+                                                        {kTensorCore},
                                                         {},
                                                         {}};
-constexpr int kTensorCoreEngine = 3, kLastEngine = 5;
+// The first of these rounds parts of a sum, and says so by its only knob.
+constexpr int kRoundingEngine = 3, kTensorCoreEngine = 4, kLastEngine = 6;
 
 int64_t workspace_of(int engine) { return engine == kLastEngine ? 0 : 4096; }
 
@@ -281,6 +283,29 @@ FAKE int cudnnBackendGetAttribute(Descriptor descriptor, int name, int type, int
     require(engine.kind == kEngine && !engine.finished, "no room for an engine");
     engine.engine = self.engine;
     engine.finished = true;
+    *count = 1;
+    return kSuccess;
+  }
+  if (self.kind == kEngineConfig && name == kConfigKnobs && type == kDescriptorType) {
+    *count = self.engine == kRoundingEngine ? 1 : 2;
+    require(asked >= *count, "no room for the choices of knobs");
+    for (int64_t i = 0; i < *count; ++i) {
+      Object& choice = object(static_cast<Descriptor*>(to)[i]);
+      require(choice.kind == kKnobChoice && !choice.finished, "no room for a choice");
+      choice.engine = static_cast<int>(i);
+      choice.finished = true;
+    }
+    return kSuccess;
+  }
+  if (self.kind == kKnobChoice && name == kChoiceOfKnob && type == kKnobType) {
+    const int knob = self.engine == 0 ? kWorkspaceKnob : 2;
+    std::memcpy(to, &knob, sizeof knob);
+    *count = 1;
+    return kSuccess;
+  }
+  if (self.kind == kKnobChoice && name == kChoiceValue && type == kInt64Type) {
+    const int64_t value = 1;
+    std::memcpy(to, &value, sizeof value);
     *count = 1;
     return kSuccess;
   }

@@ -48,6 +48,8 @@ inline const char* name_of(int kind) {
       return "heuristics";
     case kPlan:
       return "plan";
+    case kKnobChoice:
+      return "choice";
     case kForward:
       return "forward";
     case kWeightGradient:
