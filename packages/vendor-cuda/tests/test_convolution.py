@@ -11,7 +11,6 @@ from library_tests.products import Calls
 
 from processes import compile_library, nvidia_library, on_vendor, run
 
-
 HALVES = 3 * sum(dtype.endswith("float16") for dtype, _ in KINDS)
 """Runs of half types."""
 
