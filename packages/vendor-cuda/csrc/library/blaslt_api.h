@@ -35,6 +35,8 @@ struct Numbers {
   static constexpr size_t kAlgorithmBytes = 64;
   static constexpr bool kAsksForAlignment = true;
   static constexpr bool kAsksForReduction = true;
+  // Halves are rounded before beta · c is added, and again afterwards (on compute capability 9.0).
+  static constexpr bool kRoundsBeforeBeta = true;
 };
 
 class Library : public kit::Library {

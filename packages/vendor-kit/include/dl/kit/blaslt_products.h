@@ -268,6 +268,7 @@ class BlasltProducts {
   static bool run(Lt& lt, const Gemm& call, uintptr_t device) {
     const Types types = types_of(call.dtype, call.tf32), out = types_of(call.out_dtype, call.tf32);
     if (!is_a_result(types, out) || call.batch > INT32_MAX) return false;
+    if (Numbers::kRoundsBeforeBeta && out.bytes == 2 && call.beta != 0) return false;
     Product product{lt, call, types, out, call.n, call.m, call.b.data, call.a.data};
     if (!place(call.b.transposed(), call.n, call.k, types.bytes, &product.first) ||
         !place(call.a.transposed(), call.k, call.m, types.bytes, &product.second) ||
