@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -65,10 +66,21 @@ def _outputs(op: Any, at: int, original: Arguments) -> Iterator[tuple[str, Argum
 def call(op: Any, arguments: Arguments, device: str) -> Outcome:
     def apply(moved: Arguments) -> Any:
         first, args, kwargs = moved
-        result = op(first, *args, **kwargs)
+        try:
+            result = op(first, *args, **kwargs)
+        except Exception:
+            if device == "dl":
+                _forget_errors()
+            raise
         if device == "dl":
             # What a device finds in its data it tells who waits for it.
             torch.dl.synchronize()
         return result
 
     return run(apply, Relocation(device)(arguments))
+
+
+def _forget_errors() -> None:
+    """What the device found before the call was refused must not be told of the next call."""
+    with suppress(RuntimeError, IndexError):
+        torch.dl.synchronize()
