@@ -35,13 +35,6 @@ inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
   return plan;
 }
 
-// Whether each place is that of a dense row, and the rows of the other tensor follow each other.
-inline bool takes_rows(const Plan<3>& plan) {
-  const auto &in = plan.strides[0], &out = plan.strides[1];
-  return plan.ndim == 2 && in[0] == 0 && in[1] == 1 && out[1] == 1 && out[0] == plan.shape[1] &&
-         plan.strides[2][0] == 1 && plan.strides[2][1] == 0;
-}
-
 }  // namespace gpu
 
 template <class U>
@@ -49,7 +42,7 @@ void take_places(const Launch& launch, const IndexPlaces& places, const int64_t*
                  const U* from, U* to) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(U));
   const Plan<3> plan = gpu::places_plan(places, strides);
-  if (gpu::takes_rows(plan)) {
+  if (names_rows(plan)) {
     const int64_t rows = plan.shape[0], bytes = plan.shape[1] * kSize;
     take_rows(launch, to, from, places.places(), rows, rows, 0, bytes, places.scale() * kSize);
     return;

@@ -65,6 +65,14 @@ void take_units(const Launch& launch, void* out, const void* in, const int64_t* 
 
 }  // namespace gpu
 
+// Whether each place is that of a dense row, and the rows of `to` follow each other. Operands as
+// of take_each().
+inline bool names_rows(const Plan<3>& plan) {
+  const auto &in = plan.strides[0], &out = plan.strides[1];
+  return plan.ndim == 2 && in[0] == 0 && in[1] == 1 && out[1] == 1 && out[0] == plan.shape[1] &&
+         plan.strides[2][0] == 1 && plan.strides[2][1] == 0;
+}
+
 // Row k of `out`, of `bytes` bytes, becomes row index[k % count] of part k / count of `in`. A part
 // has `extent` rows, `next` bytes from each other.
 inline void take_rows(const Launch& launch, void* out, const void* in, const int64_t* index,

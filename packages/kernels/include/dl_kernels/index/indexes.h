@@ -6,6 +6,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/data_error.h"
+#include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/parallel/check.h"
 #include "dl_kernels/parallel/launch.h"
 
@@ -48,6 +49,29 @@ inline diopiError_t check_indexes(const Launch& launch, const char* op, const in
                                   int64_t count, int64_t low, int64_t high,
                                   CheckedIndexes& checked) {
   return checked.open(launch, op, detail::OutOfRange{indexes, low, high}, count, low, low >= high);
+}
+
+// An index with every element once: dimensions along which it repeats have extent 1.
+inline TensorRef without_repeats(const TensorRef& index, int64_t (&sizes)[kMaxDims]) {
+  TensorRef small = index;
+  small.sizes = sizes;
+  small.numel = 1;
+  small.contiguous = true;
+  for (int64_t d = index.ndim - 1; d >= 0; --d) {
+    sizes[d] = index.strides[d] == 0 ? 1 : index.sizes[d];
+    small.contiguous &= sizes[d] == 1 || index.strides[d] == small.numel;
+    small.numel *= sizes[d];
+  }
+  return small;
+}
+
+// Strides over the elements of without_repeats(), row-major, for a walk that repeats them.
+inline void repeating_strides(const TensorRef& small, int64_t (&strides)[kMaxDims]) {
+  int64_t next = 1;
+  for (int64_t d = small.ndim - 1; d >= 0; --d) {
+    strides[d] = small.sizes[d] == 1 ? 0 : next;
+    next *= small.sizes[d];
+  }
 }
 
 DL_KERNELS_END
