@@ -36,6 +36,17 @@ def test_gather(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     check(out, want, OpClass.EXACT, "Gather")
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", REALS)
+def test_gather_by_an_index_that_repeats(vendor: Vendor, dtype: str, dim: int) -> None:
+    a, x = place(vendor, numbers((6, 6), dtype, 148), dtype)
+    index = np.array([5, 0, 5, 2])
+    spread = np.broadcast_to(index[:, None], (4, 6)) if dim == 0 else np.broadcast_to(index, (6, 4))
+    out = out_like(vendor, spread.shape, dtype)
+    vendor.op.Gather(out, a, dim, vendor.tensor(spread))
+    check(out, np.take_along_axis(x, spread, axis=dim), OpClass.EXACT, "Gather")
+
+
 def test_gather_without_dimensions(vendor: Vendor) -> None:
     out = out_like(vendor, (), "float32")
     vendor.op.Gather(out, vendor.tensor(np.array(4, np.float32)), 0, vendor.tensor(np.array(0)))
