@@ -8,6 +8,7 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/image/resize_shape.h"
 
 DL_KERNELS_BEGIN
@@ -78,10 +79,11 @@ struct ResizeItem {
   O* out;
   const I* in;
 
-  DL_FN void operator()(int64_t i) const {
+  DL_DEVICE void operator()(int64_t i) const {
     using C = compute_t<O>;
-    const int64_t t = i / inner % to_cells;
-    const I* const from = in + i / inner / to_cells * from_cells * inner + i % inner;
+    const int64_t cell = quotient_of(i, inner), line = quotient_of(cell, to_cells);
+    const int64_t t = cell - line * to_cells;
+    const I* const from = in + line * from_cells * inner + (i - cell * inner);
     C total = 0;
     for (int32_t e = taps.begins[t]; e < taps.begins[t + 1]; ++e)
       total += cast<C>(from[taps.cells[e] * inner]) * taps.weights[e];

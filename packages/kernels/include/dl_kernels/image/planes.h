@@ -222,7 +222,8 @@ class WindowTables {
     }
     Window* const all = storage_.reserve(launch, total);
     for (int i = 0; i < 3; ++i) {
-      rows(launch, 1, 1, FillWindows{all + starts_[i], *axes[i], adaptive, over_input});
+      const int64_t n = over_input ? axes[i]->input : axes[i]->output;
+      mapped_rows(launch, 1, n, n, FillWindows{all + starts_[i], *axes[i], adaptive, over_input});
     }
   }
   const Window* z() const { return storage_.data() + starts_[0]; }

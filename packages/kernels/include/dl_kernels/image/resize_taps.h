@@ -70,7 +70,8 @@ class TapTable {
     const int64_t entries = axis.output * axis.taps();
     int32_t* const forward = cells_.reserve(launch, axis.output + 1 + entries);
     C* const weights = weights_.reserve(launch, entries);
-    rows(launch, 1, 1, FillTaps<C>{axis, forward, forward + axis.output + 1, weights});
+    mapped_rows(launch, 1, axis.output, axis.output,
+                FillTaps<C>{axis, forward, forward + axis.output + 1, weights});
     taps_ = {forward, forward + axis.output + 1, weights, axis.taps()};
     if (!transposed) return;
     int32_t* const backward = transposed_cells_.reserve(launch, axis.input + 1 + entries);
