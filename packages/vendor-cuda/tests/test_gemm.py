@@ -57,6 +57,22 @@ def test_scales_and_bias(settings: Calls) -> None:
     assert settings.done == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
 
 
+def test_halves_are_rounded_once(settings: Calls) -> None:
+    """cuBLASLt rounds a product before it adds what is there, and some kernels before a bias."""
+    code = """
+    def add(given, columns):
+        a, b = numbers(5, 8, dtype="float16"), numbers(8, columns, dtype="float16")
+        out = vendor.empty((5, columns), "float16")
+        vendor.op.Addmm(out, *(vendor.tensor(x) for x in (given, a, b)), 1.0, 1.0)
+        np.testing.assert_array_equal(out.numpy(), given + a @ b)
+    for columns in 8, 3:
+        add(numbers(columns, dtype="float16"), columns)
+        add(numbers(5, columns, dtype="float16"), columns)
+    """
+    on_vendor(PRELUDE + code, **settings)
+    assert settings.done == ["16f 8x5x8 batch 1 NN bias"]
+
+
 def test_torch_multiplies_by_it(settings: Calls) -> None:
     code = """
     import torch

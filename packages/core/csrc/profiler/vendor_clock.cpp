@@ -2,6 +2,8 @@
 
 #include <deque>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "profiler/device_clock.h"
@@ -25,11 +27,15 @@ class VendorClock final : public DeviceClock {
   }
 
   void collect(const std::vector<size_t>& calls, Recorded& recorded) override {
-    // The first kernel of an operator's first call is that call's, and so on, by their names.
+    // The first kernel of an operator's first call is that call's, and so on, by their names; and
+    // in their order, where kernels have names of their own.
     std::map<std::pair<uint64_t, std::string>, std::deque<size_t>> waiting;
+    std::set<std::string> names;
     for (const size_t at : calls) {
       const HostCall& each = recorded.calls[at];
       waiting[{each.correlation, each.name}].push_back(at);
+      waiting[{each.correlation, ""}].push_back(at);
+      names.insert(each.name);
     }
     dl_activities_t* activities = nullptr;
     call(slots_.collect, "profiler.collect", owner_.local, &activities);
@@ -49,7 +55,11 @@ class VendorClock final : public DeviceClock {
                       host_time(record.start),
                       host_time(record.end),
                       record.bytes};
-      const auto found = waiting.find({work.correlation, work.name});
+      const bool is_own = names.count(work.name) == 0;
+      // Without an operator around them, nothing tells whose kernels of other names are.
+      const auto found = is_own && work.correlation == 0
+                             ? waiting.end()
+                             : waiting.find({work.correlation, is_own ? "" : work.name});
       if (found != waiting.end() && !found->second.empty()) {
         work.call = static_cast<int64_t>(found->second.front());
         found->second.pop_front();

@@ -35,8 +35,9 @@ struct Numbers {
   static constexpr size_t kAlgorithmBytes = 64;
   static constexpr bool kAsksForAlignment = true;
   static constexpr bool kAsksForReduction = true;
-  // Halves are rounded before beta · c is added, and again afterwards (on compute capability 9.0).
-  static constexpr bool kRoundsBeforeBeta = true;
+  // Halves are rounded before beta · c is added, and before a bias is where matrices do not lie in
+  // vectors of 16 bytes; and again afterwards (on compute capability 9.0).
+  static constexpr bool kRoundsBeforeAdding = true;
 };
 
 class Library : public kit::Library {

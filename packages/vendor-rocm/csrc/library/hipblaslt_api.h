@@ -27,7 +27,7 @@ struct Numbers {
   static constexpr size_t kAlgorithmBytes = 24;
   static constexpr bool kAsksForAlignment = false;
   static constexpr bool kAsksForReduction = false;
-  static constexpr bool kRoundsBeforeBeta = false;
+  static constexpr bool kRoundsBeforeAdding = false;
 };
 
 class Library : public kit::Library {

@@ -268,12 +268,17 @@ class BlasltProducts {
   static bool run(Lt& lt, const Gemm& call, uintptr_t device) {
     const Types types = types_of(call.dtype, call.tf32), out = types_of(call.out_dtype, call.tf32);
     if (!is_a_result(types, out) || call.batch > INT32_MAX) return false;
-    if (Numbers::kRoundsBeforeBeta && out.bytes == 2 && call.beta != 0) return false;
+    const bool rounds = Numbers::kRoundsBeforeAdding && out.bytes == 2;
+    if (rounds && call.beta != 0) return false;
     Product product{lt, call, types, out, call.n, call.m, call.b.data, call.a.data};
     if (!place(call.b.transposed(), call.n, call.k, types.bytes, &product.first) ||
         !place(call.a.transposed(), call.k, call.m, types.bytes, &product.second) ||
         !place(call.c.transposed(), call.n, call.m, out.bytes, &product.out) ||
         product.out.operation != Numbers::kAsItIs)
+      return false;
+    const auto in_vectors = [](const Place& place) { return place.lead % 8 == 0; };
+    if (rounds && call.bias != nullptr &&
+        !(in_vectors(product.first) && in_vectors(product.second) && in_vectors(product.out)))
       return false;
     thread_local Handles handles(lt);
     const Handle handle = handles.get(device);
