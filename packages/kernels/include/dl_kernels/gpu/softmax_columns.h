@@ -52,13 +52,13 @@ struct SoftmaxForward {
         [&](int v, GroupNumber) { top = higher(top, highest_of(held[v])); });
     top = team.together(top, [](C a, C b) { return higher(a, b); });
     PowerSum<C> mine;
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template few<kGroups>([&](int v, GroupNumber) {
+      C powers[kW];
       DL_UNROLL
-      for (int j = 0; j < kW; ++j) {
-        held[v][j] -= top;
-        const C power = mine.add(held[v][j]);
-        held[v][j] = log ? held[v][j] : power;
-      }
+      for (int j = 0; j < kW; ++j) held[v][j] -= top;
+      mine.add(held[v], log, powers);
+      DL_UNROLL
+      for (int j = 0; j < kW; ++j) held[v][j] = log ? held[v][j] : powers[j];
     });
     const PowerSum<C> all = team.together(mine, AddPowers{});
     const C scale = log ? C(1) : C(1) / all.total(), shift = log ? all.log() : C(0);
@@ -76,7 +76,7 @@ struct SoftmaxForward {
       groups.load(at.x, plan.step[1], group, some);
     };
     Softened<C> mine;
-    groups.template all<C[kW]>(load, [&](GroupNumber, const C(&some)[kW]) { mine.add(some); });
+    groups.template all<C[kW]>(load, [&](GroupNumber, const C(&some)[kW]) { mine.add(some, log); });
     const Softened<C> all = team.together(mine, Join{});
     const C scale = log ? all.sum.log() : C(1) / all.sum.total();
     groups.template all<C[kW]>(load, [&](GroupNumber group, C(&some)[kW]) {
@@ -107,7 +107,7 @@ struct SoftmaxForwardColumns {
     Softened<C> mine;
     team.map(plan.n, [&](int64_t i) {
       const C some[1] = {cast<C>(x[i * plan.step[1]])};
-      mine.add(some);
+      mine.add(some, log);
     });
     const Softened<C> all = team.together(mine, Join{});
     const C scale = log ? all.sum.log() : C(1) / all.sum.total();

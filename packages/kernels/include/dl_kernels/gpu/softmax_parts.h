@@ -26,19 +26,29 @@ DL_DEVICE C highest_of(const C (&x)[N]) {
   return top;
 }
 
-// The sum of exp(x - top). Elements at the top, each of which adds 1, are counted apart: what is
-// small beside them keeps its digits, which are all that the logarithm has near 0.
+// The sum of exp(x - top). For its logarithm, elements at the top, each of which adds 1, are
+// counted apart: what is small beside them keeps its digits, which are all that the logarithm has
+// near 0.
 template <class C>
 struct PowerSum {
   C ones = 0, rest = 0;
 
-  // Returns the power.
-  DL_DEVICE C add(C shifted) {
-    const C power = math::exp(shifted);
-    const bool one = shifted == C(0);
-    ones += one ? C(1) : C(0);
-    rest += one ? C(0) : power;
-    return power;
+  // Adds the powers of `shifted`, which go to `powers`. `apart`: for the logarithm.
+  template <int N>
+  DL_DEVICE void add(const C (&shifted)[N], bool apart, C (&powers)[N]) {
+    DL_UNROLL
+    for (int j = 0; j < N; ++j) powers[j] = math::exp(shifted[j]);
+    if (apart) {
+      DL_UNROLL
+      for (int j = 0; j < N; ++j) {
+        const bool one = shifted[j] == C(0);
+        ones += one ? C(1) : C(0);
+        rest += one ? C(0) : powers[j];
+      }
+    } else {
+      DL_UNROLL
+      for (int j = 0; j < N; ++j) rest += powers[j];
+    }
   }
   DL_DEVICE C total() const { return ones + rest; }
   DL_DEVICE C log() const { return math::log1p((ones - C(1)) + rest); }
@@ -58,11 +68,13 @@ struct Softened {
   PowerSum<C> sum;
 
   template <int N>
-  DL_DEVICE void add(const C (&x)[N]) {
+  DL_DEVICE void add(const C (&x)[N], bool apart) {
     raise(higher(top, highest_of(x)));
     if (top == lowest<C>()) return;
+    C shifted[N], powers[N];
     DL_UNROLL
-    for (int j = 0; j < N; ++j) sum.add(x[j] - top);
+    for (int j = 0; j < N; ++j) shifted[j] = x[j] - top;
+    sum.add(shifted, apart, powers);
   }
   // Nothing above minus infinity has been seen where that is the top.
   DL_DEVICE void raise(C to) {
