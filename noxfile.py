@@ -544,7 +544,7 @@ def add_benchmark(script: Path) -> None:
     def benchmark(session: nox.Session) -> None:
         python = python_of(session, "environment")
         env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
-        if script.stem in ("gpu", "convolutions"):
+        if script.stem in ("gpu", "convolutions", "training"):
             env["DL_VENDORS"] = demand_gpu(session, python)
         command = (python, str(script.relative_to(ROOT)), *session.posargs)
         session.run(*command, env=env, external=True)
@@ -628,7 +628,7 @@ def add_proof(vendor: str) -> None:
         demand_device(session, python, vendor)
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
         if has_device(python, vendor, HAS_CARD):
-            sessions += ["bench-gpu", "bench-convolutions"]
+            sessions += ["bench-gpu", "bench-convolutions", "bench-training"]
         # Each of them goes on after another has failed.
         command = (sys.executable, "-m", "nox", "--sessions", *sessions)
         session.run(*command, env={"DL_VENDORS": vendor}, external=True)
