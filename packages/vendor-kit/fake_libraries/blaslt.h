@@ -40,7 +40,7 @@ struct dl::kit::blaslt::LayoutObject {
 };
 struct dl::kit::blaslt::PreferenceObject {
   uint64_t workspace = 0;
-  uint32_t reduction = 7;  // any
+  uint32_t reduction = 7;
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
@@ -99,6 +99,19 @@ int alignment_of(int attribute) {
     return which < 4 ? which : -1;
   }
   return -1;
+}
+
+// How parts of a sum may be added up; libraries that do not ask for it have any.
+constexpr uint32_t kAnyReduction = 7;
+template <class Of>
+bool is_of_reduction(int attribute) {
+  if constexpr (Of::kAsksForReduction) return attribute == Of::kReductionSchemes;
+  return false;
+}
+template <class Of>
+uint32_t reduction_wanted() {
+  if constexpr (Of::kAsksForReduction) return Of::kReducesInComputeType;
+  return kAnyReduction;
 }
 
 // The algorithm is for these alone: another product with it is undefined. Alignments are powers of
@@ -220,11 +233,9 @@ FAKE int FAKE_BLASLT(MatmulPreferenceSetAttribute)(fake::Preference one, int att
     std::memcpy(&one->workspace, value, size);
     return fake::Numbers::kSuccess;
   }
-  if constexpr (fake::Numbers::kAsksForReduction) {
-    if (attribute == fake::Numbers::kReductionSchemes && size == sizeof one->reduction) {
-      std::memcpy(&one->reduction, value, size);
-      return fake::Numbers::kSuccess;
-    }
+  if (fake::is_of_reduction<fake::Numbers>(attribute) && size == sizeof one->reduction) {
+    std::memcpy(&one->reduction, value, size);
+    return fake::Numbers::kSuccess;
   }
   const int which = fake::alignment_of<fake::Numbers>(attribute);
   if (which >= 0 && size == sizeof(uint32_t)) {
@@ -243,9 +254,8 @@ FAKE int FAKE_BLASLT(MatmulAlgoGetHeuristic)(fake::Handle, fake::Description d, 
   fake::judge.note(FAKE_NAME(FAKE_BLASLT(MatmulAlgoGetHeuristic)));
   fake::check_problem(*d, *a, *b, *c, *out);
   fake::judge.require(asked > 0, "no algorithm is asked for");
-  if constexpr (fake::Numbers::kAsksForReduction)
-    fake::judge.require(preference->reduction == fake::Numbers::kReducesInComputeType,
-                        "sums may be rounded to the result's type before they are added up");
+  fake::judge.require(preference->reduction == fake::reduction_wanted<fake::Numbers>(),
+                      "sums may be rounded to the result's type before they are added up");
   *count = 0;
   if (preference->workspace < fake::kWorkspaceBytes) return fake::kNotSupported;
   // As on cards that know no such products.
