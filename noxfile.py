@@ -538,13 +538,17 @@ def cpp_sources() -> list[str]:
     return kept
 
 
+# Benchmarks of cards.
+ON_CARDS = ("gpu", "convolutions", "training")
+
+
 def add_benchmark(script: Path) -> None:
     """Make benchmarks/NAME.py the session bench-NAME."""
 
     def benchmark(session: nox.Session) -> None:
         python = python_of(session, "environment")
         env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
-        if script.stem in ("gpu", "convolutions", "training"):
+        if script.stem in ON_CARDS:
             env["DL_VENDORS"] = demand_gpu(session, python)
         command = (python, str(script.relative_to(ROOT)), *session.posargs)
         session.run(*command, env=env, external=True)
@@ -628,7 +632,7 @@ def add_proof(vendor: str) -> None:
         demand_device(session, python, vendor)
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
         if has_device(python, vendor, HAS_CARD):
-            sessions += ["bench-gpu", "bench-convolutions", "bench-training"]
+            sessions += [f"bench-{name}" for name in ON_CARDS]
         # Each of them goes on after another has failed.
         command = (sys.executable, "-m", "nox", "--sessions", *sessions)
         session.run(*command, env={"DL_VENDORS": vendor}, external=True)

@@ -15,12 +15,11 @@ what a call costs.
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import statistics
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ Peer = Callable[[Call, dict[str, Any]], float | None]
 """Milliseconds of the peer for a call of dl and the row that it makes; None where it has none."""
 
 
-@functools.lru_cache(maxsize=len(SIZES) * len(DTYPES))
+@lru_cache(maxsize=len(SIZES) * len(DTYPES))
 def inputs(n: int, dtype: torch.dtype, device: str) -> Inputs:
     """Kept, because drawing the numbers of large ones takes longer than most rows."""
     return Inputs(n, dtype, device)

@@ -4,6 +4,7 @@
 #define DL_KERNELS_GPU_CHANNEL_PASSES_H_
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "dl_kernels/base/numeric.h"
@@ -191,26 +192,15 @@ struct ChannelItem {
   }
 };
 
-// Elements of the narrowest array, in an access of the widest size.
-template <class F>
+// The width of vectors of all arrays of a function.
 struct WidthOf {
-  template <class... Arrays>
-  struct Widest {
-    static constexpr int kElements = [] {
-      int largest = 1;
-      for (const int size : {static_cast<int>(sizeof(typename Arrays::Element))...})
-        largest = size > largest ? size : largest;
-      return kWidestAccess / largest;
-    }();
-  };
-  template <class... Arrays>
-  Widest<Arrays...> operator()(const F&, Arrays...) const {
-    return {};
+  template <class F, class... Arrays>
+  DL_FN auto operator()(const F&, Arrays...) const {
+    return std::integral_constant<int, elements_in_access<Arrays...>()>();
   }
 };
 template <class F>
-inline constexpr int kWidthOver =
-    decltype(std::declval<const F&>().over(std::declval<const WidthOf<F>&>()))::kElements;
+inline constexpr int kWidthOver = decltype(std::declval<const F&>().over(WidthOf{}))::value;
 
 template <int kW, class C, class F>
 void sum_channels(const Launch& launch, const ChannelShape& shape, double* first, double* second,

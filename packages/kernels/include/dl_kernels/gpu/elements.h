@@ -51,6 +51,15 @@ struct PassingElements {
   }
 };
 
+// How many elements of the array with the largest ones an access takes.
+template <class... Arrays>
+DL_FN constexpr int elements_in_access() {
+  int largest = 1;
+  for (const int size : {static_cast<int>(sizeof(typename Arrays::Element))...})
+    largest = size > largest ? size : largest;
+  return kWidestAccess / largest;
+}
+
 // Whether vectors of `width` elements can be taken of all arrays.
 template <class... Arrays>
 DL_FN bool have_vectors(int width, int64_t first, const Arrays&... arrays) {
@@ -86,13 +95,7 @@ DL_DEVICE void pass_range(const F& f, uint32_t begin, uint32_t end, int64_t firs
 // n is below 2^31.
 template <class B, class F, class... Arrays>
 DL_DEVICE void map_elements(const B&, int64_t n, const F& f, int64_t first, Arrays... arrays) {
-  constexpr int kLargest = [] {
-    int largest = 1;
-    for (const int size : {static_cast<int>(sizeof(typename Arrays::Element))...})
-      largest = size > largest ? size : largest;
-    return largest;
-  }();
-  constexpr int kWidth = gpu::kWidestAccess / kLargest;
+  constexpr int kWidth = gpu::elements_in_access<Arrays...>();
   const uint32_t count = static_cast<uint32_t>(n);
   const uint32_t vectors = gpu::have_vectors(kWidth, first, arrays...) ? count / kWidth : 0;
   gpu::pass_range<kWidth>(f, 0, vectors, first, arrays...);
