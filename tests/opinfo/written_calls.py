@@ -52,9 +52,16 @@ def _optimizer(lists: int, **options: Any) -> Written:
     return _call(*given, [torch.tensor(1.0), torch.tensor(7.0)], **options)
 
 
-def _sequences() -> Written:
+_SEQUENCES = _numbers(6, 2, 4).log_softmax(-1), torch.tensor([[1, 2, 1], [3, 3, 0]])
+"""Logarithms of probabilities, and labels, of which the second sequence has fewer."""
+
+
+_LENGTHS = [6, 5], [3, 2]
+
+
+def _sequences(*lengths: Any) -> Written:
     """The gradient of labels in sequences, one of which is shorter, with the loss of each."""
-    given = _numbers(6, 2, 4).log_softmax(-1), torch.tensor([[1, 2, 1], [3, 3, 0]]), [6, 5], [3, 2]
+    given = *_SEQUENCES, *lengths
     losses, alphas = torch.ops.aten._ctc_loss(*given, 0)
     return _call(_numbers(2, seed=1), *given, losses, alphas, 0)
 
@@ -106,7 +113,8 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         ),
     ),
     "_copy_from": (_call(_X, torch.zeros(3, 5)), _call(_X.t(), torch.zeros(5, 3))),
-    "_ctc_loss_backward": (_sequences(),),
+    "_ctc_loss_backward": (_sequences(*_LENGTHS),),
+    "_ctc_loss_backward.Tensor": (_sequences(*map(torch.tensor, _LENGTHS)),),
     "_cummax_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 1),),
     "_cummin_helper": (_call(_X, torch.zeros(3, 5), torch.zeros(3, 5, dtype=torch.int64), 0),),
     "_functional_assert_async.msg": (_call(torch.tensor(1.0), "unseen", torch.tensor(1.0)),),
@@ -252,6 +260,7 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         _call(_IMAGE, _IMAGE + 1, _THREE, _THREE + 2, _THREE, _THREE, _THREE, torch.tensor([84])),
     ),
     "binomial": (_draws(torch.full((3, 5), 9.0), _numbers(3, 5, low=0.1, high=0.9)),),
+    "ctc_loss.Tensor": (_call(*_SEQUENCES, *map(torch.tensor, _LENGTHS)),),
     "embedding_renorm_": (_call(_numbers(5, 3) * 4, _INDICES, 1.0, 2.0),),
     "fill_.Tensor": (_call(_X, torch.tensor(2.5)),),
     "glu_backward_jvp": (_call(_SLOPE, _OUTER, _INNER, _OUTER.flip(0), _INNER.flip(1), -1),),

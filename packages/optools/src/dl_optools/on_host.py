@@ -163,3 +163,14 @@ def _stream(
     finally:
         torch.random.set_rng_state(own)
         torch.empty(1, device=device).uniform_(generator=generator)
+
+
+@contextlib.contextmanager
+def on_one_thread() -> Iterator[None]:
+    """The CPU splits no sum among threads, as where autocompare computes its references."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)

@@ -29,6 +29,7 @@ from dl_optools.compare.judging import judge
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.environment import environment
 from dl_optools.names import short_name
+from dl_optools.on_host import on_one_thread
 from dl_optools.replay.calls import BundleCalls, Pair
 from dl_optools.replay.run import Outcome, is_random, run
 
@@ -105,7 +106,8 @@ def check(
     random = comparable and _draws(bundle, outcome)
     if random:
         found.notes.append("it draws random numbers: there is no reference in float64")
-    with default_dtype(dtype_of(document.context["default_dtype"], "context")):
+    # As autocompare computes: how the CPU splits sums decides their last digits.
+    with on_one_thread(), default_dtype(dtype_of(document.context["default_dtype"], "context")):
         for pair in pairs:
             found.parts += [PartCheck(name, detail=text) for name, text in pair.missing.items()]
             if not comparable:
