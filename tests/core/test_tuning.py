@@ -14,6 +14,7 @@ import pytest
 from dl_autotune.errors import TuningError
 from dl_autotune.observers.race import RaceSettings
 from dl_autotune.operators.call import Call
+from dl_autotune.operators.model import record_calls
 from dl_autotune.operators.plan import OperatorPlan
 from dl_autotune.operators.tuner import tune_call
 from dl_autotune.operators.wheel import export_wheel
@@ -87,6 +88,21 @@ def test_a_wheel_is_used_and_ignored_on_another_device(tmp_path: Path) -> None:
     refused, result = json.loads(output(USE, **variables).splitlines()[-1])
     assert refused["from_user"] == 1 and refused["from_tuned-this"] == 0
     assert refused["entries"] == 0 and result == usual
+
+
+COMPILED_PROGRAM = """
+import torch
+x, weight = torch.ones(6, 40, device="dl"), torch.ones(40, 30, device="dl", requires_grad=True)
+run = torch.compile(lambda a, b: (a @ b).relu().sum(), backend="dl")
+for _ in range(2):
+    run(x, weight).backward()
+"""
+
+
+def test_calls_of_compiled_graphs_are_recorded() -> None:
+    calls = record_calls([sys.executable, "-c", COMPILED_PROGRAM], "cpu")
+    shapes = {tuple(tuple(x["shape"]) for x in call.arguments): n for call, n, _ in calls}
+    assert shapes == {((6, 40), (40, 30)): 2, ((40, 6), (6, 30)): 2}
 
 
 def trial(name: str, ratio: float | None, message: str = "") -> dict[str, Any]:

@@ -102,6 +102,8 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
     with tempfile.TemporaryDirectory(prefix="dl-tune-") as folder:
         file = Path(folder) / "calls.json"
         tools = {"DL_TOOLS": "tuning-calls", FILE: str(file), "DL_TUNING": "off"}
+        # The calls of a compiled graph pass no mode of torch's: those of the function do.
+        tools["TORCHDYNAMO_DISABLE"] = "1"
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
             raise TuningError(
