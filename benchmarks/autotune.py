@@ -7,7 +7,8 @@ python benchmarks/autotune.py --overhead [ROUNDS] [--json FILE]
 
 FOLDER has T4 files and Kernel Tuner's caches of spaces that were measured in full, such as those of
 github.com/AutoTuningAssociation/benchmark_hub; without it, an imagined space is searched. Where
-kernel_tuner is installed, its strategies run in the same replay with --kernel-tuner.
+kernel_tuner is installed, its strategies run in the same replay, such as
+--strategies guided-climbing,kernel-tuner:hybrid_vndx,kernel-tuner:genetic_algorithm
 
 --claims tunes N kernels on the CPU, and N that are all alike: does one more process measure what
 was claimed, and how often is something claimed of nothing?
@@ -34,9 +35,10 @@ from _synthetic_spaces import tiles
 from _tuning_claims import Tested, run_claim, summary
 from _tuning_overhead import compare
 
+from dl_autotune import SearchSpace, TuningError
 from dl_autotune.runners.replay import fractions, replay
 from dl_autotune.spaces.recorded import Recording, read_recording
-from dl_autotune.strategies import DEFAULT, OPTIONAL, STRATEGIES, make_strategy
+from dl_autotune.strategies import DEFAULT, make_strategy
 
 AFTER = (30, 60, 120)
 BATCH = 4
@@ -49,7 +51,7 @@ def run_ours(recording: Recording, name: str, seeds: int) -> list[list[float]]:
     """Replay one strategy with each seed."""
     found = []
     for seed in range(seeds):
-        strategy = make_strategy(name, recording.space, seed=seed)
+        strategy = make_strategy(name, recording.space, seed=seed, evaluations=AFTER[-1])
         points = replay(recording, strategy, AFTER[-1], BATCH)
         found.append(fractions(recording, points, AFTER))
     return found
@@ -129,7 +131,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=25)
     names_of_most = "random,hill-climbing,guided-climbing,genetic,surrogate"
     parser.add_argument("--strategies", default=names_of_most)
-    parser.add_argument("--kernel-tuner", default="", help="names of its strategies, with commas")
     parser.add_argument("--jobs", type=int, default=1, help="spaces at a time")
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
     parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
@@ -150,18 +151,18 @@ def main() -> None:
     if arguments.claims:
         test_claims(arguments.claims, arguments.json.with_stem(arguments.json.stem + "-claims"))
         return
-    if (arguments.overhead or arguments.kernel_tuner) and not importlib.util.find_spec(
-        "kernel_tuner"
-    ):
+    if arguments.overhead and not importlib.util.find_spec("kernel_tuner"):
         parser.error("this needs the package kernel_tuner: pip install kernel_tuner")
     if arguments.overhead:
         file = arguments.json.with_stem(arguments.json.stem + "-overhead")
         test_overhead(arguments.overhead, file)
         return
     names = arguments.strategies.split(",")
-    known = (*STRATEGIES, *OPTIONAL)
-    if unknown := set(names) - set(known):
-        parser.error(f"no strategy {', '.join(unknown)}; there are {', '.join(known)}")
+    for name in names:
+        try:
+            make_strategy(name, SearchSpace({"any": [1]}), seed=0)
+        except TuningError as error:
+            parser.error(str(error))
     files: list[Path | None] = [None]
     if arguments.spaces is not None:
         files = [*sorted(arguments.spaces.glob("*.json")), *sorted(arguments.spaces.glob("*.gz"))]
@@ -174,17 +175,6 @@ def main() -> None:
             space, found, seconds = each.result()
             rows |= found
             print(f"{space}: {seconds:.1f} s", flush=True)
-    if arguments.kernel_tuner:
-        from _kernel_tuner_replay import run_kernel_tuner
-
-        for file in files:
-            recording = tiles() if file is None else read_recording(file)
-            for name in arguments.kernel_tuner.split(","):
-                found_points = run_kernel_tuner(recording, name, AFTER[-1], arguments.seeds)
-                if found_points:
-                    rows[recording.name][f"kernel_tuner {name}"] = [
-                        fractions(recording, points, AFTER) for points in found_points
-                    ]
     report(rows)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps({"after": AFTER, "batch": BATCH, "rows": rows}))

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,10 +42,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield made
 
 
-def tuner(folder: Path, path: Path = KERNEL, evaluations: int = 10) -> Tuner:
+def tuner(
+    folder: Path, path: Path = KERNEL, evaluations: int = 10, strategy: str = "random"
+) -> Tuner:
     plan = Plan(
         Budget(evaluations=evaluations),
-        "random",
+        strategy,
         search_races=QUICK,
         final_races=QUICK,
         final_processes=2,
@@ -138,6 +141,34 @@ def test_a_description_that_is_wrong_is_refused(
     shutil.copy(KERNEL.with_suffix(".cpp"), tmp_path)
     with pytest.raises((KernelError, TuningError), match=message):
         tuner(tmp_path, tmp_path / "twice.py").run()
+
+
+def test_a_strategy_that_is_not_there_is_refused_before_anything_is_compiled(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tuner(tmp_path, strategy="magic")
+    monkeypatch.setattr(made, "_compiled", lambda *_: pytest.fail("it compiled"))
+    with pytest.raises(TuningError, match="strategy 'magic' is none of exhaustive, random"):
+        made.run()
+
+
+def test_a_strategy_with_a_thread_leaves_none_behind(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("kernel_tuner", reason="needs kernel_tuner, which is an extra")
+    threads = threading.active_count()
+    made = tuner(tmp_path, strategy="kernel-tuner:greedy_mls")
+    tuned = made.run()
+    assert (tuned.evaluated, tuned.config) == (6, {"MODE": 1})
+    assert threading.active_count() == threads
+    # Also where the search ends early.
+    interrupted = tuner(tmp_path / "other", strategy="kernel-tuner:greedy_mls")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    interrupted._progress = stop
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.run()
+    assert threading.active_count() == threads
 
 
 def test_a_vendor_that_is_not_there_is_named(folder: Path) -> None:

@@ -19,7 +19,7 @@ from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
 from .spaces import Config
-from .strategies import DEFAULT, STRATEGIES, Budget
+from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
 from .terminal import Display, shown
 
 STATUS_STOPPED = 130
@@ -41,7 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument("--device", type=int, default=0, help="of the vendor (0)")
     kernel.add_argument("--evaluations", type=int, help="candidates to evaluate (60)")
     kernel.add_argument("--seconds", type=float, help="of searching; the last races come on top")
-    kernel.add_argument("--strategy", choices=list(STRATEGIES), default=DEFAULT)
+    known = ", ".join((*STRATEGIES, *OPTIONAL))
+    kernel.add_argument("--strategy", default=DEFAULT, metavar="NAME", help=f"one of {known}")
     kernel.add_argument("--seed", type=int, default=0, help="of inputs, order and strategy (0)")
     kernel.add_argument(
         "--caches", choices=CACHES, default="warm", help="what a launch finds there"

@@ -13,7 +13,7 @@ from ..errors import KernelError, TuningError
 from ..kernel import TunableKernel, load_kernel
 from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
 from ..spaces import Config
-from ..strategies import DEFAULT, Budget, Outcome, make_strategy
+from ..strategies import DEFAULT, Budget, Outcome, Strategy, make_strategy
 from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
 from .device_lock import device_lock
@@ -99,9 +99,10 @@ class Tuner:
                 said = Claim(Verdict(known.verdict), Interval(known.ratio, known.low, known.high))
                 trials = self.database.trials(study)
                 return Tuned(study, known.config, said, len(trials), reused=True)
-            default = self._compiled(pool, self.kernel.default)
-            calibration = self._calibrate(default)
-            self._search(study, pool, default)
+            with contextlib.closing(self._strategy()) as strategy:
+                default = self._compiled(pool, self.kernel.default)
+                calibration = self._calibrate(default)
+                self._search(study, pool, default, strategy)
             return self._claim(study, pool, default, calibration)
 
     @contextlib.contextmanager
@@ -143,8 +144,15 @@ class Tuner:
         assert isinstance(answer, Calibration)
         return answer
 
-    def _search(self, study: Study, pool: CompilePool, default: bytes) -> None:
-        strategy = make_strategy(self.plan.strategy, self.kernel.space, seed=self.target.seed)
+    def _strategy(self) -> Strategy:
+        return make_strategy(
+            self.plan.strategy,
+            self.kernel.space,
+            seed=self.target.seed,
+            evaluations=self.plan.budget.evaluations,
+        )
+
+    def _search(self, study: Study, pool: CompilePool, default: bytes, strategy: Strategy) -> None:
         point = self.kernel.space.point(self.kernel.default)
         assert point is not None
         strategy.tell([Outcome(point, 1.0)])

@@ -8,6 +8,7 @@ from .exhaustive import Exhaustive
 from .genetic import Genetic
 from .guided_climbing import GuidedClimbing
 from .hill_climbing import HillClimbing
+from .kernel_tuner import PREFIX, KernelTuner
 from .random_search import RandomSearch
 from .search import Budget, search
 from .strategy import Outcome, Strategy
@@ -22,8 +23,10 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "surrogate": Surrogate,
 }
 
-OPTIONAL = ("optuna",)
-"""Of other projects, where they are installed: extras of this wheel."""
+OPTIONAL = ("optuna", "kernel-tuner:NAME")
+"""Of other projects, where they are installed: extras of this wheel. NAME is one of Kernel Tuner's,
+such as genetic_algorithm.
+"""
 
 DEFAULT = "guided-climbing"
 """The best of them on recorded spaces, in the mean: `nox -s bench-autotune`."""
@@ -46,15 +49,21 @@ __all__ = [
 ]
 
 
-def make_strategy(name: str, space: SearchSpace, *, seed: int) -> Strategy:
+def make_strategy(
+    name: str, space: SearchSpace, *, seed: int, evaluations: int | None = None
+) -> Strategy:
     """A strategy by its name.
 
+    :param evaluations: how many there will be, for those that want to know.
     :raises TuningError: there is none of that name, or what it needs is not installed.
     """
     if name == "optuna":
         from .optuna import OptunaSampler
 
         return OptunaSampler(space, seed=seed)
+    if name.startswith(PREFIX):
+        name = name.removeprefix(PREFIX)
+        return KernelTuner(space, seed=seed, name=name, evaluations=evaluations)
     if name not in STRATEGIES:
         known = ", ".join((*STRATEGIES, *OPTIONAL))
         raise TuningError(f"[search] strategy {name!r} is none of {known}")

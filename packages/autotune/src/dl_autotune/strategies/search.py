@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from ..errors import TuningError
@@ -46,14 +47,15 @@ def search(
     """
     start = clock()
     answers: list[Outcome] = []
-    while budget.seconds is None or clock() - start < budget.seconds:
-        count = batch
-        if budget.evaluations is not None:
-            count = min(batch, budget.evaluations - len(answers))
-        points = strategy.ask(count) if count > 0 else []
-        if not points:
-            break
-        for outcome in evaluate(points):
-            strategy.tell([outcome])
-            answers.append(outcome)
+    with closing(strategy):
+        while budget.seconds is None or clock() - start < budget.seconds:
+            count = batch
+            if budget.evaluations is not None:
+                count = min(batch, budget.evaluations - len(answers))
+            points = strategy.ask(count) if count > 0 else []
+            if not points:
+                break
+            for outcome in evaluate(points):
+                strategy.tell([outcome])
+                answers.append(outcome)
     return answers

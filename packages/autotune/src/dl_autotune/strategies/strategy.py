@@ -58,7 +58,12 @@ class Strategy(ABC):
 
     @abstractmethod
     def propose(self, count: int) -> Sequence[int]:
-        """At least one new point, and up to `count`; at least as many are left."""
+        """At least one new point, and up to `count`; at least as many are left. None only while
+        there are answers to wait for.
+        """
+
+    def close(self) -> None:  # noqa: B027 - most hold nothing
+        """Let go of what is held between proposals, such as a thread. Proposals may go on."""
 
     def learn(self, outcome: Outcome) -> None:  # noqa: B027 - many need no more than `values`
         """Take in one answer; it is in `values` already."""

@@ -1,0 +1,112 @@
+"""A function that asks, turned into one that is asked: it runs in a thread, a step at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import queue
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Question = TypeVar("Question")
+
+_UNWIND_SECONDS = 5.0
+"""For which a thread that was told to end is waited for: it may be in code that is not Python."""
+
+
+class EndedError(BaseException):
+    """Raised in the function when nobody asks it any more. No :class:`Exception`, so that what
+    catches all errors does not catch it.
+    """
+
+
+class Inverted(Generic[Question]):
+    """Runs `function(ask)` up to its next `ask(question)`, and no further until it is told to.
+
+    Either the caller of :meth:`step` runs or the function does, never both. The thread ends with
+    the function, by :meth:`close`, when a step takes too long, or when this object is dropped.
+
+    :param function: asks as often as it likes, and knows where the answers are.
+    :param seconds: that a step may take.
+    """
+
+    def __init__(
+        self, function: Callable[[Callable[[Question], None]], None], seconds: float
+    ) -> None:
+        self._seconds = seconds
+        self._go: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._said: queue.SimpleQueue[_Asked[Question] | BaseException | None] = queue.SimpleQueue()
+        # It must not hold this object, or that is never dropped.
+        self.thread = threading.Thread(
+            target=_run, args=(function, self._go, self._said), name="inverted", daemon=True
+        )
+        self._dropped = weakref.finalize(self, self._go.put, False)
+        self.thread.start()
+
+    def step(self) -> Question | None:
+        """The next question; None: the function has returned.
+
+        :raises TimeoutError: there is none after so many seconds; the function was ended.
+        :raises Exception: what the function raised.
+        """
+        self._go.put(True)
+        try:
+            said = self._said.get(timeout=self._seconds)
+        except BaseException as error:
+            self._interrupt()
+            if isinstance(error, queue.Empty):
+                raise TimeoutError(f"no answer within {self._seconds:g} s") from None
+            raise
+        if isinstance(said, _Asked):
+            return said.question
+        self.close()
+        if said is not None:
+            raise said
+        return None
+
+    def close(self) -> None:
+        """End the function where it is, and wait for that."""
+        self._dropped()
+        self.thread.join(_UNWIND_SECONDS)
+
+    def _interrupt(self) -> None:
+        """Raise in a function that does not come to its next question."""
+        # Of cffi's calls none holds the interpreter's lock, which this one needs.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(EndedError)
+        )
+        self.close()
+
+
+class _Asked(Generic[Question]):
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+
+def _run(
+    function: Callable[[Callable[[Question], None]], None],
+    go: queue.SimpleQueue[bool],
+    said: queue.SimpleQueue[_Asked[Question] | BaseException | None],
+) -> None:
+    def ask(question: Question) -> None:
+        said.put(_Asked(question))
+        wait()
+
+    def wait() -> None:
+        if not go.get():
+            # For a function that goes on all the same.
+            go.put(False)
+            raise EndedError
+
+    with contextlib.suppress(EndedError):
+        end: BaseException | None = None
+        try:
+            wait()
+            function(ask)
+        except EndedError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked
+            end = error
+        said.put(end)
