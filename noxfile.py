@@ -95,6 +95,11 @@ TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
 # Tested there too, with all wheels; beside torch, what needs it: the rest has passed by then.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
+# Of dl-autotune's tests those that need what `environment` has not: an extra of its own each.
+EXTRAS_OF_AUTOTUNE = tuple(
+    f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
+)
+
 # Of functions with many cases a part runs, another one for each commit; `full` runs all. Not drawn
 # are the rules of the repository, and TORCH_FREE, where the plugin's own needs are not installed.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=4", "--whole=tests/house")
@@ -255,6 +260,19 @@ def tests(session: nox.Session) -> None:
     ]
     if failed := run_tests(session, python, suites):
         session.error(f"failed: {', '.join(failed)}")
+
+
+@nox.session(name="autotune-extras", requires=["build"], default=False)
+def autotune_extras(session: nox.Session) -> None:
+    """Test dl-autotune with its extras: Kernel Tuner's strategies, and a Ray cluster."""
+    remove_our_packages(session)
+    (tuner,) = (path for path in wheels() if path.name.startswith("dl_autotune-"))
+    others = [str(path) for path in wheels() if path != tuner]
+    session.install(*CONSTRAINTS, f"{tuner}[kernel-tuner,ray]", *others, *TEST)
+    session.run(
+        *("python", "-m", "pytest", *EXTRAS_OF_AUTOTUNE, *session.posargs),
+        env={"PATH": os.pathsep.join([session.bin, os.environ["PATH"]]), "DL_TEST_SAMPLE": "1"},
+    )
 
 
 @functools.cache  # each answer costs an import of torch, and the sessions ask again and again
@@ -727,7 +745,7 @@ def torch_matrix(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
-    without_a_card = ("simulated", "dicp-tests", *FAULTS)
+    without_a_card = ("autotune-extras", "simulated", "dicp-tests", *FAULTS)
     names = (*checks, *without_a_card, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)

@@ -15,6 +15,7 @@ from .operators.command import OPERATOR_COMMANDS, configure_operators
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
+from .runners.placement import Here, Placement
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
@@ -48,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--caches", choices=CACHES, default="warm", help="what a launch finds there"
     )
     kernel.add_argument("--workers", type=int, default=2, help="compilers at a time (2)")
+    kernel.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="run workers on the machines of a Ray cluster: its address, auto, or local",
+    )
     kernel.add_argument(
         "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
     )
@@ -134,9 +140,10 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
     )
     with Display(evaluations) as display:
         try:
-            tuner = Tuner(target, database, plan, display.trial)
-            display.begin(tuner.kernel)
-            tuned = tuner.run(again=arguments.again)
+            with _placement(arguments.ray, arguments.workers) as placement:
+                tuner = Tuner(target, database, plan, display.trial, placement)
+                display.begin(tuner.kernel)
+                tuned = tuner.run(again=arguments.again)
         except KeyboardInterrupt:
             display.close()
             sys.stderr.write(
@@ -145,6 +152,14 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
             return STATUS_STOPPED
     sys.stdout.write(_result(tuned, tuner.kernel.default, database))
     return write_report(arguments.report, tuned.study, database) if arguments.report else 0
+
+
+def _placement(address: str | None, workers: int) -> Placement:
+    if address is None:
+        return Here()
+    from .runners.ray import OnRay
+
+    return OnRay(address, processors=workers + 1)
 
 
 def _result(tuned: Tuned, default: Config, database: Database) -> str:

@@ -16,9 +16,9 @@ from ..spaces import Config
 from ..strategies import DEFAULT, Budget, Outcome, Strategy, make_strategy
 from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
-from .device_lock import device_lock
 from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
-from .worker import Worker, WorkerError
+from .placement import Caller, Here, Placement
+from .worker import WorkerError
 
 _FINALISTS = 3
 _SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
@@ -70,6 +70,7 @@ class Tuner:
     """Tunes one kernel on one device.
 
     :param progress: called after each trial.
+    :param placement: where workers run; None: on this machine.
     """
 
     def __init__(
@@ -78,12 +79,13 @@ class Tuner:
         database: Database,
         plan: Plan | None = None,
         progress: Progress = lambda trial, count: None,
+        placement: Placement | None = None,
     ) -> None:
         self.target, self.database = target, database
         self.plan = plan or Plan()
         self.kernel: TunableKernel = load_kernel(target.path)
         self._progress = progress
-        self._worker = Worker(partial(KernelWorker, target), target.limits)
+        self._placement = placement or Here()
 
     def run(self, *, again: bool = False) -> Tuned:
         """Tune, or go on where an earlier run was ended, or return what it claimed.
@@ -92,13 +94,17 @@ class Tuner:
         :raises KernelError: the default itself does not compile, or is wrong.
         :raises TuningError: the device is in use.
         """
-        with device_lock(self.target.vendor, self.target.device), self._processes() as pool:
-            study = self.database.study({**describe(self.target), **self._identity()})
+        lock = self._placement.lock(self.target.vendor, self.target.device)
+        with lock, self._processes() as pool:
+            identity = self._identity()
+            study = self.database.study({**describe(self.target), **identity})
             known = self.database.claimed(study)
             if known is not None and not again:
                 said = Claim(Verdict(known.verdict), Interval(known.ratio, known.low, known.high))
                 trials = self.database.trials(study)
                 return Tuned(study, known.config, said, len(trials), reused=True)
+            if self._placement.several:
+                pool.demand(identity)
             with contextlib.closing(self._strategy()) as strategy:
                 default = self._compiled(pool, self.kernel.default)
                 calibration = self._calibrate(default)
@@ -107,12 +113,16 @@ class Tuner:
 
     @contextlib.contextmanager
     def _processes(self) -> Iterator[CompilePool]:
-        pool = CompilePool(self.target, self.plan.workers)
+        pool = CompilePool(self.target, self.plan.workers, self._placement)
+        self._worker = self._measurer()
         try:
             yield pool
         finally:
             pool.close()
             self._worker.stop()
+
+    def _measurer(self) -> Caller:
+        return self._placement.measurer(partial(KernelWorker, self.target), self.target.limits)
 
     def _identity(self) -> Mapping[str, Any]:
         try:
@@ -145,12 +155,8 @@ class Tuner:
         return answer
 
     def _strategy(self) -> Strategy:
-        return make_strategy(
-            self.plan.strategy,
-            self.kernel.space,
-            seed=self.target.seed,
-            evaluations=self.plan.budget.evaluations,
-        )
+        name, count = self.plan.strategy, self.plan.budget.evaluations
+        return make_strategy(name, self.kernel.space, seed=self.target.seed, evaluations=count)
 
     def _search(self, study: Study, pool: CompilePool, default: bytes, strategy: Strategy) -> None:
         point = self.kernel.space.point(self.kernel.default)
@@ -208,7 +214,7 @@ class Tuner:
 
     def _raced(
         self,
-        worker: Worker,
+        worker: Caller,
         config: Config,
         code: bytes,
         default: bytes,
@@ -256,7 +262,7 @@ class Tuner:
             return []
         found = []
         for number in range(processes):
-            with Worker(partial(KernelWorker, self.target), self.target.limits) as worker:
+            with self._measurer() as worker:
                 settings = self.plan.final_races
                 answer = self._raced(worker, config, code, default, settings, 1000 + number)
             if isinstance(answer, Race):
