@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from dl_autotune.operators.model import record_calls
 from dl_autotune.runners.database import Database, StoredChoice
 
 from .ranks import Ranks
@@ -96,3 +98,13 @@ def test_ranks_of_other_groups_agree_when_they_are_told_to(
         assert agreement.obstacle in said[-1] and "1.sqlite: file is not a" in agreement.obstacle
         assert said[-1].startswith("no rank uses tuned choices: rank 1: ")
         assert stats["entries"] == 0
+
+
+def test_calls_of_all_ranks_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    program = str(Path(__file__).with_name("torchrun_program.py"))
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    calls = record_calls([sys.executable, *start, program], "cpu")
+    # Each rank multiplies once.
+    ((call, count, _),) = [entry for entry in calls if entry[0].operator.startswith("aten::addmm")]
+    assert (count, call.threads) == (2, 1)

@@ -16,7 +16,7 @@ from ..spaces import Config
 from ..strategies import DEFAULT, Budget, Outcome, make_strategy
 from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
-from .device_lock import device_lock
+from .device_lock import DeviceLock
 from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
 from .worker import Worker, WorkerError
 
@@ -92,7 +92,7 @@ class Tuner:
         :raises KernelError: the default itself does not compile, or is wrong.
         :raises TuningError: the device is in use.
         """
-        with device_lock(self.target.vendor, self.target.device), self._processes() as pool:
+        with DeviceLock(self.target.vendor, self.target.device), self._processes() as pool:
             study = self.database.study({**describe(self.target), **self._identity()})
             known = self.database.claimed(study)
             if known is not None and not again:
