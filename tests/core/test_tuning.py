@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from dl_autotune.command import configure, run
 from dl_autotune.errors import TuningError
 from dl_autotune.observers.race import RaceSettings
 from dl_autotune.operators.call import Call
@@ -18,8 +21,9 @@ from dl_autotune.operators.model import record_calls
 from dl_autotune.operators.plan import OperatorPlan
 from dl_autotune.operators.tuner import tune_call
 from dl_autotune.operators.wheel import export_wheel
-from dl_autotune.operators.worker import search
+from dl_autotune.operators.worker import Subject, search
 from dl_autotune.runners.database import Database, StoredChoice
+from dl_autotune.runners.device_lock import DeviceLock
 
 from .processes import RUNS_ONCE, output
 
@@ -195,3 +199,45 @@ def test_a_wheel_needs_a_name_a_version_and_choices(tmp_path: Path) -> None:
     for name, choices, version in (("A b", one, "1"), ("a", [], "1"), ("a", one, "x")):
         with pytest.raises(TuningError):
             export_wheel(name, choices, tmp_path, version=version)
+
+
+def test_calls_are_tuned_on_as_many_threads_as_they_were_made_on() -> None:
+    before, keys = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            call = Call("mm", ({"shape": [8, 8], "dtype": "float32"},) * 2, {}, threads)
+            assert Call.of_json(json.loads(call.signature())) == call
+            (record,) = Subject(call, "cpu", seed=0).records
+            keys.append(record.key)
+    finally:
+        torch.set_num_threads(before)
+    assert keys[0] != keys[1]
+
+
+def test_of_ranks_that_wait_one_tunes_and_the_others_take_what_it_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left: dict[str, str] = {}
+    tuned: list[Call] = []
+    # As if each had waited for the one before it.
+    monkeypatch.setattr(DeviceLock, "answer", lambda _, question: left.get(question))
+    monkeypatch.setattr(DeviceLock, "leave", lambda _, *pair: left.update([pair]))
+    monkeypatch.setattr(
+        "dl_autotune.operators.tuner.tune_call", lambda call, *_: tuned.append(call)
+    )
+    monkeypatch.setattr("dl_autotune.operators.command.told", lambda _: "verdict faster\n")
+
+    def said(database: str) -> str:
+        parser = argparse.ArgumentParser()
+        configure(parser)
+        words = ["op", "mm", "--shapes", "4x4", "4x4", "--database", str(tmp_path / database)]
+        assert run(parser.parse_args(words)) == 0
+        return capsys.readouterr().out
+
+    assert said("one.sqlite") == "verdict faster\n"
+    assert said("one.sqlite") == "verdict faster\nfound   by another rank of this job\n"
+    assert len(tuned) == 1
+    # Into a database of its own, a rank has to write what it finds.
+    assert said("two.sqlite") == "verdict faster\n"
+    assert len(tuned) == 2

@@ -27,7 +27,7 @@ class Ranks:
     """A process for each rank of one group, started once: importing torch takes seconds.
 
     :param backend: what ``init_process_group`` is given; None gives it nothing.
-    :param variables: environment variables of the processes.
+    :param variables: environment variables of the processes; ``{rank}`` in one is the number.
     """
 
     def __init__(
@@ -47,9 +47,10 @@ class Ranks:
         self._pipes: list[Connection] = []
         self.processes = []
         before = dict(os.environ)
-        os.environ.update(self._variables)
         try:
             for rank in range(self._count):
+                mine = {name: text.format(rank=rank) for name, text in self._variables.items()}
+                os.environ.update(mine)
                 ours, theirs = context.Pipe()
                 process = context.Process(
                     target=_serve,

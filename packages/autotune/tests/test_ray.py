@@ -17,7 +17,7 @@ import pytest
 
 from dl_autotune import TuningError
 from dl_autotune.runners.database import Database, StoredTrial
-from dl_autotune.runners.device_lock import device_lock
+from dl_autotune.runners.device_lock import DeviceLock
 from dl_autotune.runners.kernel_worker import Target
 from dl_autotune.runners.limits import Limits
 from dl_autotune.runners.ray import OnRay
@@ -99,7 +99,7 @@ def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: O
         worker = cluster.measurer(obey, LIMITS)
         old = os.pidfd_open(worker.call(("pid", None), 60))
         with pytest.raises(TuningError, match="being tuned by process") as caught:
-            device_lock("cpu", 7).__enter__()
+            DeviceLock("cpu", 7).__enter__()
         host = int(str(caught.value).partition("by process ")[2].split()[0])
         assert host != os.getpid()
         os.kill(host, signal.SIGKILL)
@@ -109,7 +109,7 @@ def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: O
         gone([old])
         assert worker.call(("echo", 2), 60) == 2
         with pytest.raises(TuningError, match="being tuned by process"):
-            device_lock("cpu", 7).__enter__()
+            DeviceLock("cpu", 7).__enter__()
     # Held by nobody any more, as soon as the process has ended.
     with cluster.lock("cpu", 7):
         pass
@@ -117,7 +117,7 @@ def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: O
 
 def test_a_device_that_is_held_is_not_taken(cluster: OnRay) -> None:
     with (
-        device_lock("cpu", 7),
+        DeviceLock("cpu", 7),
         pytest.raises(TuningError, match=f"being tuned by process {os.getpid()} already"),
         cluster.lock("cpu", 7),
     ):

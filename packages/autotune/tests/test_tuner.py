@@ -18,7 +18,7 @@ import pytest
 from dl_autotune import KernelError, TuningError
 from dl_autotune.observers import Calibration, RaceSettings, Verdict
 from dl_autotune.runners.database import Database, StoredTrial
-from dl_autotune.runners.device_lock import device_lock
+from dl_autotune.runners.device_lock import DeviceLock
 from dl_autotune.runners.kernel_worker import Target
 from dl_autotune.runners.tuner import Plan, Tuner
 from dl_autotune.strategies import Budget
@@ -105,7 +105,7 @@ def test_a_second_run_measures_nothing(
 
 def test_two_tuners_do_not_share_a_device(folder: Path) -> None:
     with (
-        device_lock("cpu", 0),
+        DeviceLock("cpu", 0),
         pytest.raises(TuningError, match=f"being tuned by process {os.getpid()} already"),
     ):
         tuner(folder).run()

@@ -36,11 +36,13 @@ class Layers:
     :ivar choices: by key; the first layer that has a key decides.
     :ivar origins: how many of them each layer gave.
     :ivar ignored: entries of another release or device.
+    :ivar unreadable: files that were left out, each with the reason.
     """
 
     choices: dict[str, str] = field(default_factory=dict)
     origins: dict[str, int] = field(default_factory=dict)
     ignored: int = 0
+    unreadable: list[str] = field(default_factory=list)
 
 
 def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
@@ -72,6 +74,7 @@ def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
         except sqlite3.Error as error:
             # A person's file of trials has no choices before the first operator is tuned.
             if "no such table" not in str(error):
+                merged.unreadable.append(f"{path}: {error}")
                 _log.warning("tuned choices of layer %r are left out: %s: %s", name, path, error)
             continue
         fitting = {key: choice for of, key, choice in rows if of == identity}

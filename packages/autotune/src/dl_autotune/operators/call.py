@@ -21,29 +21,37 @@ class Call:
     :ivar operator: ``"aten::mm"``, an overload of it like ``"aten::sum.dim_IntList"``, or the name
         of a function of torch or ``torch.nn.functional``.
     :ivar arguments: JSON values; a tensor is ``{"shape": [], "strides": [], "dtype": "float32"}``.
+    :ivar threads: of torch, where it matters that they are so many: torchrun gives each rank one.
     """
 
     operator: str
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
+    threads: int | None = None
 
     def __str__(self) -> str:
         values = [_shown(value) for value in self.arguments]
         values += [f"{name}={_shown(value)}" for name, value in self.keywords.items()]
-        return f"{self.operator.removeprefix('aten::')}({', '.join(values)})"
+        call = f"{self.operator.removeprefix('aten::')}({', '.join(values)})"
+        if self.threads is None:
+            return call
+        return f"{call} on {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON."""
+        threads = {} if self.threads is None else {"threads": self.threads}
         return {
             "operator": self.operator,
             "arguments": list(self.arguments),
             "keywords": self.keywords,
+            **threads,
         }
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Call:
         """The call that :meth:`as_json` wrote."""
-        return cls(value["operator"], tuple(value["arguments"]), dict(value["keywords"]))
+        arguments, keywords = tuple(value["arguments"]), dict(value["keywords"])
+        return cls(value["operator"], arguments, keywords, value.get("threads"))
 
     def signature(self) -> str:
         """A text that is the same for the same call."""
@@ -56,7 +64,7 @@ def described(operator: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Cal
     keywords = {name: _described(value) for name, value in kwargs.items()}
     if _NOT_PLAIN in (*arguments, *keywords.values()):
         return None
-    return Call(operator, tuple(arguments), keywords)
+    return Call(operator, tuple(arguments), keywords, torch.get_num_threads())
 
 
 def _described(value: Any) -> Any:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import json
 import re
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TuningError
 from ..runners.database import Database
-from ..runners.device_lock import device_lock
+from ..runners.device_lock import DeviceLock, in_job
 from .plan import OperatorPlan
 
 if TYPE_CHECKING:
@@ -80,9 +82,15 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
     function_of(arguments.operator)
     tensors = tuple({"shape": shape, "dtype": arguments.dtype} for shape in shapes)
     call = Call(arguments.operator, tensors, keywords)
-    with device_lock(arguments.vendor, 0):
-        tuned = tune_call(call, arguments.vendor, database, plan)
-    sys.stdout.write(told(tuned))
+    question = json.dumps([str(database.path.absolute()), asdict(plan), call.as_json()])
+    with DeviceLock(arguments.vendor, 0) as lock:
+        found = lock.answer(question)
+        if found is None:
+            found = told(tune_call(call, arguments.vendor, database, plan))
+            lock.leave(question, found)
+        else:
+            found += "found   by another rank of this job\n"
+    sys.stdout.write(found)
     return 0
 
 
@@ -91,13 +99,19 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     plan = _plan(arguments)
     if arguments.runs < 2:
         raise TuningError("[tune] give 2 or more --runs: one pair says nothing")
+    if in_job():
+        # Its program would wait for the other ranks', which wait for the device.
+        raise TuningError(
+            "[tune] a rank of a job cannot tune its program alone: start the job from the tuner, as"
+            " dl tune model -- torchrun --nproc-per-node=2 train.py"
+        )
     from .model import program_of, told, tune_model
 
     def say(line: str) -> None:
         sys.stderr.write(f"dl tune: {line}\n")
 
     command = program_of(arguments.program)
-    with device_lock(arguments.vendor, 0):
+    with DeviceLock(arguments.vendor, 0):
         tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
     sys.stdout.write(told(tuned))
     return 0

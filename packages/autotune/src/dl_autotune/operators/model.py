@@ -18,7 +18,7 @@ from ..observers.interval import Interval, bootstrap
 from ..runners.database import Database
 from .call import Call
 from .plan import OperatorPlan
-from .recording import FILE, recorded
+from .recording import FOLDER, recorded
 from .tuner import TunedCall, tune_call
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -100,8 +100,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
     :raises TuningError: it fails, or there is no such call.
     """
     with tempfile.TemporaryDirectory(prefix="dl-tune-") as folder:
-        file = Path(folder) / "calls.json"
-        tools = {"DL_TOOLS": "tuning-calls", FILE: str(file), "DL_TUNING": "off"}
+        tools = {"DL_TOOLS": "tuning-calls", FOLDER: folder, "DL_TUNING": "off"}
         # The calls of a compiled graph pass no mode of torch's: those of the function do.
         tools["TORCHDYNAMO_DISABLE"] = "1"
         done = run(command, {**tools, "DL_VENDORS": vendor})
@@ -109,12 +108,12 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
             raise TuningError(
                 f"[tune] the program ends with status {done.status}, untuned as it is"
             )
-        if not file.is_file():
+        calls = recorded(Path(folder))
+        if calls is None:
             raise TuningError(
                 "[tune] the program's calls were not recorded. It has to import torch, and"
                 " dl-optools, which starts the recorder, has to be installed in its environment"
             )
-        calls = recorded(file)
     if not calls:
         raise TuningError(f"[tune] the program calls nothing on vendor {vendor} that has choices")
     return calls

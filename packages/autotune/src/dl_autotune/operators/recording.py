@@ -15,8 +15,8 @@ from dl_core.torch_backend.tuning import extension, loaded
 
 from .call import Call, described
 
-FILE = "DL_TUNING_CALLS"
-"""The variable that names the file to write."""
+FOLDER = "DL_TUNING_CALLS"
+"""The variable that names the folder to write to: a program may have several processes."""
 _MOST = 20000
 """Distinct calls; a program whose shapes never repeat has nothing to gain from more."""
 
@@ -64,14 +64,17 @@ class CallRecorder(TorchDispatchMode):
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)  # type: ignore[no-untyped-call]
-        path = os.environ.get(FILE)
-        if path:
+        folder = os.environ.get(FOLDER)
+        if folder:
             calls = [
                 {**call.as_json(), "count": count, "seconds": seconds / max(1, count - 1) * count}
                 for call, count, seconds, has_choices in self._seen.values()
                 if has_choices
             ]
-            Path(path).write_text(json.dumps(calls), encoding="utf-8")
+            # Whole or not at all, if the process is ended meanwhile.
+            part = Path(folder) / f"{os.getpid()}.part"
+            part.write_text(json.dumps(calls), encoding="utf-8")
+            part.rename(part.with_suffix(".json"))
 
 
 def _name(function: Any) -> str:
@@ -79,9 +82,16 @@ def _name(function: Any) -> str:
     return name if "." in name or function._overloadname == "" else f"{name}.default"
 
 
-def recorded(path: Path) -> list[tuple[Call, int, float]]:
-    """Distinct calls with choices, how often they were made, and their seconds in all, the longest
-    first."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    calls = [(Call.of_json(each), int(each["count"]), float(each["seconds"])) for each in found]
-    return sorted(calls, key=lambda entry: -entry[2])
+def recorded(folder: Path) -> list[tuple[Call, int, float]] | None:
+    """Distinct calls with choices of all processes, how often they were made, and their seconds in
+    all, the longest first; None where no process has recorded any.
+    """
+    files = sorted(folder.glob("*.json"))
+    found: dict[str, tuple[Call, int, float]] = {}
+    for file in files:
+        for each in json.loads(file.read_text(encoding="utf-8")):
+            call = Call.of_json(each)
+            _, count, seconds = found.get(call.signature(), (call, 0, 0.0))
+            count, seconds = count + int(each["count"]), seconds + float(each["seconds"])
+            found[call.signature()] = call, count, seconds
+    return sorted(found.values(), key=lambda entry: -entry[2]) if files else None

@@ -44,6 +44,8 @@ class Subject:
                 " that there is nothing to choose between"
             )
         self.choices: Choices = found
+        if call.threads is not None:
+            torch.set_num_threads(call.threads)
         self._function = function_of(call.operator)
         self._args, self._kwargs = made(call, seed=seed)
         try:

@@ -4,32 +4,92 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
+import logging
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import IO
 
 from ..errors import TuningError
 
+_log = logging.getLogger("dl_autotune")
 
-@contextlib.contextmanager
-def device_lock(vendor: str, device: int) -> Iterator[None]:
+
+def in_job() -> bool:
+    """Whether this is one of several ranks of a job, by what torchrun tells them."""
+    size = os.environ.get("WORLD_SIZE", "")
+    return size.isdecimal() and int(size) > 1
+
+
+class DeviceLock:
     """Hold a device; the system lets go of it when the process ends, however it ends.
 
-    :raises TuningError: another process holds it.
+    Ranks of a job that come while another process tunes wait for it, and hear what it has found.
     """
-    path = Path(tempfile.gettempdir()) / f"dl-autotune-{os.getuid()}-{vendor}-{device}.lock"
-    with path.open("a+") as file:
+
+    def __init__(self, vendor: str, device: int) -> None:
+        self._device = f"{vendor}:{device}"
+        name = f"dl-autotune-{os.getuid()}-{vendor}-{device}.lock"
+        self._path = Path(tempfile.gettempdir()) / name
+        self._file: IO[str] | None = None
+        self._left: dict[str, str] = {}
+
+    def __enter__(self) -> DeviceLock:
+        """
+        :raises TuningError: another process holds it, and this is no rank of a job.
+        """
+        self._file = self._path.open("a+")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
+            self._wait(self._file)
+        self._write()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._file is not None
+        self._file.close()
+
+    def answer(self, question: str) -> str | None:
+        """What the process that was waited for has found, if it was asked the same."""
+        return self._left.get(question)
+
+    def leave(self, question: str, answer: str) -> None:
+        """Tell those that wait now what was found."""
+        self._left = {question: answer}
+        self._write()
+
+    def _wait(self, file: IO[str]) -> None:
+        holder = self._holder(file)[0] or "unknown"
+        if not in_job():
+            file.close()
             raise TuningError(
-                f"[tune] {vendor}:{device} is being tuned by process {holder} already: wait until"
+                f"[tune] {self._device} is being tuned by process {holder} already: wait until"
                 " it is done, or end it"
             ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
+        _log.warning("waiting for process %s, which is tuning %s", holder, self._device)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        # One that was ended while it wrote has left nothing.
+        with contextlib.suppress(ValueError):
+            self._left = json.loads(self._holder(file)[1])
+
+    @staticmethod
+    def _holder(file: IO[str]) -> tuple[str, str]:
+        """The process that holds the device, or held it last, and what it has left."""
+        file.seek(0)
+        holder, _, left = file.read().partition("\n")
+        return holder.strip(), left.strip()
+
+    def _write(self) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n{json.dumps(self._left)}\n")
+        self._file.flush()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from .device_lock import device_lock
+from .device_lock import DeviceLock
 from .limits import Limits
 from .serve import Handler
 from .worker import Worker
@@ -46,7 +46,7 @@ class Placement(ABC):
         """Let go of what other machines hold for this."""
 
     @abstractmethod
-    def lock(self, vendor: str, device: int) -> AbstractContextManager[None]:
+    def lock(self, vendor: str, device: int) -> AbstractContextManager[object]:
         """Hold a device of the machine that measures.
 
         :raises TuningError: another tuner holds it.
@@ -64,9 +64,9 @@ class Placement(ABC):
 class Here(Placement):
     """On this machine."""
 
-    def lock(self, vendor: str, device: int) -> AbstractContextManager[None]:
-        """As :func:`device_lock`."""
-        return device_lock(vendor, device)
+    def lock(self, vendor: str, device: int) -> AbstractContextManager[object]:
+        """As :class:`DeviceLock`."""
+        return DeviceLock(vendor, device)
 
     def measurer(self, build: Callable[[], Handler], limits: Limits) -> Worker:
         """A process below this one."""

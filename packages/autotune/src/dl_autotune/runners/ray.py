@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import TuningError
-from .device_lock import device_lock
+from .device_lock import DeviceLock
 from .limits import Limits
 from .placement import Placement
 from .serve import Handler
@@ -45,7 +45,7 @@ class Host:
         node: str = ray.get_runtime_context().get_node_id()
         try:
             if self._held is not None:
-                self._stack.enter_context(device_lock(*self._held))
+                self._stack.enter_context(DeviceLock(*self._held))
         except TuningError as error:
             return node, str(error)
         return node, ""

@@ -7,17 +7,22 @@ next to nothing; the compiled part is added when the first group is made.
 from __future__ import annotations
 
 import datetime
-from typing import Any
+import itertools
+from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
 
 from dl_core import _C
-from dl_core.torch_backend import DEVICE, patches
+from dl_core.torch_backend import DEVICE, patches, tuning
+
+if TYPE_CHECKING:
+    from dl_core.torch_backend.agreement import Agreement, Store
 
 BACKEND = "dicl"
-
-
+_PATIENCE = datetime.timedelta(seconds=60)
 _settings = {"communicators": True}
+_agreements = itertools.count()
+"""Numbers them: a store may hold what was said at an earlier one."""
 
 
 def register(over: str) -> None:
@@ -42,7 +47,7 @@ def _create(options: Any, _: Any) -> Any:
     timeout = options.timeout
     if not isinstance(timeout, datetime.timedelta):
         timeout = datetime.timedelta(seconds=timeout)
-    return _C.Dicl(
+    group = _C.Dicl(
         _make_gloo,
         options.store,
         options.group_rank,
@@ -51,6 +56,35 @@ def _create(options: Any, _: Any) -> Any:
         timeout,
         _settings["communicators"],
     )
+    if options.group_size > 1 and not dist.is_initialized():
+        # The default group, which every rank of the job is in.
+        _agree(options.store, options.group_rank, options.group_size, timeout)
+    return group
+
+
+def agree_on_tuning(timeout: datetime.timedelta = _PATIENCE) -> Agreement:
+    """Use the same measured choices as the other ranks of the job, from now on.
+
+    ``init_process_group`` does so by itself where dl tensors go by dicl. All ranks have to call it;
+    where one does not within the timeout, or cannot read or take the choices, none of them uses
+    any, and a warning says why.
+
+    :raises RuntimeError: there is no default group.
+    """
+    if not dist.is_initialized():
+        raise RuntimeError(
+            "[torch.dl.agree_on_tuning] there are no ranks to agree with: call"
+            " torch.distributed.init_process_group() first"
+        )
+    store = dist.distributed_c10d._get_default_store()
+    return _agree(store, dist.get_rank(), dist.get_world_size(), timeout)
+
+
+def _agree(store: Store, rank: int, size: int, timeout: datetime.timedelta) -> Agreement:
+    from dl_core.torch_backend.agreement import Place, agree
+
+    place = Place(store, rank, size, timeout)
+    return agree(place, f"dl/tuning/{next(_agreements)}", tuning)
 
 
 def _make_gloo(store: Any, rank: int, size: int, group: Any, timeout: datetime.timedelta) -> Any:

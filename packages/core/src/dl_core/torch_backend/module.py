@@ -34,6 +34,7 @@ from dl_core.torch_backend.devices import (
 from dl_core.torch_backend.devices import (
     _lazy_init as _lazy_init,
 )
+from dl_core.torch_backend.distributed import agree_on_tuning
 from dl_core.torch_backend.fallback import (
     fallback,
     fallback_mode,
@@ -140,6 +141,7 @@ __all__ = [
     "Stream",
     "StreamContext",
     "adaptor_stats",
+    "agree_on_tuning",
     "amp",
     "autocompare",
     "caching_allocator_alloc",

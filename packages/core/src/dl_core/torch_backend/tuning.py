@@ -3,6 +3,7 @@
 The look-up is the vendor's own (``dl/choices.h``). Here it is seen to that a table is there before
 the first choice is made: ``import torch`` only looks whether there is any file of choices, the
 first use of a device asks the vendor to be told of the first choice, and then the files are read.
+Ranks of a job read them when they agree on one table (:mod:`.agreement`), and no more afterwards.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _log = logging.getLogger("dl_core.tuning")
 _vendors: dict[str, int] = {}
 """Those that are loaded, with their index in the compiled part."""
 _layers: list[tuple[str, Path]] = []
+_wanted = True
 _requested = False
 _extensions: dict[str, Choices | None] = {}
 """By vendor; they hold what vendors call back, and stay as long as the process."""
@@ -35,7 +37,9 @@ def begin(manager: PluginManager, vendors: Mapping[str, int], *, wanted: bool) -
     :param vendors: those that are loaded, with their index in the compiled part.
     :param wanted: ``DL_TUNING``; False leaves all as if nothing had been tuned.
     """
+    global _wanted
     _vendors.update(vendors)
+    _wanted = wanted
     if wanted:
         _layers.extend(found_layers(manager))
 
@@ -97,17 +101,60 @@ def tuning_stats() -> dict[str, dict[str, int]]:
     return stats
 
 
+def wanted() -> bool:
+    """``DL_TUNING`` as it was when torch was imported."""
+    return _wanted
+
+
+def own_tables() -> dict[str, Layers]:
+    """What the files of this process say now, by the identity of each vendor that has choices."""
+    tables = {}
+    for vendor in _vendors if _layers else ():
+        choices = extension(vendor)
+        if choices is not None:
+            identity = choices.identity()
+            tables[identity] = read_layers(_layers, identity)
+    return tables
+
+
+def take(tables: Mapping[str, Layers]) -> dict[str, Layers]:
+    """Use these choices from now on, whatever the files say; returns what was taken.
+
+    :param tables: by identity; a vendor whose identity is not there has no choices any more.
+    :raises DiopiError: a vendor refuses its table, and keeps the one before.
+    """
+    global _requested
+    _requested = True
+    taken = {}
+    for vendor in _vendors:
+        if not tables and vendor not in _extensions:
+            continue  # It has no table, and will get none.
+        choices = extension(vendor)
+        if choices is None:
+            continue
+        choices.request(None)
+        identity = choices.identity()
+        taken[identity] = tables.get(identity, Layers())
+        _install(vendor, choices, taken[identity])
+    return taken
+
+
 def _fill(vendor: str, choices: Choices) -> None:
     """Install what the layers say; runs on the thread of the first call that has a choice."""
-    from diopi_proto.choices import ChoiceKey
     from diopi_proto.errors import DiopiError
 
-    merged = _merged[vendor] = read_layers(_layers, choices.identity())
     try:
-        choices.install({ChoiceKey.parse(key): name for key, name in merged.choices.items()})
+        _install(vendor, choices, read_layers(_layers, choices.identity()))
     except DiopiError as error:
         _log.warning(
             "tuned choices are not used: %s. `dl tune forget` drops them, DL_TUNING=off leaves all"
             " of them out",
             error,
         )
+
+
+def _install(vendor: str, choices: Choices, table: Layers) -> None:
+    from diopi_proto.choices import ChoiceKey
+
+    _merged[vendor] = table
+    choices.install({ChoiceKey.parse(key): name for key, name in table.choices.items()})

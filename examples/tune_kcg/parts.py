@@ -1,0 +1,72 @@
+"""What the models share: their sizes, and layers that more than one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from kcg.ModelUtils import CustomLinear, create_fixed_embedding
+from kcg.TorchInjector import OpProxy
+from torch import nn
+
+Matmul = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class ModelArgs:
+    """Sizes of a model."""
+
+    vocab_size: int = 1024
+    dim: int = 64
+    heads: int = 2
+    layers: int = 2
+    max_position_embeddings: int = 64
+
+
+def matmul_of(baseline: bool) -> Matmul:
+    """What multiplies: torch alone, or a tuned kernel where there is one."""
+    return torch.matmul if baseline else OpProxy.f_matmul
+
+
+class Embedding(nn.Module):
+    """Tokens with their places, which are learned."""
+
+    def __init__(self, args: ModelArgs) -> None:
+        super().__init__()
+        self.tokens = create_fixed_embedding(args.vocab_size, args.dim)
+        self.places = create_fixed_embedding(args.max_position_embeddings, args.dim)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        places = torch.arange(input_ids.shape[1], device=input_ids.device)
+        y: torch.Tensor = self.tokens(input_ids) + self.places(places)
+        return y
+
+
+def feed_forward(args: ModelArgs, f_mm: Matmul, *, bias: bool, gelu: str = "none") -> nn.Module:
+    """Two products with GELU between.
+
+    :param gelu: how that is approximated.
+    """
+    return nn.Sequential(
+        CustomLinear(args.dim, 4 * args.dim, bias=bias, f_mm=f_mm),
+        nn.GELU(approximate=gelu),
+        CustomLinear(4 * args.dim, args.dim, bias=bias, f_mm=f_mm),
+    )
+
+
+class PreNormBlock(nn.Module):
+    """Layers in turn, each computed of what is normalised, and added to what came in.
+
+    :param parts: pairs of a normalisation and a layer.
+    """
+
+    def __init__(self, *parts: tuple[nn.Module, nn.Module]) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(norm for norm, _ in parts)
+        self.layers = nn.ModuleList(layer for _, layer in parts)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            x = x + layer(norm(x))
+        return x
