@@ -4,9 +4,18 @@ from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = [("5x7", 1), ("5x7", 0), ("3x5x4", -2), ("2x257", 1), ("0x3", 1), ("-", 0), ("2x3x4x5", 1)]
 WIDE = dict(low=-8, high=8)
+# Lines with NaN, with nothing but minus infinity, with infinity, and with numbers.
+NAN, INF = float("nan"), float("inf")
+ENDS = [NAN, -INF, INF, -INF, 0.5, -INF, -1.0, 2.0, 0.0, -INF, 0.5, 1.0]
+NOT_FINITE = [("3x4", 0), ("3x4", 1), ("3x4x1", 0), ("300x4", 0), ("3x300x4", 0)]
 
 CASES = [
     calls("Softmax LogSoftmax", *(dict(input=T(s, **WIDE), dim=d) for s, d in SHAPES)),
+    calls(
+        "Softmax LogSoftmax",
+        *(dict(input=T(s, values=ENDS, plain=True), dim=d) for s, d in NOT_FINITE),
+        layouts=(),
+    ),
     calls(
         "SoftmaxBackward",
         *(dict(grad_output=s, output=T(s, low=0, high=0.5), dim=d) for s, d in SHAPES),

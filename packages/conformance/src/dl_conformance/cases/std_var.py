@@ -2,6 +2,10 @@
 
 from dl_conformance.vocabulary import T, calls, refused
 
+# At either end of a line, and in its middle, something that is not finite.
+INF, NAN = float("inf"), float("nan")
+END = [1.0, 2.0, INF, 0.0, -INF, 0.5, 2.0, 3.0, 1.0, NAN, 2.0, 1.5]
+
 CASES = [
     calls(
         "Std",
@@ -9,6 +13,7 @@ CASES = [
         dict(input="5x7x3", dim=[0, 2], correction=0),
         dict(input="5x7", dim=None, correction=1),
         dict(input="3x41", dim=[1], correction=None),
+        *(dict(input=T("3x4", values=END, plain=True), dim=[d], correction=1) for d in (0, 1)),
     ),
     refused(
         "Std",

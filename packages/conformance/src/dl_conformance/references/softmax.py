@@ -17,9 +17,9 @@ def _shifted(input: Array, dim: int) -> Array:
 def softmax(*, input: Array, dim: int) -> dict[str, Any]:
     shifted = _shifted(input, dim)
     value = np.exp(shifted) / np.sum(np.exp(shifted), axis=dim, keepdims=True)
-    return {
-        "out": Expected(value, input.shape[dim] if input.ndim else 1, value * (1 + np.abs(shifted)))
-    }
+    # Minus infinity has no share, and none that is rounded.
+    size = value * (1 + np.where(np.isneginf(shifted), 0, np.abs(shifted)))
+    return {"out": Expected(value, input.shape[dim] if input.ndim else 1, size)}
 
 
 @reference("diopiLogSoftmax")

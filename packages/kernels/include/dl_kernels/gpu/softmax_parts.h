@@ -70,7 +70,12 @@ struct Softened {
   template <int N>
   DL_DEVICE void add(const C (&x)[N], bool apart) {
     raise(higher(top, highest_of(x)));
-    if (top == lowest<C>()) return;
+    if (top == lowest<C>()) {
+      // Of what is no number the highest is minus infinity too.
+      DL_UNROLL
+      for (int j = 0; j < N; ++j) sum.rest += x[j] == x[j] ? C(0) : x[j];
+      return;
+    }
     C shifted[N], powers[N];
     DL_UNROLL
     for (int j = 0; j < N; ++j) shifted[j] = x[j] - top;
