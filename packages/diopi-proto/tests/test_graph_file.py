@@ -51,6 +51,13 @@ def test_the_same_graph_is_the_same_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.dlg"]
 
 
+def test_no_device_and_no_pipe_is_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileExistsError, match=r"is no file, and none replaces it: .*pipe"):
+        mlp().build().save(tmp_path / "pipe")
+    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
+
+
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float16", "float64"])
 def test_constants_keep_their_bytes(dtype: str) -> None:
     graph = GraphBuilder()

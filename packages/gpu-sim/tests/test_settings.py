@@ -98,6 +98,10 @@ def test_the_driver_does_not_start(tmp_path: Path) -> None:
     found, said = status(DL_GPU_SIM_REPORT="/nonexistent/x.json")
     assert found == 1 and "/nonexistent: No such file" in said
     assert "the report cannot be written: No such file" in said
+    os.mkfifo(tmp_path / "pipe")
+    _, said = status(DL_GPU_SIM_REPORT=str(tmp_path / "pipe"))
+    assert "pipe: the report cannot be written: File exists" in said
+    assert (tmp_path / "pipe").is_fifo()
     assert status() == (0, "")
 
 

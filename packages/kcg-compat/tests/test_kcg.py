@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "tune_kcg"
-names, gemm, measuring, injector = (
+names, gemm, measuring, injector, files = (
     importlib.import_module(f"kcg.{name}")
-    for name in ("names", "gemm", "measuring", "TorchInjector")
+    for name in ("names", "gemm", "measuring", "TorchInjector", "files")
 )
 DOCUMENTED = (
     "kcg_MM_bM1024N1024K1024isAT1W64_BM32BN32BK8TM4TN4BLY1BLX1WLY8WLX8GLWA4GLWB4BSWM2BSWN2"
@@ -162,6 +162,13 @@ def test_files_of_kernels_with_mistakes(tmp_path: Path, document: str, message: 
     file.write_text(document)
     with pytest.raises(kcg.KcgError, match=message):
         kcg.registerPreCompiledKernelByJson(str(file), 0)
+
+
+def test_results_replace_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(kcg.KcgError, match=r"pipe cannot be written: it is no file"):
+        files.write_json(tmp_path / "pipe", {})
+    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
 
 
 def test_devices_that_are_not_there() -> None:

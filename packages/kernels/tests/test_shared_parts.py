@@ -24,7 +24,7 @@ def compiled(source: Path) -> subprocess.CompletedProcess[str]:
         pytest.skip(str(error))
     folders = [f"-I{path}" for path in (dl_kernels.include_dir(), diopi_proto.include_dir())]
     # What is wrong shows before anything is optimised.
-    quick = ["-ptx", "-Xcicc", "-O0", "-o", "/dev/null"]
+    quick = ["-ptx", "-Xcicc", "-O0", "-o", str(source.with_suffix(".ptx"))]
     command = [*compiler.compile_command(source.name), *folders, *quick, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

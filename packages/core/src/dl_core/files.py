@@ -26,6 +26,8 @@ def check_free(paths: Iterable[Path], force: bool) -> None:
             raise OutputError(f"{path} exists; --force replaces it, or name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path} is a device, or a pipe, which no file replaces; name a file")
         folder = _nearest(path.parent)
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise OutputError(f"{path} cannot be written: {folder} takes no files")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,10 @@ def test_what_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None
         check_free([tmp_path / "free.json", tmp_path / "file" / "x.json"], force=False)
     with pytest.raises(OutputError, match=r"is a folder; name a file"):
         check_free([tmp_path], force=True)
-    assert [x.name for x in tmp_path.iterdir()] == ["file"]
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OutputError, match=r"pipe is a device, or a pipe, .*; name a file"):
+        write(tmp_path / "pipe", Path.touch, force=True)
+    assert {x.name for x in tmp_path.iterdir()} == {"file", "pipe"}
 
 
 def test_the_option_is_called_force() -> None:

@@ -1,5 +1,7 @@
 #include "journal.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -100,7 +102,11 @@ void Journal::write() {
     made += (i != 0 ? ",\n  " : "\n  ") + json_of(findings_.all()[i]);
   made += "]}\n";
   const std::string fresh = path + ".new";
-  std::FILE* file = std::fopen(fresh.c_str(), "w");
+  // A device or a pipe would be replaced by a file of that name.
+  struct stat there;
+  const bool replaces = stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
+  if (!replaces) errno = EEXIST;
+  std::FILE* file = replaces ? std::fopen(fresh.c_str(), "w") : nullptr;
   const bool whole =
       file != nullptr && std::fwrite(made.data(), 1, made.size(), file) == made.size();
   if (file != nullptr && std::fclose(file) == 0 && whole &&

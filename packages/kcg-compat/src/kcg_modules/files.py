@@ -29,6 +29,8 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 
     :raises KcgError: it cannot be written.
     """
+    if path.exists() and not path.is_file():
+        raise KcgError(f"[kcg] {path} cannot be written: it is no file, and none replaces it")
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_text(json.dumps(document, indent=4) + "\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import weakref
@@ -183,8 +184,14 @@ class ContractGraph:
         return read(repack(self.content, document), self.name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, so that readers see the old one or the new one as a whole."""
+        """Write the file, so that readers see the old one or the new one as a whole.
+
+        :raises FileExistsError: there is something that no file replaces: a device, or a pipe.
+        :raises OSError: it cannot be written.
+        """
         target = Path(path)
+        if target.exists() and not target.is_file():
+            raise FileExistsError(errno.EEXIST, "is no file, and none replaces it", str(target))
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             beside.write_bytes(self.content)
