@@ -52,6 +52,15 @@ UNSUPPORTED = {
 }
 
 
+def test_directives_need_no_space() -> None:
+    # As cuda_fp16.h writes them.
+    body = "{.reg.b32 f,g;.shared.align 16.b8 s[4];\nmov.b32 f,7;add.u32 g,f,1;st.global.u32 [%rd1],g;}"
+    array = np.zeros(1, np.uint32)
+    with Module(kernel("ld.param.u64 %rd1, [a];" + body, ".param.u64 a")) as module:
+        assert module.launch("k", 1, 1, [array]).findings == ()
+    assert array[0] == 8
+
+
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
 def test_errors(text: str) -> None:
     with pytest.raises(PtxError, match=r"\[Module\] PTX line \d+: .*") as caught:

@@ -63,7 +63,12 @@ class Lexer {
     const size_t begin = place_;
     if (ended()) return token;
     if (starts_word(at())) {
-      while (continues_word(at()) || (at() == ':' && at(1) == ':' && ++place_)) ++place_;
+      // `.reg.b32` is two directives, `add.u32` one opcode.
+      const bool directive = at() == '.';
+      if (directive) ++place_;
+      while ((continues_word(at()) && !(directive && at() == '.')) ||
+             (at() == ':' && at(1) == ':' && ++place_))
+        ++place_;
       token.kind = TokenKind::kWord;
     } else if (std::isdigit(static_cast<unsigned char>(at()))) {
       number(token);
@@ -89,7 +94,7 @@ class Lexer {
     if (at() == '0' && (prefix == 'f' || prefix == 'd')) return hexadecimal_float(token, prefix);
     size_t end = place_;
     while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) ||
-                                  text_[end] == '.' || is_exponent_sign(end)))
+                                  is_point(end) || is_exponent_sign(end)))
       ++end;
     const std::string word(text_.substr(place_, end - place_));
     const bool hexadecimal = at() == '0' && prefix == 'x';
@@ -106,6 +111,13 @@ class Lexer {
     }
     if (*rest != '\0') throw PtxError(line_, "'" + word + "' is no number");
     place_ = end;
+  }
+
+  /** Of a number; in `.align 16.b8` a directive begins there. */
+  bool is_point(size_t place) const {
+    if (text_[place] != '.') return false;
+    const char next = place + 1 < text_.size() ? text_[place + 1] : '\0';
+    return !std::isalpha(static_cast<unsigned char>(next)) || next == 'e' || next == 'E';
   }
 
   bool is_exponent_sign(size_t place) const {
