@@ -64,7 +64,15 @@ CASES = [
     out("load-past-the-end", OWN + "ld.global.u32 %r1, [%rd3+X];", "4", "0", says="after the end"),
     out("store-past-the-end", OWN + "st.global.u32 [%rd3+X], 1;", "4", "0", says="writes 4 bytes"),
     out("byte-past-the-end", OWN + "st.global.u8 [%rd1+X], 1;", "256", "255", block=1),
-    out("before-the-beginning", OWN + "ld.global.u32 %r1, [%rd3-X];", "4", "0"),
+    out(
+        *("before-the-beginning", OWN + "ld.global.u32 %r1, [%rd3-X];", "4", "0"),
+        says=": 4 bytes before the 256 bytes of memory",
+    ),
+    out(
+        *("before-the-second", OWN + "st.global.u32 [%rd4-X], 1;", "4", "0"),
+        says=": 4 bytes before the 512 bytes of memory",
+        bytes_b=512,
+    ),
     out("null", OWN + "mov.u64 %rd5, X; ld.global.u32 %r1, [%rd5];", "0", "%rd1"),
     out("vector-past-the-end", OWN + "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1+X];", "256", "240"),
     out("atomic-past-the-end", OWN + "red.global.add.u32 [%rd1+X], 1;", "256", "252"),

@@ -16,6 +16,12 @@ T* at_or_before(std::map<uint64_t, std::unique_ptr<T>>& all, uint64_t address) {
   return next == all.begin() ? nullptr : std::prev(next)->second.get();
 }
 
+template <class T>
+T* after(std::map<uint64_t, std::unique_ptr<T>>& all, uint64_t address) {
+  const auto next = all.upper_bound(address);
+  return next == all.end() ? nullptr : next->second.get();
+}
+
 }  // namespace
 
 OwnedRegion& DeviceMemory::allocate(uint64_t bytes, uint64_t align, Region::What what,
@@ -98,10 +104,17 @@ Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
 
 Region* DeviceMemory::nearest(uint64_t address) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Region* live = at_or_before(regions_, address);
-  Region* freed = at_or_before(freed_, address);
-  if (live == nullptr || (freed != nullptr && freed->base > live->base)) return freed;
-  return live;
+  Region* best = nullptr;
+  // Of two as near the live one, then the one before.
+  const auto consider = [&](Region* one) {
+    if (one != nullptr && (best == nullptr || one->distance(address) < best->distance(address)))
+      best = one;
+  };
+  consider(at_or_before(regions_, address));
+  consider(after(regions_, address));
+  consider(at_or_before(freed_, address));
+  consider(after(freed_, address));
+  return best;
 }
 
 void DeviceMemory::add_host(void* memory, uint64_t bytes) {

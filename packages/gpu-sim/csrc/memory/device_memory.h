@@ -25,7 +25,7 @@ class DeviceMemory {
   bool free(uint64_t address);
   /** The live region that holds all of these bytes, or none. */
   Region* find(uint64_t address, uint64_t bytes);
-  /** The region that begins before an address and is nearest, live or not. */
+  /** The region whose begin or end is nearest to an address, live or not. */
   Region* nearest(uint64_t address);
   /** Make memory of the host visible to programs, at its own address. */
   void add_host(void* memory, uint64_t bytes);

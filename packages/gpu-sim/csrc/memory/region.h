@@ -40,6 +40,11 @@ struct Region {
 
   bool holds(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
+  /** Bytes between an address and the nearest one of these. */
+  uint64_t distance(uint64_t address) const {
+    if (address < base) return base - address;
+    return address - base < size ? 0 : address - base - size + 1;
+  }
   }
 };
 

@@ -38,6 +38,9 @@ std::string relation(uint64_t address, const Region& near) {
   const uint64_t offset = address - near.base;
   std::string what = near.freed ? "freed memory" : "memory";
   if (!near.name.empty()) what = "'" + near.name + "'";
+  if (address < near.base)
+    return std::to_string(near.base - address) + " bytes before the " + std::to_string(near.size) +
+           " bytes of " + what;
   if (near.freed && offset < near.size)
     return "inside of " + std::to_string(near.size) + " bytes that were freed";
   if (offset < near.size)
@@ -48,9 +51,13 @@ std::string relation(uint64_t address, const Region& near) {
 }
 
 const Image::Placed* nearest(const std::vector<Image::Placed>& all, uint64_t offset) {
+  const auto distance = [=](const Image::Placed& each) {
+    if (offset < each.offset) return each.offset - offset;
+    return offset - each.offset < each.bytes ? 0 : offset - each.offset - each.bytes + 1;
+  };
   const Image::Placed* found = nullptr;
   for (const Image::Placed& each : all)
-    if (each.offset <= offset && (found == nullptr || each.offset > found->offset)) found = &each;
+    if (found == nullptr || distance(each) < distance(*found)) found = &each;
   return found;
 }
 
