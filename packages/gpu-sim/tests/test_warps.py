@@ -336,6 +336,38 @@ def test_matrices(shape: str, kind: str, total: str) -> None:
     np.testing.assert_array_equal(got, want)
 
 
+# What cooperative_groups' this_grid().sync() compiles to.
+GRID_BARRIER = """
+  mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd5, {%r2, %r1};
+  setp.eq.u64 %p1, %rd5, 0; @%p1 trap;
+  setp.eq.u32 %p2, %r10, 0; mov.u32 %r3, %nctaid.x; sub.u32 %r3, 0x80000001, %r3;
+  selp.b32 %r3, %r3, 1, %p2;
+  atom.add.release.gpu.u32 %r4, [%rd5+4], %r3;
+  LOOP: ld.acquire.gpu.u32 %r6, [%rd5+4];
+  xor.b32 %r7, %r6, %r4; setp.ge.s32 %p3, %r7, 0; @%p3 bra LOOP;
+"""
+
+
+@pytest.mark.parametrize("cooperative", [True, False])
+def test_a_cooperative_launch_has_the_workspace_of_grid_barriers(cooperative: bool) -> None:
+    body = (
+        "ld.param.u64 %rd1, [a]; mov.u32 %r10, %ctaid.x; mov.u32 %r11, %nctaid.x;"
+        "mad.wide.u32 %rd2, %r10, 4, %rd1; st.global.u32 [%rd2], %r10;"
+        + GRID_BARRIER
+        + "sub.u32 %r12, %r11, %r10; sub.u32 %r12, %r12, 1; mad.wide.u32 %rd3, %r12, 4, %rd1;"
+        "ld.global.u32 %r13, [%rd3]; st.global.u32 [%rd2+64], %r13;"
+    )
+    array = np.zeros(32, np.uint32)
+    with Module(kernel(body)) as module:
+        for _ in range(2):
+            done = module.launch("k", 16, 1, [array], cooperative=cooperative)
+    if not cooperative:
+        assert done.outcome == "trap"
+        return
+    assert done.findings == () and done.outcome == "done"
+    assert array[16:].tolist() == list(range(15, -1, -1))
+
+
 @pytest.mark.parametrize("trans", ["", ".trans"])
 def test_matrices_from_shared_memory(trans: str) -> None:
     data = RANDOM.integers(0, 2**16, (32, 8)).astype(np.uint16)

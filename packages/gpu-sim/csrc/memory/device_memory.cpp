@@ -35,6 +35,22 @@ OwnedRegion& DeviceMemory::allocate(uint64_t bytes, uint64_t align, Region::What
   return keep(std::move(made));
 }
 
+uint64_t DeviceMemory::allocate_workspace() {
+  // As cooperative groups has it: the workspace's bytes, then the barrier.
+  constexpr uint32_t kBytes = 8;
+  constexpr uint64_t kAlign = 256;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  next_ = (next_ + kAlign - 1) / kAlign * kAlign;
+  used_ += kBytes;
+  // The driver's own: a program that has taken all memory launches as before.
+  OwnedRegion& made = keep(std::make_unique<OwnedRegion>(next_, kBytes, Region::What::kVariable));
+  made.name = "the grid's workspace";
+  std::memset(made.bytes, 0, kBytes);
+  std::memcpy(made.bytes, &kBytes, sizeof kBytes);
+  std::memset(made.valid, 1, kBytes);
+  return made.base;
+}
+
 OwnedRegion& DeviceMemory::keep(std::unique_ptr<OwnedRegion> made) {
   OwnedRegion& region = *made;
   next_ += region.size + kGap;

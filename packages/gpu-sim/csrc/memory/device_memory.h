@@ -21,6 +21,8 @@ class DeviceMemory {
 
   /** Throws std::bad_alloc where the device's memory or the host's is too small. */
   OwnedRegion& allocate(uint64_t bytes, uint64_t align, Region::What what, std::string name = {});
+  /** Zeros for the barriers of a grid, which are none of the program's bytes. */
+  uint64_t allocate_workspace();
   /** False: nothing that is allocated begins there. */
   bool free(uint64_t address);
   /** The live region that holds all of these bytes, or none. */

@@ -40,8 +40,10 @@ Outcome Launch::run(const std::function<void()>& pause) {
   order_.resize(count);
   std::iota(order_.begin(), order_.end(), uint64_t{0});
   std::shuffle(order_.begin(), order_.end(), random_);
-  if (config_.cooperative)
+  if (config_.cooperative) {
+    workspace_ = memory_.allocate_workspace();
     while (next_block_ < order_.size()) admit();
+  }
   uint64_t turns = 0;
   std::vector<Warp*> ready;
   while (!stopped_) {
@@ -76,6 +78,7 @@ Outcome Launch::run(const std::function<void()>& pause) {
     // Blocks that all come to their ends, or meet at barriers, leave others a turn too.
     if (++turns % kTurns == 0 && pause) pause();
   }
+  if (workspace_ != 0) memory_.free(workspace_);
   next_segment.store(first_segment_ + static_cast<uint32_t>(segments_.size()));
   return outcome_;
 }

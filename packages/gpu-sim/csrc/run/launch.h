@@ -49,6 +49,8 @@ class Launch {
   const Image& image() const { return *image_; }
   const Config& config() const { return config_; }
   DeviceMemory& memory() { return memory_; }
+  /** The address of what a cooperative launch's barriers count in; 0: there is none. */
+  uint64_t workspace() const { return workspace_; }
   const std::vector<uint8_t>& params() const { return params_; }
   std::string& output() { return output_; }
   std::mt19937_64& random() { return random_; }
@@ -98,6 +100,7 @@ class Launch {
   std::array<Region*, 256> last_regions_{};
   Outcome outcome_ = Outcome::kDone;
   bool stopped_ = false;
+  uint64_t workspace_ = 0;
 };
 
 }  // namespace sim

@@ -31,10 +31,11 @@ uint32_t place_of_special(std::string_view name, unsigned bytes) {
       {"%lanemask_ge", Special::kGreaterEqual},
       {"%dynamic_smem_size", Special::kDynamicShared},
       {"%total_smem_size", Special::kTotalShared},
-      // Nothing runs in clusters, and no driver's values are there.
+      // Where the driver has put what cooperative launches need.
       {"%envreg0", Special::kZero},
-      {"%envreg1", Special::kZero},
-      {"%envreg2", Special::kZero},
+      {"%envreg1", Special::kWorkspaceHigh},
+      {"%envreg2", Special::kWorkspaceLow},
+      // Nothing runs in clusters.
       {"%clusterid.x", Special::kCtaidX},
       {"%clusterid.y", Special::kCtaidY},
       {"%clusterid.z", Special::kCtaidZ},

@@ -36,6 +36,8 @@ enum class Special : uint32_t {
   kTotalShared,
   kZero,
   kOne,
+  kWorkspaceHigh,
+  kWorkspaceLow,
   kCount,
 };
 

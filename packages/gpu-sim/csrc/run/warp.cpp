@@ -67,6 +67,9 @@ void Warp::fill_specials() {
   set(Special::kTotalShared, [&](uint32_t) { return shared; });
   set(Special::kZero, [](uint32_t) { return 0u; });
   set(Special::kOne, [](uint32_t) { return 1u; });
+  set(Special::kWorkspaceHigh,
+      [&](uint32_t) { return static_cast<uint32_t>(launch.workspace() >> 32); });
+  set(Special::kWorkspaceLow, [&](uint32_t) { return static_cast<uint32_t>(launch.workspace()); });
   base[kInWarp] = bytes;
 }
 
