@@ -32,6 +32,22 @@ SHARED_OWN = (
 WARP_OWN = SHARED_OWN + "sub.u32 %r2, 31, %r0; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r5;"
 BLOCK = "mov.u32 %r10, %ctaid.x;"
 
+# One block writes a word and then a flag, which another one waits for.
+FLAG = (
+    OWN
+    + """
+  mov.u32 %r10, %ctaid.x; setp.eq.u32 %p1, %r10, 0; @%p1 bra WRITE;
+  LOOP: {read} %r11, [%rd2+4]; setp.ne.u32 %p2, %r11, 9; @%p2 bra LOOP; {after}
+  ld.global.u32 %r12, [%rd2]; bra DONE;
+  WRITE: mov.u32 %r13, %laneid; setp.eq.u32 %p3, %r13, 0;
+  @%p3 st.global.u32 [%rd2], 7; {write} [%rd2+4], 9;
+  DONE:"""
+)
+
+
+def flag(text: str, write: str, read: str, after: str = "") -> str:
+    return text.format(write=write, read=read, after=after)
+
 
 @dataclass
 class Case:
@@ -336,6 +352,98 @@ CASES = [
         grid=2,
     ),
     Case(
+        "flag-with-a-fence-of-the-block",
+        "race",
+        flag(FLAG, write="X st.volatile.global.u32", read="ld.volatile.global.u32"),
+        "membar.cta;",
+        "membar.gl;",
+        block=1,
+        grid=2,
+        says="another block",
+    ),
+    Case(
+        "fence-of-a-cluster",
+        "race",
+        flag(FLAG, write="fence.acq_rel.X; st.relaxed.gpu.global.u32", read="ld.acquire.gpu.u32"),
+        "cluster",
+        "gpu",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "flag-of-the-block",
+        "race",
+        flag(FLAG, write="st.release.X.global.u32", read="ld.acquire.X.global.u32"),
+        "cta",
+        "sys",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "release-without-acquire",
+        "race",
+        flag(FLAG, write="st.release.gpu.u32", read="ld.X.gpu.u32"),
+        "relaxed",
+        "acquire",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "fence-of-the-block-after-a-relaxed-read",
+        "race",
+        flag(FLAG, write="st.release.gpu.u32", read="ld.relaxed.gpu.u32", after="fence.acq_rel.X;"),
+        "cta",
+        "gpu",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "relaxed-update",
+        "race",
+        flag(FLAG, write="red.global.gpu.X.max.u32", read="ld.acquire.gpu.u32"),
+        "relaxed",
+        "release",
+        block=1,
+        grid=2,
+    ),
+    Case(
+        "relaxed-within-a-block",
+        "race",
+        flag(
+            FLAG.replace("%ctaid.x", "%warpid"),
+            write="@%p3 st.X.cta.u32",
+            read="ld.acquire.cta.u32",
+        ),
+        "relaxed",
+        "release",
+        says="another warp",
+    ),
+    Case(
+        "updates-of-the-block",
+        "race",
+        OWN + "red.relaxed.X.global.add.u32 [%rd2], 1;",
+        "cta",
+        "gpu",
+        block=1,
+        grid=2,
+        says="a scope is only the block",
+    ),
+    Case(
+        "shared-memory-orders-no-blocks",
+        "race",
+        OWN
+        + BLOCK
+        + SHARED
+        + """
+      mov.u32 %r5, s; setp.eq.u32 %p1, %r10, 0;
+      @%p1 st.global.u32 [%rd2], 7; membar.gl; st.volatile.shared.u32 [%r5], 1;
+      ld.volatile.shared.u32 %r6, [%r5]; @!%p1 ld.global.u32 %r7, [X];""",
+        "%rd2",
+        "%rd2+8",
+        block=1,
+        grid=8,
+    ),
+    Case(
         "named-barrier-of-some-warps",
         "race",
         SHARED_OWN
@@ -480,6 +588,15 @@ def test_writes_of_the_same_value_are_only_counted() -> None:
     with Module(kernel(body, ".param .u64 a, .param .u64 b")) as module:
         result = module.launch("k", 1, 64, arrays)
     assert result.findings == () and result.same_value_writes == 63 and arrays[1][0] == 5
+
+
+def test_a_race_names_where_the_access_begins() -> None:
+    # The first byte of all is the same.
+    body = OWN + "shl.b32 %r1, %r0, 8; st.global.u32 [%rd2], %r1;"
+    arrays = [np.zeros(64, np.uint32), np.zeros(64, np.uint32)]
+    with Module(kernel(body, ".param .u64 a, .param .u64 b")) as module:
+        (finding,) = module.launch("k", 1, 64, arrays).findings
+    assert finding.kind == "race" and finding.address % 4 == 0
 
 
 def test_an_endless_kernel_ends() -> None:

@@ -61,6 +61,35 @@ def test_directives_need_no_space() -> None:
     assert array[0] == 8
 
 
+@pytest.mark.parametrize(
+    ("opcode", "operands"),
+    [
+        ("atom.add.relaxed.gpu.s32", "%r1, [%rd1], 2"),
+        ("atom.add.release.gpu.u32", "%r1, [%rd1], 2"),
+        ("atom.global.gpu.acq_rel.add.u32", "%r1, [%rd1], 2"),
+        ("atom.global.add.acquire.sys.u32", "%r1, [%rd1], 2"),
+        ("atom.acq_rel.cta.global.add.u32", "%r1, [%rd1], 2"),
+        ("atom.cas.acquire.gpu.b32", "%r1, [%rd1], 5, 7"),
+        ("atom.global.cta.relaxed.exch.b32", "%r1, [%rd1], 7"),
+        ("red.add.release.gpu.global.u32", "[%rd1], 2"),
+        ("red.global.gpu.relaxed.add.u32", "[%rd1], 2"),
+        ("st.global.release.gpu.u32", "[%rd1], 7"),
+        ("st.release.cta.global.u32", "[%rd1], 7"),
+        ("st.relaxed.global.sys.L1::no_allocate.u32", "[%rd1], 7"),
+    ],
+)
+def test_words_of_order_and_scope_stand_anywhere(opcode: str, operands: str) -> None:
+    array, seen = np.array([5], np.uint32), np.zeros(1, np.uint32)
+    body = (
+        f"ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; {opcode} {operands};"
+        "ld.global.gpu.acquire.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2;"
+    )
+    with Module(kernel(body, ".param .u64 a, .param .u64 b")) as module:
+        assert module.kernels["k"].unsupported == ()
+        assert module.launch("k", 1, 1, [array, seen]).findings == ()
+    assert array[0] == seen[0] == 7
+
+
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
 def test_errors(text: str) -> None:
     with pytest.raises(PtxError, match=r"\[Module\] PTX line \d+: .*") as caught:

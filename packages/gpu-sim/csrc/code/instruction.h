@@ -54,12 +54,14 @@ struct Instruction {
   bool sign = false;                 // of what is loaded
   bool strong = false;               // volatile, relaxed, acquire, release, atomic
   bool acquires = false, releases = false;
-  int32_t target = -1;  // of a branch; index of a callee
-  int32_t extra = -1;   // index into Code::extras
-  int64_t plus = 0;     // added to an address
-  int32_t index = 0;    // in its code
-  int32_t line = 0;     // of the text
-  int32_t source = -1;  // index into Module::sources
+  bool relaxed = false;    // says so: a fence has to follow what it sees
+  bool own_block = false;  // an order of scope .cta or .cluster, which other blocks do not see
+  int32_t target = -1;     // of a branch; index of a callee
+  int32_t extra = -1;      // index into Code::extras
+  int64_t plus = 0;        // added to an address
+  int32_t index = 0;       // in its code
+  int32_t line = 0;        // of the text
+  int32_t source = -1;     // index into Module::sources
 };
 
 /** What few instructions have: a list of places, of targets, a message. */

@@ -12,13 +12,15 @@ struct Access {
   uint32_t segment = 0;
   uint32_t where = 0;  // see pack()
 
-  static constexpr uint32_t kStrong = 1u << 31, kManyLanes = 1u << 30;
+  static constexpr uint32_t kStrong = 1u << 31, kManyLanes = 1u << 30, kOwnBlock = 1u << 29;
   static uint32_t pack(uint32_t instruction, uint32_t lane) {
-    return (instruction & 0x1ffffff) << 5 | lane;
+    return (instruction & 0xffffff) << 5 | lane;
   }
   uint32_t lane() const { return where & 31; }
-  uint32_t instruction() const { return where >> 5 & 0x1ffffff; }
+  uint32_t instruction() const { return where >> 5 & 0xffffff; }
   bool strong() const { return (where & kStrong) != 0; }
+  /** Strong for its own block only. */
+  bool own_block() const { return (where & kOwnBlock) != 0; }
   bool many_lanes() const { return (where & kManyLanes) != 0; }
 };
 
@@ -38,13 +40,13 @@ struct Region {
   History* history = nullptr;  // none: races are not looked for
   std::string name;
 
-  bool holds(uint64_t address, uint64_t count) const {
-    return address - base < size && count <= size - (address - base);
   /** Bytes between an address and the nearest one of these. */
   uint64_t distance(uint64_t address) const {
     if (address < base) return base - address;
     return address - base < size ? 0 : address - base - size + 1;
   }
+  bool holds(uint64_t address, uint64_t count) const {
+    return address - base < size && count <= size - (address - base);
   }
 };
 

@@ -66,7 +66,7 @@ struct Small {
 /** What was there goes into d, if there is one. */
 template <class T, class Op>
 void update(Warp& warp, const Instruction& i, uint32_t mask) {
-  if (i.releases) fence(warp, mask);
+  if (i.releases) fence(warp, mask, i.own_block);
   T* d = i.d == kNoPlace ? nullptr : at<T>(warp, i.d);
   const T* b = at<T>(warp, i.b);
   const T* c = i.c == kNoPlace ? b : at<T>(warp, i.c);
@@ -130,19 +130,25 @@ Action action_of(Decoder& decoder, Type type, int which) {
 }
 
 void atomic(Decoder& decoder, bool result) {
-  take_order(decoder, true);
-  Space space = take_space(decoder);
-  // Older texts have the space first.
-  if (space != Space::kGeneric) decoder.take_one_of({"cta", "cluster", "gpu", "sys"});
-  const int which =
-      decoder.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
-  if (which < 0) decoder.refuse("it does nothing that is known");
-  decoder.take("noftz");
+  decoder.out.strong = true;
+  // In any order: `atom.add.release.gpu.u32` and `atom.global.gpu.acq_rel.add.f32` are both
+  // written.
+  int which = -1;
+  while (true) {
+    if (which < 0) {
+      which = decoder.take_one_of(
+          {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+      if (which >= 0) continue;
+    }
+    if (!take_order(decoder) && !take_scope(decoder) && !maybe_space(decoder) &&
+        !decoder.take("noftz"))
+      break;
+  }
   if (decoder.take("L2::cache_hint")) decoder.refuse("'.L2::cache_hint' is not supported");
+  if (which < 0) decoder.refuse("it does nothing that is known");
   const Type type = decoder.type();
   const Type bits{Kind::kBits, type.bytes};
   Instruction& out = decoder.out;
-  out.space = space;
   out.bytes = type.bytes;
   size_t next = 0;
   const size_t count = (result ? 1 : 0) + 2 + (which == kCas ? 1 : 0);

@@ -103,7 +103,7 @@ void barrier(Decoder& decoder, bool aligned) {
   }
 }
 
-void run_fence(Warp& warp, const Instruction&, uint32_t mask) { fence(warp, mask); }
+void run_fence(Warp& warp, const Instruction& i, uint32_t mask) { fence(warp, mask, i.own_block); }
 
 void trap(Warp& warp, const Instruction& i, uint32_t mask) {
   warp.launch.report_lanes(Fault::kTrap, warp, mask, i, 0,
@@ -127,7 +127,9 @@ void add_control(Opcodes& table) {
   table["bar"] = [](Decoder& decoder) { barrier(decoder, true); };
   table["barrier"] = [](Decoder& decoder) { barrier(decoder, false); };
   table["membar"] = [](Decoder& decoder) {
-    if (decoder.take_one_of({"cta", "gl", "sys"}) < 0) decoder.refuse("it needs a scope");
+    const int scope = decoder.take_one_of({"cta", "gl", "sys"});
+    if (scope < 0) decoder.refuse("it needs a scope");
+    decoder.out.own_block = scope == 0;
     decoder.out.action = run_fence;
   };
   table["fence"] = [](Decoder& decoder) {
@@ -137,8 +139,7 @@ void add_control(Opcodes& table) {
       return;
     }
     decoder.take_one_of({"sc", "acq_rel", "acquire", "release"});
-    if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
-      decoder.refuse("it needs a scope");
+    if (!take_scope(decoder)) decoder.refuse("it needs a scope");
     decoder.out.action = run_fence;
   };
   table["trap"] = [](Decoder& decoder) { decoder.out.action = trap; };

@@ -61,7 +61,7 @@ void load_any(Warp& warp, const Instruction& i, uint32_t mask) {
 void store_any(Warp& warp, const Instruction& i, uint32_t mask) {
   const Extra& extra = warp.code().extras[static_cast<size_t>(i.extra)];
   const uint32_t bytes = uint32_t{i.bytes} * i.count;
-  if (i.releases) fence(warp, mask);
+  if (i.releases) fence(warp, mask, i.own_block);
   each_lane(mask, [&](int lane) {
     uint8_t values[32];
     for (size_t each = 0; each < i.count; ++each)
@@ -88,10 +88,10 @@ void store_one(Warp& warp, const Instruction& i, uint32_t mask) {
 
 /** The words of both, up to the type. */
 Type take_words(Decoder& decoder) {
-  take_order(decoder, false);
-  skip_cache_hints(decoder);
-  decoder.out.space = take_space(decoder);
-  skip_cache_hints(decoder);
+  // In any order: compilers and hands have several.
+  while (take_order(decoder) || take_scope(decoder) || maybe_space(decoder) ||
+         skip_cache_hints(decoder)) {
+  }
   const int vector = decoder.take_one_of({"v2", "v4", "v8"});
   decoder.out.count = static_cast<uint8_t>(vector < 0 ? 1 : 2 << vector);
   const Type type = decoder.type();

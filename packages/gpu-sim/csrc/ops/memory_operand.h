@@ -5,16 +5,24 @@
 
 namespace sim {
 
-/** `.volatile`, `.relaxed.gpu`, `.acquire.sys`, …: how strong an access is, and for whom. */
-inline void take_order(Decoder& decoder, bool atomic) {
+/** `.cta`, `.gpu`, …: for whom. Clusters are of one block here. */
+inline bool take_scope(Decoder& decoder) {
+  const int scope = decoder.take_one_of({"cta", "cluster", "gpu", "sys"});
+  if (scope >= 0) decoder.out.own_block = scope < 2;
+  return scope >= 0;
+}
+
+/** `.volatile`, `.relaxed`, `.acquire`, …: how strong an access is. */
+inline bool take_order(Decoder& decoder) {
   const int order =
-      decoder.take_one_of({"volatile", "relaxed", "acquire", "release", "acq_rel", "weak"});
+      decoder.take_one_of({"volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "mmio"});
+  if (order < 0) return false;
   Instruction& out = decoder.out;
-  out.strong = atomic || (order >= 0 && order != 5);
-  out.acquires = order == 2 || order == 4;
-  out.releases = order == 3 || order == 4;
-  if (decoder.take("mmio")) out.strong = true;
-  decoder.take_one_of({"cta", "cluster", "gpu", "sys"});
+  out.strong = out.strong || order != 5;
+  out.relaxed = out.relaxed || order == 1;
+  out.acquires = out.acquires || order == 2 || order == 4;
+  out.releases = out.releases || order == 3 || order == 4;
+  return true;
 }
 
 inline Space take_space(Decoder& decoder) {
@@ -38,8 +46,17 @@ inline Space take_space(Decoder& decoder) {
   }
 }
 
+/** The space, unless the next word is none. */
+inline bool maybe_space(Decoder& decoder) {
+  const Space found = take_space(decoder);
+  if (found == Space::kGeneric) return false;
+  decoder.out.space = found;
+  return true;
+}
+
 /** Hints to caches. */
-inline void skip_cache_hints(Decoder& decoder) {
+inline bool skip_cache_hints(Decoder& decoder) {
+  bool any = false;
   while (decoder.take_one_of({"ca",
                               "cg",
                               "cs",
@@ -60,8 +77,9 @@ inline void skip_cache_hints(Decoder& decoder) {
                               "L2::evict_first",
                               "L2::evict_normal",
                               "L2::cache_hint",
-                              "unified"}) >= 0) {
-  }
+                              "unified"}) >= 0)
+    any = true;
+  return any;
 }
 
 }  // namespace sim

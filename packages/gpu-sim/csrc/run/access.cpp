@@ -198,7 +198,7 @@ uint8_t* reach(Warp& warp, const Instruction& here, uint32_t lane, Space space, 
       uninitialised(warp, here, lane, space, address, bytes);
     if (purpose != Purpose::kRead) std::memset(valid, 1, bytes);
   }
-  if (here.strong) synchronise(warp, address, purpose);
+  if (here.strong) synchronise(warp, here, space, address, purpose);
   if (region->history != nullptr)
     note_access(warp, here, lane, *region, offset, bytes, purpose, fresh);
   return region->bytes + offset;

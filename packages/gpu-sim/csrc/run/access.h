@@ -23,7 +23,10 @@ inline uint64_t address_of(const Warp& warp, const Instruction& instruction, int
   return instruction.a_bytes == 4 ? static_cast<uint32_t>(sum) : sum;
 }
 
-/** Everything that a warp has done and seen becomes what its next strong writes tell others. */
-void fence(Warp& warp, uint32_t mask);
+/**
+ * Everything that a warp has done and seen becomes what its next strong writes tell others, and
+ * what its relaxed reads have met becomes seen; of its own block only where the scope is that.
+ */
+void fence(Warp& warp, uint32_t mask, bool own_block);
 
 }  // namespace sim

@@ -58,15 +58,38 @@ void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& regi
     const char* between = !same_block               ? "another block"
                           : past.warp != warp.index ? "another warp"
                                                     : "another thread of the warp";
+    const char* scope = here.strong && earlier.strong() ? ": a scope is only the block" : "";
     char text[256];
     std::snprintf(text, sizeof text,
                   "%s %s memory at 0x%llx, which %s (block %u, thread %u) %s, with nothing that "
-                  "orders the two",
+                  "orders the two%s",
                   now, region.what == Region::What::kShared ? "shared" : "global",
                   static_cast<unsigned long long>(address), between, past.block,
-                  past.warp * kLanes + earlier.lane(), then);
+                  past.warp * kLanes + earlier.lane(), then, scope);
     return std::string(text);
   });
+}
+
+/** A time of another warp is known; of other blocks' only where the order is for them too. */
+void see(Warp& warp, const Clocks& times, bool own_block) {
+  for (const auto& [key, time] : times) {
+    const auto block = static_cast<uint32_t>(key >> 5);
+    if (block != warp.block.serial) {
+      if (own_block) continue;
+      uint32_t& known = warp.block.known[key];
+      known = std::max(known, time);
+    } else if ((key & 31) != warp.index) {
+      warp.clocks[key & 31] = std::max(warp.clocks[key & 31], time);
+    }
+  }
+}
+
+void meet_for_later(Warp& warp, const Clocks& times, bool own_block) {
+  for (const auto& [key, time] : times) {
+    if (own_block && key >> 5 != warp.block.serial) continue;
+    uint32_t& met = warp.met[key];
+    met = std::max(met, time);
+  }
 }
 
 }  // namespace
@@ -74,18 +97,22 @@ void race(Warp& warp, const Instruction& here, uint32_t lane, const Region& regi
 void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& region,
                  uint64_t offset, uint32_t bytes, Purpose purpose, const uint8_t* fresh) {
   const uint32_t segment = warp.segment[lane];
-  const uint32_t where =
-      Access::pack(static_cast<uint32_t>(here.index), lane) | (here.strong ? Access::kStrong : 0);
+  const uint32_t strength =
+      (here.strong ? Access::kStrong : 0) | (here.own_block ? Access::kOwnBlock : 0);
+  const uint32_t where = Access::pack(static_cast<uint32_t>(here.index), lane) | strength;
   const uint32_t first = warp.launch.first_segment();
   Order order(warp, lane);
   const auto conflicts = [&](const Access& earlier) {
-    return !(here.strong && earlier.strong()) && !order.before(earlier);
+    if (here.strong && earlier.strong() && !(here.own_block || earlier.own_block())) return false;
+    if (order.before(earlier)) return false;
+    return !(here.strong && earlier.strong()) ||
+           warp.launch.segment(earlier.segment)->block != warp.block.serial;
   };
   bool raced = false;
   bool same_value = false;
+  const uint64_t address = region.base + offset;
   for (uint32_t i = 0; i < bytes; ++i) {
     History& history = region.history[offset + i];
-    const uint64_t address = region.base + offset + i;
     if (purpose == Purpose::kRead) {
       if (history.writer.segment >= first && !raced && conflicts(history.writer)) {
         raced = true;
@@ -95,8 +122,10 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
       if (reader.segment == segment) {
         const bool many = reader.many_lanes() || reader.lane() != lane;
         const bool strong = reader.strong() && here.strong;
+        const bool own_block = reader.own_block() || here.own_block;
         reader.where = Access::pack(static_cast<uint32_t>(here.index), lane) |
-                       (many ? Access::kManyLanes : 0) | (strong ? Access::kStrong : 0);
+                       (many ? Access::kManyLanes : 0) | (strong ? Access::kStrong : 0) |
+                       (own_block ? Access::kOwnBlock : 0);
         continue;
       }
       if (reader.segment >= first) {
@@ -125,29 +154,48 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
   if (same_value && !raced) warp.launch.count_same_value();
 }
 
-void fence(Warp& warp, uint32_t mask) {
-  auto seen = std::make_unique<Clocks>(warp.block.known);
+void fence(Warp& warp, uint32_t mask, bool own_block) {
+  // In this order: what is seen here is told on.
+  if (!warp.met.empty()) {
+    see(warp, warp.met, own_block);
+    if (!own_block) warp.met.clear();
+  }
+  Clocks seen;
+  if (!own_block) seen = warp.block.known;
   for (uint32_t i = 0; i < warp.block.warps.size(); ++i)
-    if (warp.clocks[i] != 0) (*seen)[clock_key(warp.block.serial, i)] = warp.clocks[i];
-  warp.fenced = std::move(seen);
+    if (warp.clocks[i] != 0) seen[clock_key(warp.block.serial, i)] = warp.clocks[i];
+  warp.fenced_in_block = std::make_shared<const Clocks>(std::move(seen));
+  if (!own_block) warp.fenced = warp.fenced_in_block;
   ++warp.clocks[warp.index];
   warp.launch.begin_segment(warp, mask, false);
 }
 
-void synchronise(Warp& warp, uint64_t address, Purpose purpose) {
-  auto& released = warp.launch.released;
-  if (purpose != Purpose::kWrite && !released.empty()) {
-    const auto found = released.find(address);
-    if (found != released.end()) {
-      for (const auto& [key, time] : found->second) {
-        const auto block = static_cast<uint32_t>(key >> 5);
-        uint32_t& known =
-            block == warp.block.serial ? warp.clocks[key & 31] : warp.block.known[key];
-        if (block != warp.block.serial || (key & 31) != warp.index) known = std::max(known, time);
+void synchronise(Warp& warp, const Instruction& here, Space space, uint64_t address,
+                 Purpose purpose) {
+  // Each block has shared memory of its own, at the same addresses.
+  if (space == Space::kShared) address |= uint64_t{1} << 63 | uint64_t{warp.block.serial} << 32;
+  Launch& launch = warp.launch;
+  if (purpose != Purpose::kWrite) {
+    // Atomics without a word of order and volatile reads are what CUDA had before there was an
+    // order: programs trust that the reads after them come later.
+    const bool later = here.relaxed && !here.acquires;
+    const auto meet = [&](const auto& all, bool own_block) {
+      const auto found = all.find(address);
+      if (found == all.end()) return;
+      if (later) {
+        meet_for_later(warp, found->second, own_block);
+      } else {
+        see(warp, found->second, own_block);
       }
-    }
+    };
+    if (!launch.released.empty()) meet(launch.released, here.own_block);
+    if (!launch.released_in_block.empty()) meet(launch.released_in_block, true);
   }
-  if (purpose != Purpose::kRead && warp.fenced) join(released[address], *warp.fenced);
+  if (purpose == Purpose::kRead) return;
+  if (!here.own_block && warp.fenced) join(launch.released[address], *warp.fenced);
+  // Where both are one, the block's own warps find it there too.
+  if (warp.fenced_in_block && (here.own_block || warp.fenced != warp.fenced_in_block))
+    join(launch.released_in_block[address], *warp.fenced_in_block);
 }
 
 }  // namespace sim

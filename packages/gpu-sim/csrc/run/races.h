@@ -9,6 +9,7 @@ void note_access(Warp& warp, const Instruction& instruction, uint32_t lane, Regi
                  uint64_t offset, uint32_t bytes, Purpose purpose, const uint8_t* fresh);
 
 /** A strong access: what others released there is seen, what the warp fenced is released. */
-void synchronise(Warp& warp, uint64_t address, Purpose purpose);
+void synchronise(Warp& warp, const Instruction& instruction, Space space, uint64_t address,
+                 Purpose purpose);
 
 }  // namespace sim

@@ -56,7 +56,9 @@ struct Warp {
   std::vector<uint8_t> local, local_valid;  // a lane's after another's
   std::array<uint32_t, kLanes> segment{};   // of each lane: see clocks.h
   std::array<uint32_t, kLanes> clocks{};    // what is known of the block's warps
-  std::unique_ptr<Clocks> fenced;           // what a later strong write tells others
+  // What a later strong write tells others, and the warps of its block.
+  std::shared_ptr<const Clocks> fenced, fenced_in_block;
+  Clocks met;  // by relaxed reads, and not fenced since
   std::vector<std::unique_ptr<Frame>> frames, spare;
   std::array<std::vector<PendingCopy>, kLanes> pending;  // of each lane
   uint32_t carry = 0;                                    // of each lane
