@@ -128,6 +128,50 @@ def test_a_program_that_launches_nothing_is_not_checked() -> None:
     assert command("--", "false").returncode == 1
 
 
+def test_a_process_that_ends_at_once_has_called_the_driver() -> None:
+    code = INIT.replace("raise SystemExit(", "import os; os._exit(")
+    done = command("--", sys.executable, "-c", code)
+    assert done.returncode == 4 and "but launched no kernel" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("visible", "buses"),
+    [
+        (None, [0, 1, 2]),
+        ("", []),
+        ("-1", []),
+        ("2,0", [2, 0]),
+        ("1,7,0", [1]),
+        ("1,1", []),
+        ("GPU-646c2d67-7075-2d73-696d-000000000002, 1", [2, 1]),
+        ("GPU-0,1", []),
+    ],
+)
+def test_devices_that_are_visible(visible: str | None, buses: list[int]) -> None:
+    code = """
+import sys
+from cffi import FFI
+ffi = FFI()
+ffi.cdef("int cuInit(unsigned); int cuDeviceGetCount(int*);")
+ffi.cdef("int cuDeviceGetPCIBusId(char*, int, int);")
+cu = ffi.dlopen("libcuda.so.1")
+count, name = ffi.new("int*"), ffi.new("char[20]")
+if cu.cuInit(0) == 100:  # CUDA_ERROR_NO_DEVICE
+    sys.exit()
+assert cu.cuDeviceGetCount(count) == 0 and cu.cuDeviceGetPCIBusId(name, 20, count[0]) == 101
+for i in range(count[0]):
+    assert cu.cuDeviceGetPCIBusId(name, 20, i) == 0
+    print(ffi.string(name).decode())
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
+    environment |= {"LD_LIBRARY_PATH": str(library_dir()), "DL_GPU_SIM_DEVICES": "3"}
+    if visible is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = visible
+    line = [sys.executable, "-c", code]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"0000:00:{each:02x}.0" for each in buses]
+
+
 def test_faults_that_came_to_pass_are_not_told_of() -> None:
     report = Report(calls={"cuMemAlloc": 3}, launches={"k": 1})
     assert unchecked(report, "cuMemAlloc:3,cuMemAlloc") == []
@@ -156,6 +200,8 @@ def test_what_leads_away_from_the_simulator_is_said() -> None:
     )
     assert driver.startswith("DL_CUDA_DRIVER=/other is kept")
     assert vendors.startswith("DL_VENDORS=cpu,rocm is kept") and "x.json is not written" in report
+    (visible,) = conflicts({"CUDA_VISIBLE_DEVICES": ""})
+    assert visible.startswith("CUDA_VISIBLE_DEVICES= is kept")
     assert conflicts({"DL_CUDA_DRIVER": str(library()), "DL_VENDORS": "cpu, cuda"}) == []
 
 

@@ -99,7 +99,7 @@ DL_EXPORT CUresult CUDAAPI cuInit(unsigned int flags) {
   }
   if (const CUresult failed = Journal::get().call(counted_name)) return failed;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (Settings::get().devices == 0) return CUDA_ERROR_NO_DEVICE;
+  if (Settings::get().visible.empty()) return CUDA_ERROR_NO_DEVICE;
   Driver::get().initialised = true;
   return CUDA_SUCCESS;
 }
@@ -136,10 +136,10 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice devi
 DL_EXPORT CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetUuid");
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::memset(uuid->bytes, 0, sizeof uuid->bytes);
-  std::memcpy(uuid->bytes, "dl-gpu-sim", 10);
-  uuid->bytes[15] = static_cast<char>(device);
-  return known(device);
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  const auto bytes = uuid_of(Settings::get().number_of(device));
+  std::memcpy(uuid->bytes, bytes.data(), bytes.size());
+  return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
@@ -153,8 +153,10 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute w
                                                 CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetAttribute");
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *value = which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? device : attribute(which);
-  return known(device);
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  *value = which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? Settings::get().number_of(device)
+                                                      : attribute(which);
+  return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
@@ -168,8 +170,10 @@ DL_EXPORT CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUd
 DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetPCIBusId");
   if (text == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(text, static_cast<size_t>(length), "0000:00:%02x.0", static_cast<unsigned>(device));
-  return known(device);
+  if (known(device) != CUDA_SUCCESS) return known(device);
+  std::snprintf(text, static_cast<size_t>(length), "0000:00:%02x.0",
+                static_cast<unsigned>(Settings::get().number_of(device)));
+  return CUDA_SUCCESS;
 }
 
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -157,7 +158,56 @@ class Reader {
   std::set<std::string> known_;
 };
 
+/** "GPU-646c2d67-…", as nvidia-smi lists devices. */
+std::string uuid_text(int device) {
+  std::string made = "GPU";
+  const std::array<char, 16> bytes = uuid_of(device);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    char text[4];
+    const bool part = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    std::snprintf(text, sizeof text, "%s%02x", part ? "-" : "", static_cast<uint8_t>(bytes[i]));
+    made += text;
+  }
+  return made;
+}
+
+/** As CUDA has it: what is no device ends the list, and one named twice empties it. */
+std::vector<int> visible_devices(const char* const* environment, int devices) {
+  constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
+  std::vector<int> found;
+  for (; *environment != nullptr; ++environment)
+    if (std::string_view(*environment).substr(0, kName.size()) == kName) break;
+  if (*environment == nullptr) {
+    for (int i = 0; i < devices; ++i) found.push_back(i);
+    return found;
+  }
+  const std::string text = *environment + kName.size();
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    std::string one = text.substr(begin, end - begin);
+    begin = end + 1;
+    one.erase(std::remove(one.begin(), one.end(), ' '), one.end());
+    int device = 0;
+    const auto number = whole(one);
+    const auto named = [&](int each) {
+      return number ? *number == static_cast<uint64_t>(each)
+                    : one.size() > 4 && uuid_text(each).compare(0, one.size(), one) == 0;
+    };
+    while (device < devices && !named(device)) ++device;
+    if (device == devices) break;
+    if (std::find(found.begin(), found.end(), device) != found.end()) return {};
+    found.push_back(device);
+  }
+  return found;
+}
+
 }  // namespace
+
+std::array<char, 16> uuid_of(int device) {
+  std::array<char, 16> bytes = {"dl-gpu-sim"};
+  bytes[15] = static_cast<char>(device);
+  return bytes;
+}
 
 Settings Settings::read(const char* const* environment) {
   Settings made;
@@ -176,6 +226,7 @@ Settings Settings::read(const char* const* environment) {
   reader.report("DL_GPU_SIM_REPORT", made.report);
   reader.refuse_others();
   made.devices = static_cast<int>(devices);
+  made.visible = visible_devices(environment, made.devices);
   made.strict = strict != 0;
   made.version = release * 1000 + update * 10;
   return made;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -11,6 +12,7 @@ namespace sim {
 /** What the environment asks for. README.md lists the variables. */
 struct Settings {
   int devices = 1;
+  std::vector<int> visible;  // of them, in the order that CUDA_VISIBLE_DEVICES gives them
   uint64_t memory = uint64_t{1} << 32;
   int major = 8, minor = 0;
   int version = 13050;  // of CUDA, as drivers write it
@@ -21,6 +23,8 @@ struct Settings {
   std::map<std::string, std::set<uint64_t>> failures;  // which calls of a name fail
   std::vector<std::string> problems;                   // values that mean nothing: a line each
 
+  /** Which of all devices one of the visible ones is. */
+  int number_of(int device) const { return visible[static_cast<size_t>(device)]; }
   /** Those of this process, read once. */
   static const Settings& get();
   /** Those of an environment: texts NAME=VALUE, and a null pointer after them. */
@@ -28,6 +32,9 @@ struct Settings {
   /** All problems in one text, empty where there is none. */
   std::string problem() const;
 };
+
+/** The bytes by which a device is told from others. */
+std::array<char, 16> uuid_of(int device);
 
 /** Enter a call's name into those that DL_GPU_SIM_FAIL may give. */
 #define DL_COUNTED(name) \

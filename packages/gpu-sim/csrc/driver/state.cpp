@@ -7,7 +7,7 @@ namespace sim {
 
 Driver::Driver() {
   const Settings& settings = Settings::get();
-  for (int i = 0; i < settings.devices; ++i) {
+  for (int i = 0; i < static_cast<int>(settings.visible.size()); ++i) {
     devices.push_back(std::make_unique<Device>(i, settings.memory));
     CUctx_st& context = devices.back()->primary;
     context.device = i;

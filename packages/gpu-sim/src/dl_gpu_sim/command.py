@@ -119,6 +119,10 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
             f"DL_VENDORS={vendors} is kept: torch's dl devices are not those of dl-vendor-cuda, "
             "which the simulator serves; unset it, or add cuda"
         )
+    if (visible := environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        said.append(
+            f"CUDA_VISIBLE_DEVICES={visible} is kept: it chooses among the simulator's devices too"
+        )
     if report := environ.get("DL_GPU_SIM_REPORT"):
         said.append(f"DL_GPU_SIM_REPORT={report} is not written: this command reads the reports")
     return said
@@ -131,8 +135,7 @@ def unchecked(report: Report, failures: str) -> list[str]:
         said.append("NOTHING WAS CHECKED: no call of the simulator's driver was seen")
     elif not report.launches:
         said.append(
-            f"NOTHING WAS CHECKED: the program called the simulator's driver"
-            f" {sum(report.calls.values())} times, but launched no kernel"
+            "NOTHING WAS CHECKED: the program called the simulator's driver, but launched no kernel"
         )
     for each in filter(None, failures.split(",")):
         name, _, count = each.partition(":")
@@ -156,7 +159,8 @@ def summary(report: Report, missing: Sequence[str] = ()) -> str:
     lines += (f"dl gpu-sim: {each}" for each in missing)
     if report.same_value_writes:
         lines.append(
-            f"{report.same_value_writes} racing writes put the value that was there: not counted"
+            f"dl gpu-sim: {report.same_value_writes} writes without an order changed nothing,"
+            " because they put the value that was there: no findings"
         )
     return "\n".join(lines) + "\n"
 
