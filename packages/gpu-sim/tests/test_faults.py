@@ -662,6 +662,15 @@ def test_what_ends_a_kernel_counts_threads(before: str, body: str, outcome: str)
     assert result.outcome == outcome and finding.count == 32 and finding.thread == (0, 0, 0)
 
 
+def test_recursion_with_local_variables_is_not_supported() -> None:
+    before = ".func f() { .local .b8 d[4]; call f, (); ret; }"
+    with Module(kernel("call f, ();", before=before)) as module:
+        result = module.launch("k", 1, 32, [np.zeros(1)])
+    (finding,) = result.findings
+    assert finding.kind == "unsupported" and "'f'" in finding.message and finding.count == 32
+    assert result.outcome == "illegal instruction"
+
+
 def test_a_finding_names_its_place() -> None:
     text = kernel(
         OWN + "\n  setp.eq.u32 %p1, %r0, 37;\n  @%p1 st.global.u32 [%rd3+400], 1;",

@@ -138,8 +138,15 @@ void Warp::enter(const Instruction& here, uint32_t mask, int routine) {
   Frame* caller = group->frame;
   if (caller->depth >= kMostDepth) return invalid("calls are nested too deeply");
   for (const Frame* each = caller; each != nullptr && callee.has_local; each = each->caller)
-    if (each->code == &callee)
-      return invalid("a function with local variables that calls itself is not supported");
+    if (each->code == &callee) {
+      launch.report_lanes(Fault::kUnsupported, *this, mask, here, 0, [&] {
+        return "the simulator does not support that a function with local variables calls itself: "
+               "'" +
+               std::string(callee.routine->name) + "'";
+      });
+      launch.fail(Outcome::kIllegalInstruction, true);
+      return;
+    }
   Frame* made = new_frame(callee);
   made->caller = caller;
   made->depth = caller->depth + 1;
