@@ -15,6 +15,7 @@ pytestmark = needs_nvcc
 
 SOURCE = r"""
 #include <cassert>
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda_fp16.h>
 #define K extern "C" __global__ void
@@ -49,6 +50,14 @@ K histogram(const int* x, unsigned* h, int n) {
 }
 K half_fma(const __half2* x, const __half2* y, __half2* z) {
   z[threadIdx.x] = __hfma2(x[threadIdx.x], y[threadIdx.x], x[threadIdx.x]);
+}
+K half_exp(__half* x) { x[threadIdx.x] = hexp(x[threadIdx.x]); }
+K grid_sync(int* x) {
+  if (threadIdx.x == 0) x[blockIdx.x] = blockIdx.x;
+  cooperative_groups::this_grid().sync();
+  const int y = x[gridDim.x - 1 - blockIdx.x];
+  cooperative_groups::this_grid().sync();
+  if (threadIdx.x == 0) x[blockIdx.x] = y;
 }
 K bad_end(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -119,6 +128,20 @@ def test_results(module: Module) -> None:
     assert module.launch("half_fma", 1, 32, [a, b, c]).findings == ()
     wide = a.astype(np.float64)
     np.testing.assert_array_equal(c, (wide * b.astype(np.float64) + wide).astype(np.float16))
+
+
+def test_functions_of_halves_are_read(module: Module) -> None:
+    x = np.linspace(-2, 2, 32, dtype=np.float16)
+    exact = np.exp(x.astype(np.float64))
+    assert module.launch("half_exp", 1, 32, [x]).findings == ()
+    np.testing.assert_allclose(x, exact, rtol=2**-10)
+
+
+def test_blocks_of_a_cooperative_launch_meet(module: Module) -> None:
+    x = np.zeros(6, np.int32)
+    result = module.launch("grid_sync", 6, 64, [x], cooperative=True)
+    assert result.outcome == "done" and result.findings == ()
+    assert x.tolist() == [5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize(
