@@ -25,7 +25,6 @@ int attribute(CUdevice_attribute which) {
   const Settings& settings = Settings::get();
   switch (static_cast<int>(which)) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
       return 1024;
