@@ -52,6 +52,17 @@ UNSUPPORTED = {
 }
 
 
+def test_a_pragma_ends_where_it_ends() -> None:
+    with Module(kernel("").replace(".visible", '.pragma "nounroll"; .visible')) as module:
+        assert list(module.kernels) == ["k"]
+
+
+def test_braces_of_values_may_not_go_on_for_ever() -> None:
+    nested = ".global .u32 x[1] = " + "{" * 200_000 + "1" + "}" * 200_000 + ";"
+    with pytest.raises(PtxError, match="initial values lie in more than 64 braces"):
+        Module(kernel("", before=nested))
+
+
 def test_directives_need_no_space() -> None:
     # As cuda_fp16.h writes them.
     body = "{.reg.b32 f,g;.shared.align 16.b8 s[4];\nmov.b32 f,7;add.u32 g,f,1;st.global.u32 [%rd1],g;}"
@@ -133,6 +144,14 @@ def test_launches_that_do_not_fit() -> None:
         for option, value in (("seed", -1), ("steps", 2**64), ("dynamic_shared", "x")):
             with pytest.raises(LaunchError, match=f"'k': {option} .* is no whole number from 0"):
                 module.launch("k", 1, 1, [array], **{option: value})  # type: ignore[arg-type]
+        with pytest.raises(LaunchError, match="uninitialised names parameter 5, and there are 1"):
+            module.launch("k", 1, 1, [array], uninitialised=[5])
+    vast = kernel(".shared .b8 s[2000000]; mov.u64 %rd1, s;")
+    with (
+        Module(vast) as module_of_vast,
+        pytest.raises(LaunchError, match="166912 bytes of shared memory; 'k' has 2000000"),
+    ):
+        module_of_vast.launch("k", 1, 1, [array])
     with Module(kernel("", ".param .f32 a")) as narrow:
         with pytest.raises(LaunchError, match="parameter 0 of 'k': 1e\\+300 is too large"):
             narrow.launch("k", 1, 1, [1e300])

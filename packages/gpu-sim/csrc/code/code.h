@@ -41,6 +41,9 @@ struct Code {
   bool has_local = false;  // then it cannot call itself: its variables have fixed places
 };
 
+/** Bytes of shared memory that a block may have: those of compute capability 8.0. */
+constexpr uint32_t kMostShared = 166912;
+
 /** A kernel with all functions that it may call. */
 struct Image {
   std::shared_ptr<Module> module;

@@ -63,7 +63,7 @@ CUresult set(Callable* callable, CUfunction_attribute which, int value) {
   std::shared_ptr<Image> image;
   if (const CUresult failed = image_of(callable, image)) return failed;
   if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
-  if (value < 0 || value > 166912 - static_cast<int>(image->static_shared))
+  if (value < 0 || value > static_cast<int>(kMostShared - image->static_shared))
     return CUDA_ERROR_INVALID_VALUE;
   callable->most_dynamic = static_cast<uint32_t>(value);
   return CUDA_SUCCESS;

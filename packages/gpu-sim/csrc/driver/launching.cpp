@@ -10,7 +10,6 @@ namespace sim {
 namespace {
 
 constexpr uint32_t kMostThreads = 1024;
-constexpr uint32_t kMostShared = 166912;
 
 CUresult result_of(Outcome outcome) {
   switch (outcome) {

@@ -39,7 +39,9 @@ class ModuleParser {
     } else if (token.is(".alias")) {
       cursor_.next();
       alias();
-    } else if (token.is(".pragma") || token.is(".loc")) {
+    } else if (token.is(".pragma")) {
+      while (!cursor_.take(";")) cursor_.next_or_fail();
+    } else if (token.is(".loc")) {
       cursor_.skip_line();
     } else {
       definition();

@@ -35,10 +35,15 @@ uint64_t float_bits(const Token& token, Type type) {
   return bits;
 }
 
-void value(Cursor& cursor, Variable& variable, uint64_t& place) {
+// An array has a brace for each of its dimensions.
+constexpr int kMostBraces = 64;
+
+void value(Cursor& cursor, Variable& variable, uint64_t& place, int braces = 0) {
   if (cursor.take("{")) {
+    if (braces == kMostBraces)
+      cursor.fail("initial values lie in more than " + std::to_string(kMostBraces) + " braces");
     if (cursor.take("}")) return;
-    do value(cursor, variable, place);
+    do value(cursor, variable, place, braces + 1);
     while (cursor.take(","));
     cursor.expect("}");
     return;

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "../driver/state.h"
 #include "../ptx/lexer.h"
@@ -31,11 +33,20 @@ std::string& error_of_thread() {
   return text;
 }
 
+constexpr const char* kTooLarge =
+    "there is not enough memory here for its arrays, registers or blocks: make them fewer";
+
 /** Call it; what it throws becomes the thread's error. */
 template <class F, class R>
 R guarded(F call, R otherwise) {
   try {
     return call();
+  } catch (const std::bad_alloc&) {
+    error_of_thread() = kTooLarge;
+    return otherwise;
+  } catch (const std::length_error&) {
+    error_of_thread() = kTooLarge;
+    return otherwise;
   } catch (const std::exception& error) {
     error_of_thread() = error.what();
     return otherwise;
@@ -188,7 +199,13 @@ DL_API const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kern
         config.budget = budget;
         const auto* bytes = static_cast<const uint8_t*>(params);
         Findings findings;
-        Launch launch(module->loaded->image(kernel), module->memory, findings, config,
+        const auto image = module->loaded->image(kernel);
+        if (uint64_t{image->static_shared} + dynamic_shared > kMostShared)
+          throw std::invalid_argument("a block has at most " + std::to_string(kMostShared) +
+                                      " bytes of shared memory; '" + kernel + "' has " +
+                                      std::to_string(image->static_shared) + ", and " +
+                                      std::to_string(dynamic_shared) + " are asked for besides");
+        Launch launch(image, module->memory, findings, config,
                       std::vector<uint8_t>(bytes, bytes + size));
         const Outcome outcome = launch.run([&] {
           if (*stop != 0) launch.fail(Outcome::kFailed, true);

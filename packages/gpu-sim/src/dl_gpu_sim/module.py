@@ -152,6 +152,12 @@ class Module:
             raise LaunchError(
                 f"[launch] '{name}' has {len(kernel.parameters)} parameters, got {len(args)}"
             )
+        for position in uninitialised:
+            if position not in range(len(args)):
+                raise LaunchError(
+                    f"[launch] '{name}': uninitialised names parameter {position!r}, and there are"
+                    f" {len(args)}"
+                )
         settings = read()
         sizes = sizes_of(name, grid, block)
         numbers = (
