@@ -23,9 +23,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "tune_kcg"
 CALLS = {"bert": 8 * 2, "gpt2": 6 * 2 + 1, "llama2": 9 * 2 + 1}
 """Products of a run: of two layers, and the last one."""
 RUNS = 6
-gemm, searching, observers = map(
-    importlib.import_module, ("kcg.gemm", "kcg.searching", "dl_autotune.observers")
-)
+gemm = importlib.import_module("kcg.gemm")
 Run = Callable[..., int]
 
 
@@ -74,6 +72,7 @@ def test_a_wrong_kernel_of_any_product_is_noticed(
         assert "===== model test error !" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("_all_are_faster")
 @pytest.mark.parametrize("model", CALLS)
 def test_what_is_tuned_is_used_and_right(
     run: Run,
@@ -82,15 +81,6 @@ def test_what_is_tuned_is_used_and_right(
     tmp_path: Path,
     model: str,
 ) -> None:
-    def measure(_: Any, config: Any, seed: int) -> Any:
-        return searching.Measured(config, 1 + 1 / (1 + seed), 1.0, 2.0)
-
-    def again(_: Any, finalists: Any) -> Any:
-        faster = observers.Claim(observers.Verdict.FASTER, observers.Interval(2.0, 1.9, 2.1))
-        return [searching.Measured(each.config, 2.0, 1.0, 2.0, faster) for each in finalists]
-
-    monkeypatch.setattr(searching.Searcher, "measure", measure)
-    monkeypatch.setattr(searching.Searcher, "again", again)
     monkeypatch.chdir(tmp_path)
     assert run("--model", model, "--tune", "1") == 0
     said = capsys.readouterr().out

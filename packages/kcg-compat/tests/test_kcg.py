@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -212,9 +211,8 @@ def test_the_tester_refuses(
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_a_model_is_collected_tuned_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("_all_are_faster")
+def test_a_model_is_collected_tuned_and_kept(tmp_path: Path) -> None:
     a, b, odd = (torch.rand(shape, device="dl") for shape in ((2, 16, 16), (16, 32), (16, 7)))
 
     def run() -> None:
@@ -224,17 +222,6 @@ def test_a_model_is_collected_tuned_and_kept(
     problem, other = gemm.Problem(1, 32, 32, 16), gemm.Problem(1, 32, 7, 16)
     assert kcg.compile_model(0, run, True) == [(problem, None), (other, None)]
 
-    searching, observers = map(importlib.import_module, ("kcg.searching", "dl_autotune.observers"))
-
-    def measure(_: Any, config: Any, seed: int) -> Any:
-        return searching.Measured(config, 1 + 1 / (1 + seed), 1.0, 2.0)
-
-    def again(_: Any, finalists: Any) -> Any:
-        faster = observers.Claim(observers.Verdict.FASTER, observers.Interval(2.0, 1.9, 2.1))
-        return [searching.Measured(each.config, 2.0, 1.0, 2.0, faster) for each in finalists]
-
-    monkeypatch.setattr(searching.Searcher, "measure", measure)
-    monkeypatch.setattr(searching.Searcher, "again", again)
     kept = tmp_path / "kept.json"
     (tuned, best), (_, none) = kcg.compile_model(0, run, evaluations=2, save=str(kept))
     assert (tuned, none) == (problem, None)

@@ -135,7 +135,7 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice devi
 DL_EXPORT CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetUuid");
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   const auto bytes = uuid_of(Settings::get().number_of(device));
   std::memcpy(uuid->bytes, bytes.data(), bytes.size());
   return CUDA_SUCCESS;
@@ -152,7 +152,7 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute w
                                                 CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetAttribute");
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   *value = which == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? Settings::get().number_of(device)
                                                       : attribute(which);
   return CUDA_SUCCESS;
@@ -169,7 +169,7 @@ DL_EXPORT CUresult CUDAAPI cuDeviceComputeCapability(int* major, int* minor, CUd
 DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
   DL_ENTER_ANY("cuDeviceGetPCIBusId");
   if (text == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   std::snprintf(text, static_cast<size_t>(length), "0000:00:%02x.0",
                 static_cast<unsigned>(Settings::get().number_of(device)));
   return CUDA_SUCCESS;
@@ -178,7 +178,7 @@ DL_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char* text, int length, CUdevice 
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   DL_ENTER_ANY("cuDevicePrimaryCtxRetain");
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   *context = &Driver::get().device(device).primary;
   ++(*context)->references;
   return CUDA_SUCCESS;
@@ -186,7 +186,7 @@ DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice
 
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   DL_ENTER_ANY("cuDevicePrimaryCtxRelease");
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   std::atomic<int>& references = Driver::get().device(device).primary.references;
   if (references == 0) return CUDA_ERROR_INVALID_CONTEXT;
   --references;
@@ -195,7 +195,7 @@ DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device) {
   DL_ENTER_ANY("cuDevicePrimaryCtxReset");
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   CUctx_st& context = Driver::get().device(device).primary;
   wait_for_all(&context);
   context.failed = CUDA_SUCCESS;
@@ -204,7 +204,7 @@ DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device) {
 
 DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
   DL_ENTER_ANY("cuDevicePrimaryCtxSetFlags");
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   Driver::get().device(device).primary.flags = flags;
   return CUDA_SUCCESS;
 }
@@ -213,7 +213,7 @@ DL_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned 
                                                       int* active) {
   DL_ENTER_ANY("cuDevicePrimaryCtxGetState");
   if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (known(device) != CUDA_SUCCESS) return known(device);
+  if (const CUresult failed = known(device)) return failed;
   const CUctx_st& context = Driver::get().device(device).primary;
   *flags = context.flags;
   *active = context.references > 0;

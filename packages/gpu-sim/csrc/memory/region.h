@@ -24,6 +24,12 @@ struct Access {
   bool many_lanes() const { return (where & kManyLanes) != 0; }
 };
 
+/** Bytes between an address and the nearest one of `size` that begin at `base`. */
+inline uint64_t bytes_apart(uint64_t address, uint64_t base, uint64_t size) {
+  if (address < base) return base - address;
+  return address - base < size ? 0 : address - base - size + 1;
+}
+
 /** Who touched a byte: the last writer, the last reader, and the last one of another warp. */
 struct History {
   Access writer, reader, other;
@@ -41,10 +47,7 @@ struct Region {
   std::string name;
 
   /** Bytes between an address and the nearest one of these. */
-  uint64_t distance(uint64_t address) const {
-    if (address < base) return base - address;
-    return address - base < size ? 0 : address - base - size + 1;
-  }
+  uint64_t distance(uint64_t address) const { return bytes_apart(address, base, size); }
   bool holds(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
   }

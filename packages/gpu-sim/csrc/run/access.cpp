@@ -52,8 +52,7 @@ std::string relation(uint64_t address, const Region& near) {
 
 const Image::Placed* nearest(const std::vector<Image::Placed>& all, uint64_t offset) {
   const auto distance = [=](const Image::Placed& each) {
-    if (offset < each.offset) return each.offset - offset;
-    return offset - each.offset < each.bytes ? 0 : offset - each.offset - each.bytes + 1;
+    return bytes_apart(offset, each.offset, each.bytes);
   };
   const Image::Placed* found = nullptr;
   for (const Image::Placed& each : all)

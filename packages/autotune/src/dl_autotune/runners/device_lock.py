@@ -9,7 +9,6 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from ..errors import TuningError
@@ -48,12 +47,7 @@ class DeviceLock:
         self._write()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self._file is not None
         self._file.close()
 

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..errors import TuningError
@@ -267,25 +268,18 @@ class OnRay(Placement):
         """One of the workers of the machine that measures."""
         if self._machine is None:
             raise TuningError("[ray] nothing is measured on a device that is not held")
-        return RemoteWorker(self._machine, self._name(), _Make(build, limits, False), alone=False)
+        return RemoteWorker(
+            self._machine, self._name(), partial(Worker, build, limits), alone=False
+        )
 
     def compiler(self, build: Callable[[], Handler], limits: Limits) -> RemoteWorker:
         """The worker of a machine that has room for it."""
         machine = Machine(self._ray, {"num_cpus": 1, "scheduling_strategy": "SPREAD"})
-        return RemoteWorker(machine, self._name(), _Make(build, limits, True), alone=True)
+        make = partial(Worker, build, limits, may_leave_children=True)
+        return RemoteWorker(machine, self._name(), make, alone=True)
 
     def _name(self) -> str:
         return str(next(self._numbers))
-
-
-class _Make:
-    """Makes a worker, on the machine."""
-
-    def __init__(self, build: Callable[[], Handler], limits: Limits, compiles: bool) -> None:
-        self._build, self._limits, self._compiles = build, limits, compiles
-
-    def __call__(self) -> Worker:
-        return Worker(self._build, self._limits, may_leave_children=self._compiles)
 
 
 def _first(error: BaseException) -> str:

@@ -1,0 +1,24 @@
+"""What the tests share: measurements that are played."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def _all_are_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel is measured: each is twice as fast as torch, the first one more so."""
+    searching, observers = map(importlib.import_module, ("kcg.searching", "dl_autotune.observers"))
+
+    def measure(_: Any, config: Any, seed: int) -> Any:
+        return searching.Measured(config, 1 + 1 / (1 + seed), 1.0, 2.0)
+
+    def again(_: Any, finalists: Any) -> Any:
+        faster = observers.Claim(observers.Verdict.FASTER, observers.Interval(2.0, 1.9, 2.1))
+        return [searching.Measured(each.config, 2.0, 1.0, 2.0, faster) for each in finalists]
+
+    monkeypatch.setattr(searching.Searcher, "measure", measure)
+    monkeypatch.setattr(searching.Searcher, "again", again)
