@@ -16,6 +16,8 @@ WRONG = {
     "": "no .version",
     "hello": "begins nothing",
     ".version x\n": "a version",
+    ".version 8.0\n.target foo\n": "an architecture like sm_80",
+    HEADER + ".global .u64 g = 99999999999999999999;": "does not fit into 64 bits",
     HEADER + ".visible .entry k( { ret; }": "begins nothing",
     HEADER + ".visible .entry k() { ret; ": "has no end",
     HEADER + ".visible .entry k() { ret }": "'}' is no operand",

@@ -1,6 +1,7 @@
 #include "lexer.h"
 
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -105,7 +106,9 @@ class Lexer {
       token.kind = TokenKind::kFloat;
     } else {
       const bool binary = at() == '0' && prefix == 'b';
+      errno = 0;
       token.bits = std::strtoull(word.c_str() + (binary ? 2 : 0), &rest, binary ? 2 : 0);
+      if (errno == ERANGE) throw PtxError(line_, "'" + word + "' does not fit into 64 bits");
       token.kind = TokenKind::kInteger;
       if (*rest == 'U') ++rest;
     }

@@ -26,8 +26,7 @@ class ModuleParser {
       version();
     } else if (token.is(".target")) {
       cursor_.next();
-      module_.target = cursor_.word();
-      while (cursor_.take(",")) cursor_.word();
+      target();
     } else if (token.is(".address_size")) {
       cursor_.next();
       if (cursor_.integer() != 64) cursor_.fail("only PTX with .address_size 64 is supported");
@@ -55,6 +54,14 @@ class ModuleParser {
     if (number.kind != TokenKind::kFloat || dot == std::string::npos || text.size() > 8)
       cursor_.fail(number, "a version like 8.0 belongs after .version");
     module_.version = 10 * std::atoi(text.c_str()) + std::atoi(text.c_str() + dot + 1);
+  }
+
+  void target() {
+    const Token name = cursor_.peek();
+    module_.target = cursor_.word();
+    if (module_.target.substr(0, 3) != "sm_" || module_.architecture() == 0)
+      cursor_.fail(name, "an architecture like sm_80 belongs after .target");
+    while (cursor_.take(",")) cursor_.word();
   }
 
   void file() {
