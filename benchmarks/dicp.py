@@ -3,7 +3,7 @@
 Models are built here, with random weights. A row has the median time of one call, each way of
 running it interleaved with the others in the same run, on one thread. It is the processor's time:
 on a machine that does other work, the clock's would tell of that. Ratios below 1 are in favour of
-the compiler.
+the compiler. The last column is its engine `inductor` against Inductor on tensors of the CPU.
 
     python benchmarks/dicp.py [--json FILE] [--repeats N] [--only NAME ...] [--no-inductor]
 """
@@ -30,6 +30,9 @@ from torch.nn import functional as F  # noqa: N812
 from dl_dicp import statistics as counters
 
 WORDS = 512
+
+ENGINE = "engine inductor"
+"""The way of running a model by Inductor on tensors of dl."""
 
 
 class Layer(nn.Module):
@@ -196,13 +199,15 @@ def ways(name: str, inductor: bool) -> dict[str, Run]:
     model = make().train(trains)
     given = inputs()
 
-    def on(device: str, backend: str | None) -> Run:
+    def on(device: str, backend: str | None, **options: str) -> Run:
         own = copy.deepcopy(model).to(device)
-        run = own if backend is None else torch.compile(own, backend=backend)
+        run = own if backend is None else torch.compile(own, backend=backend, options=options)
         return runner(run, tuple(x.to(device) for x in given), own, trains)
 
     made = {"eager dl": on("dl", None), "dl-dicp": on("dl", "dl"), "eager CPU": on("cpu", None)}
-    return {**made, "Inductor": on("cpu", "inductor")} if inductor else made
+    if not inductor:
+        return made
+    return {**made, ENGINE: on("dl", "dl", engine="inductor"), "Inductor": on("cpu", "inductor")}
 
 
 def measure(name: str, repeats: int, inductor: bool) -> dict[str, Any]:
@@ -225,6 +230,7 @@ def measure(name: str, repeats: int, inductor: bool) -> dict[str, Any]:
         "model": name,
         "microseconds": medians,
         "ratios": {way: medians["dl-dicp"] / medians[way] for way in runs if way != "dl-dicp"},
+        "of_inductor": medians[ENGINE] / medians["Inductor"] if ENGINE in runs else None,
         "first_two_calls_seconds": first,
         "largest_difference_to_cpu": worst,
         "host_calls": dict(seen.host_calls),
@@ -244,6 +250,7 @@ def main() -> int:
     rows = []
     print(
         f"{'model':<16}{'dl-dicp, us':>12}{'/ eager dl':>12}{'/ eager CPU':>12}{'/ Inductor':>12}"
+        f"{'engine / it':>13}"
     )
     for name in arguments.only:
         row = measure(name, arguments.repeats, not arguments.no_inductor)
@@ -252,6 +259,7 @@ def main() -> int:
             f"{row['ratios'][way]:>13.2f}" if way in row["ratios"] else f"{'-':>13}"
             for way in ("eager dl", "eager CPU", "Inductor")
         ]
+        shown += [f"{row['of_inductor']:>13.2f}" if row["of_inductor"] else f"{'-':>13}"]
         print(f"{name:<16}{row['microseconds']['dl-dicp']:>13.0f}{''.join(shown)}", flush=True)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

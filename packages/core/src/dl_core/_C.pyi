@@ -125,3 +125,19 @@ class ContractProgram:
         passed: Sequence[tuple[str, int]] = ...,
     ) -> None: ...
     def run(self, values: list[Any], sizes: Sequence[int] = ...) -> list[torch.Tensor]: ...
+
+class HostCall:
+    """A function of CPU tensors, called with tensors of a device in whose memory the CPU computes.
+
+    ``kept``: tensors that the function keeps between calls.
+    """
+
+    def __init__(
+        self,
+        device: int,
+        function: Callable[[list[Any]], list[Any]],
+        written: Sequence[bool],
+        on_device: Sequence[bool],
+        kept: Sequence[torch.Tensor] = ...,
+    ) -> None: ...
+    def run(self, arguments: list[Any]) -> list[Any]: ...

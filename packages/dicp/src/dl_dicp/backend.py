@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 
 from .compiled import CompiledGraph, Options
 from .decompositions import DECOMPOSITIONS
+from .engines.registry import INDUCTOR
 from .inplace import write_in_place
 
 
@@ -38,11 +39,21 @@ def dl(
             f"[dl] unknown options {', '.join(unknown)}; there are {', '.join(sorted(known))}"
         )
     chosen = Options(**dict(options or {}))
+    remarks: list[str] = []
+    if chosen.engine == INDUCTOR:
+        from .inductor.compiling import by_inductor
+        from .inductor.reasons import DeclinedError, tell
+
+        try:
+            return by_inductor(module, example_inputs, chosen)
+        except DeclinedError as reason:
+            remarks.append(tell(reason))
+        chosen = dataclasses.replace(chosen, engine="tiled")
 
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> CompiledGraph:
             write_in_place(graph)
-            return CompiledGraph(graph, kind, chosen)
+            return CompiledGraph(graph, kind, chosen, remarks=list(remarks))
 
         return compile_one
 

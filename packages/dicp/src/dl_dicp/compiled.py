@@ -39,7 +39,8 @@ class Options:
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
         calls block by block where that is faster; or the name of a plugin's graph engine, which
-        gets the calls that it accepts. The others run as with ``"tiled"``.
+        gets the calls that it accepts. The others run as with ``"tiled"``; so do the graphs that
+        ``"inductor"`` declines.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
         that are on by default, none (False), or those of a list of names. Programs for all sizes
         have no engine of a plugin.
@@ -81,12 +82,15 @@ class CompiledGraph:
 
     The first call runs eagerly and is recorded; later ones run the program, which serves all sizes
     where those vary and one layout where they cannot.
+
+    :ivar remarks: what else reports say of it.
     """
 
     module: GraphModule
     kind: str
     options: Options = field(default_factory=Options)
     variants: list[Variant] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     _boxed_call: bool = True
 
     def __post_init__(self) -> None:

@@ -44,7 +44,8 @@ def _lines() -> Iterator[str]:
 def _graph(graph: CompiledGraph) -> Iterator[str]:
     nodes = sum(node.op == "call_function" for node in graph.module.graph.nodes)
     yield f"graph {graph.number} ({graph.kind}): {nodes} nodes"
-    if not graph.variants:
+    yield from (f"  {remark}" for remark in graph.remarks)
+    if not graph.variants and not graph.remarks:
         yield "  never called"
     for variant in graph.variants:
         yield from _variant(variant)

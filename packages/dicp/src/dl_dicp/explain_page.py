@@ -96,6 +96,7 @@ def _patterns(graphs: list[CompiledGraph]) -> str:
 def _engines(graphs: list[CompiledGraph]) -> str:
     rows = []
     for graph in graphs:
+        rows += [(f"graph {graph.number}", remark) for remark in graph.remarks]
         for variant in graph.variants:
             if variant.program is None:
                 continue
@@ -106,7 +107,7 @@ def _engines(graphs: list[CompiledGraph]) -> str:
                 rows.append((f"graph {graph.number}, part {place}", engine_line(taken)))
     if not rows:
         return ""
-    text = "What engines of plugins got. One that fails or differs is dropped; results stay."
+    text = "What other engines got. One that fails or differs is dropped; results stay."
     return section("Engines", text, sortable(("where", "what became"), rows, False))
 
 

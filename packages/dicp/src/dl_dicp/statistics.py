@@ -22,7 +22,7 @@ class Statistics:
     :ivar fixed: programs for one layout of graphs whose sizes vary, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
-    :ivar engine_runs: graphs that an engine of a plugin ran, by its name.
+    :ivar engine_runs: graphs that Inductor or an engine of a plugin ran, by its name.
     :ivar dropped: graphs that such an engine lost to the executor, by its name and why.
     :ivar patterns: matches that were rewritten, by the pattern's name.
     :ivar declined: sequences that a pattern knows and left alone, by its name and why.

@@ -16,27 +16,30 @@ from .interface import GraphEngine
 EXECUTOR = ("contract", "tiled")
 """How the executor runs a graph: each call as a whole, or groups of calls block by block."""
 
+INDUCTOR = "inductor"
+"""Torch's own compiler, which gets graphs of torch instead of the contract's."""
+
 _lock = threading.Lock()
 _opened: dict[str, GraphEngine | str] = {}
 
 
 @cache
 def contributed() -> dict[str, Contribution]:
-    """Engines of plugins. A name of the executor's is taken."""
+    """Engines of plugins. Names of what is here are taken."""
     manager = PluginManager(config.read(environment()).disable)
     manager.load()
     found = manager.contributions("dl_graph_engines")
-    return {each.name: each for _, each in found if each.name not in EXECUTOR}
+    return {each.name: each for _, each in found if each.name not in (*EXECUTOR, INDUCTOR)}
 
 
 def names() -> tuple[str, ...]:
     """All that the option ``engine`` may be."""
-    return (*EXECUTOR, *sorted(contributed()))
+    return (*EXECUTOR, INDUCTOR, *sorted(contributed()))
 
 
 def is_known(name: object) -> bool:
-    """Whether there is such an engine. The executor's own cost no look at plugins."""
-    return name in EXECUTOR or name in contributed()
+    """Whether there is such an engine. What is here costs no look at plugins."""
+    return name in (*EXECUTOR, INDUCTOR) or name in contributed()
 
 
 def opened(name: str) -> GraphEngine | str:

@@ -1,0 +1,93 @@
+"""Inductor's whole way from a graph of Dynamo to compiled graphs, with the last step on the CPU.
+
+Its passes before that, AOTAutograd and the partitioner see the tensors of the device, so that
+gradients, views and writes to arguments are the device's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx import GraphModule
+
+from .attention import DECOMPOSITIONS
+from .graph import Halves, InductorGraph
+from .host_graph import host_graph
+from .reasons import DeclinedError, check_compiler, check_graph, device_among, first_line
+
+if TYPE_CHECKING:
+    from ..compiled import Options
+
+
+def by_inductor(
+    module: GraphModule, examples: Sequence[Any], options: Options
+) -> Callable[..., Any]:
+    """What runs a graph of Dynamo.
+
+    :raises DeclinedError: Inductor does not get it. Nothing has run.
+    """
+    from torch._dynamo.exc import RestartAnalysis
+    from torch._functorch import config
+    from torch._inductor.compile_fx import compile_fx
+    from torch._inductor.decomposition import select_decomp_table
+
+    device = device_among(examples)
+    check_compiler()
+    halves = Halves()
+
+    def inner(graph: GraphModule, inputs: Sequence[Any], **kwargs: Any) -> Any:
+        kind = "inference" if kwargs.get("is_inference") else "forward"
+        if not kwargs.get("is_backward"):
+            return _compiled(graph, kind, inputs, device, options, halves, kwargs)
+        try:
+            return _compiled(graph, "backward", inputs, device, options, halves, kwargs)
+        except Exception as error:  # noqa: BLE001 - the forward graph has run already
+            made = InductorGraph(graph, "backward", options, halves)
+            made.drop(_told(error))
+            return made
+
+    table = {**select_decomp_table(), **DECOMPOSITIONS}
+    try:
+        # What torch would keep on disk is Inductor's code, which these graphs are not.
+        with config.patch(enable_autograd_cache=False):
+            made: Any = compile_fx(module, examples, inner_compile=inner, decompositions=table)
+            return made  # type: ignore[no-any-return]
+    except RestartAnalysis:
+        raise  # Dynamo begins anew, and knows more
+    except Exception as error:
+        raise _told(error) from error
+
+
+def _told(error: Exception) -> DeclinedError:
+    """Whatever went wrong, the default engine runs the graph, and says if it is wrong itself."""
+    if isinstance(error, DeclinedError):
+        return error
+    return DeclinedError(f"Inductor did not compile it: {first_line(error)}", is_fault=True)
+
+
+def _compiled(
+    graph: GraphModule,
+    kind: str,
+    inputs: Sequence[Any],
+    device: torch.device,
+    options: Options,
+    halves: Halves,
+    kwargs: dict[str, Any],
+) -> InductorGraph:
+    from torch._inductor.compile_fx import compile_fx_inner, fake_tensor_prop
+    from torch._inductor.fx_passes.post_grad import view_to_reshape
+
+    # Arguments of a backward graph lie as Inductor's forward graph has left them.
+    view_to_reshape(graph)
+    graph.recompile()
+    made = InductorGraph(graph, kind, options, halves)
+    if halves.dropped:
+        made.drop(DeclinedError(halves.dropped))
+        return made
+    check_graph(graph)
+    host = host_graph(graph, inputs, device)
+    fake_tensor_prop(host.module, host.inputs)
+    made.run_by(compile_fx_inner(host.module, host.inputs, **kwargs), host, device)
+    return made

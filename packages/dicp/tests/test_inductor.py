@@ -1,0 +1,340 @@
+"""Graphs that torch's Inductor compiles for the CPU and runs in the memory of the device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from agreement import assert_agree
+from dicp_models import MODELS, on_dl
+from dl_core import _C
+from dl_dicp import statistics
+from dl_dicp.engines import registry
+from dl_dicp.explain import explain
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
+
+OPTIONS: dict[str, Any] = {"engine": "inductor"}
+
+
+def compile_(function: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
+    return torch.compile(  # type: ignore[no-any-return]
+        function, backend="dl", options={**OPTIONS, **settings}
+    )
+
+
+def vector(*shape: int) -> Tensor:
+    return torch.randn(*shape or (8,)).to("dl")
+
+
+def runs() -> int:
+    return statistics.engine_runs["inductor"]
+
+
+def chain(x: Tensor, y: Tensor) -> Tensor:
+    return ((x * y).exp() - y).tanh()
+
+
+def all_by_inductor() -> bool:
+    """Whether nothing ran otherwise."""
+    others = (statistics.graphs, statistics.eager, statistics.dropped, statistics.host_calls)
+    return runs() > 0 and not any(others)
+
+
+def test_its_name_is_known() -> None:
+    assert "inductor" in registry.names() and registry.is_known("inductor")
+    assert "inductor" not in registry.contributed()
+
+
+def test_kernels_of_inductor_run_in_the_memory_of_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No copy goes in or out: addresses are the same on both sides of the call."""
+    inside: list[tuple[list[int], list[int]]] = []
+    made = _C.HostCall
+
+    def watched(device: int, function: Callable[..., Any], *others: Any) -> Any:
+        def inner(given: list[Any]) -> list[Any]:
+            assert all(each.device.type == "cpu" for each in given)
+            taken = [each.data_ptr() for each in given]
+            results = function(given)
+            inside.append((taken, [each.data_ptr() for each in results]))
+            return results
+
+        return made(device, inner, *others)
+
+    monkeypatch.setattr(_C, "HostCall", watched)
+    from torch._inductor import metrics
+
+    metrics.reset()
+    run = compile_(chain)
+    x, y = vector(), vector()
+    for _ in range(3):
+        result = run(x, y)
+        assert result.device == x.device
+        assert inside[-1] == ([x.data_ptr(), y.data_ptr()], [result.data_ptr()])
+        assert_agree(result, chain(x, y))
+    assert metrics.generated_kernel_count == 1
+    assert runs() == 3 and all_by_inductor()
+    assert statistics.compiled == 1
+    said = f"graph engine inductor {torch.__version__}, which agreed with eager mode"
+    assert said in explain()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name: str) -> None:
+    model, inputs = on_dl(name)
+    model.eval()
+    run = compile_(model)
+    with torch.no_grad():
+        for _ in range(2):
+            assert_agree(run(*inputs), model(*inputs))
+    assert all_by_inductor(), explain()
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder", "residual"])
+def test_training(name: str) -> None:
+    """Gradients and buffers are eager mode's, and so are three steps of an optimizer."""
+    (one, inputs), (other, _) = on_dl(name), on_dl(name)
+    other.load_state_dict(one.state_dict())
+    run = compile_(one)
+    ways = [(run, one, torch.optim.SGD(one.parameters(), 0.01))]
+    ways.append((other, other, torch.optim.SGD(other.parameters(), 0.01)))
+    for _ in range(3):
+        for function, model, optimizer in ways:
+            model.zero_grad()
+            function(*inputs).square().mean().backward()
+            if model is other:
+                for a, b in zip(one.parameters(), other.parameters(), strict=True):
+                    assert_near(a.grad, b.grad)
+            optimizer.step()
+    for a, b in zip(one.buffers(), other.buffers(), strict=True):
+        assert_near(a, b)
+    assert all_by_inductor(), explain()
+    assert runs() == 6
+
+
+def assert_near(actual: Tensor | None, wanted: Tensor | None) -> None:
+    """After steps of training, where rounding has gone on."""
+    assert actual is not None and wanted is not None
+    torch.testing.assert_close(actual.cpu(), wanted.cpu(), rtol=1e-4, atol=1e-5)
+
+
+def test_one_graph_serves_lengths_that_vary() -> None:
+    run = torch.compile(chain, backend="dl", dynamic=True, options=OPTIONS)
+    for length in (4, 7, 9, 4, 16):
+        x, y = vector(length, 3), vector(length, 3)
+        assert_agree(run(x, y), chain(x, y))
+    assert statistics.compiled == 1
+    assert runs() == 5 and all_by_inductor()
+
+
+def test_training_at_lengths_that_vary() -> None:
+    model = nn.Sequential(nn.Linear(6, 5), nn.LayerNorm(5), nn.GELU()).to("dl")
+    run = torch.compile(model, backend="dl", dynamic=True, options=OPTIONS)
+    for rows in (4, 7, 9, 4):
+        x = vector(rows, 6).requires_grad_()
+        y = x.detach().clone().requires_grad_()
+        run(x).square().sum().backward()
+        model(y).square().sum().backward()
+        assert_agree(x.grad, y.grad)
+    assert runs() == 8 and all_by_inductor()
+
+
+def test_a_cache_is_written_in_place() -> None:
+    def step(cache: Tensor, place: Tensor, word: Tensor) -> Tensor:
+        cache.index_copy_(0, place, word)
+        return cache.sum(0) + word
+
+    run = compile_(step)
+    one, other = torch.zeros(5, 3, device="dl"), torch.zeros(5, 3, device="dl")
+    where = one.data_ptr()
+    for number in range(4):
+        place, word = torch.tensor([number], device="dl"), vector(1, 3)
+        version = one._version
+        assert_agree(run(one, place, word), step(other, place, word))
+        assert torch.equal(one.cpu(), other.cpu())
+        assert one._version > version and one.data_ptr() == where
+    assert runs() == 4 and all_by_inductor()
+
+
+def test_buffers_of_a_batch_norm() -> None:
+    one, other = (nn.BatchNorm1d(6).to("dl") for _ in range(2))
+    run = compile_(one)
+    for _ in range(3):
+        x = vector(4, 6)
+        with torch.no_grad():
+            assert_agree(run(x), other(x))
+        assert_agree(one.running_mean, other.running_mean)
+        assert_agree(one.running_var, other.running_var)
+        assert one.num_batches_tracked == other.num_batches_tracked
+    assert runs() == 3 and all_by_inductor()
+
+
+def test_arguments_of_every_layout() -> None:
+    whole = vector(6, 8, 4)
+    given = [
+        (whole[1:5, ::2, 0], whole[0:4, 1::2, 1]),
+        (whole[:, 0].t(), whole[:, 1].t()),
+        (vector(1, 4).expand(3, 4), vector(3, 1).expand(3, 4)),
+        (whole[..., 2], whole[..., 2]),
+    ]
+    for x, y in given:
+        run = compile_(chain)
+        for _ in range(2):
+            assert_agree(run(x, y), chain(x, y))
+    assert all_by_inductor()
+
+
+def test_results_that_share_memory_with_an_argument() -> None:
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return x, x.view(2, 4), x[2:5], x + 1
+
+    run = compile_(function)
+    x = vector()
+    for _ in range(2):
+        for one, other in zip(run(x), function(x), strict=True):
+            assert one.data_ptr() == other.data_ptr() or one.data_ptr() != x.data_ptr()
+            assert one.device == other.device and torch.equal(one.cpu(), other.cpu())
+        run(x)[2].zero_()
+        assert not x[2:5].any()
+    assert all_by_inductor()
+
+
+def test_written_arguments_that_share_memory() -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        x.add_(1)
+        return y * 2
+
+    run = compile_(function)
+    for _ in range(3):
+        whole = vector(12)
+        other = whole.clone()
+        made, wanted = run(whole[:8], whole[4:]), function(other[:8], other[4:])
+        assert torch.equal(made.cpu(), wanted.cpu()) and torch.equal(whole.cpu(), other.cpu())
+    assert runs() == 3
+
+
+def test_written_arguments_that_begin_to_share_memory() -> None:
+    """As in the default engine: of them each write is seen, one after the other."""
+
+    def function(x: Tensor, y: Tensor) -> None:
+        x.mul_(2)
+        y.add_(1)
+
+    run = compile_(function)
+    for start in (8, 4, 8):
+        whole = vector(16)
+        other = whole.clone()
+        run(whole[:8], whole[start : start + 8])
+        if start == 8:
+            function(other[:8], other[8:])
+            assert torch.equal(whole.cpu(), other.cpu())
+    assert runs() == 2
+    assert statistics.eager == {"arguments that share memory are written to": 1}
+
+
+def test_results_of_two_runs_are_apart() -> None:
+    run = compile_(lambda x: (x * 2, torch.arange(8, device=x.device), torch.tensor([1.0, 2.0])))
+    for _ in range(3):
+        twice, places, constant = run(torch.ones(8, device="dl"))
+        assert twice.sum() == 16 and places.tolist() == list(range(8))
+        assert constant.tolist() == [1, 2] and constant.device.type == "cpu"
+        for each in (twice, places, constant):
+            each.zero_()
+
+
+def test_tensors_of_the_host_beside_those_of_the_device() -> None:
+    def function(x: Tensor, table: Tensor, scale: Tensor, number: float) -> tuple[Tensor, ...]:
+        moved = table.to(x.device)
+        return x * scale + moved * number, moved, x.cpu(), x.cpu() + table, table * 2
+
+    run = compile_(function)
+    table = torch.randn(8)
+    for scale, number in ((2.0, 0.5), (3.0, 0.5), (3.0, 0.25)):
+        x = vector()
+        given = (x, table, torch.tensor(scale), number)
+        results, wanted = run(*given), function(*given)
+        for one, other in zip(results, wanted, strict=True):
+            assert one.device == other.device
+            assert_agree(one, other)
+        kept = x.clone(), table.clone()
+        for each in results:
+            each.zero_()
+        assert torch.equal(x.cpu(), kept[0].cpu()) and torch.equal(table, kept[1])
+    assert all_by_inductor(), explain()
+
+
+def test_graph_breaks() -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        total = (x * y).sum()
+        return x.exp() if total.item() > 0 else chain(x, y)
+
+    run = compile_(function)
+    for _ in range(4):
+        x, y = vector(), vector()
+        assert_agree(run(x, y), function(x, y))
+    assert all_by_inductor()
+
+
+@pytest.mark.parametrize(
+    ("causal", "masked", "heads"), [(False, False, 4), (True, False, 2), (False, True, 4)]
+)
+def test_attention_is_the_cpus(causal: bool, masked: bool, heads: int) -> None:
+    """Also where several heads of queries share keys, with and without a mask."""
+    mask = torch.zeros(5, 5).masked_fill(torch.rand(5, 5) > 0.7, -9.0).to("dl") if masked else None
+
+    def function(*parts: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2) for part in parts)
+        return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=heads < 4)
+
+    run = compile_(function)
+    for _ in range(2):
+        one = [vector(2, 5, each, 8).requires_grad_() for each in (4, heads, heads)]
+        other = [each.detach().clone().requires_grad_() for each in one]
+        made, wanted = run(*one), function(*other)
+        assert_agree(made, wanted)
+        made.square().sum().backward()
+        wanted.square().sum().backward()
+        for a, b in zip(one, other, strict=True):
+            assert_agree(a.grad, b.grad)
+    assert runs() == 4 and all_by_inductor(), explain()
+
+
+def test_half_precision() -> None:
+    model, inputs = on_dl("encoder")
+    model.eval()
+    run = compile_(model)
+    with torch.no_grad(), torch.autocast("dl", torch.bfloat16):
+        for _ in range(2):
+            # Between operators it does not round to half precision.
+            made, wanted = run(*inputs), model(*inputs)
+            torch.testing.assert_close(made.cpu(), wanted.cpu(), rtol=0, atol=0.03)
+    assert all_by_inductor(), explain()
+
+
+def test_threads_share_a_graph() -> None:
+    run = compile_(chain)
+    given = [(vector(), vector()) for _ in range(4)]
+    wanted = [chain(*each).cpu() for each in given]
+    run(*given[0])
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            made = run(*given[number]).cpu()
+            if not torch.allclose(made, wanted[number], rtol=0, atol=1e-6):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and runs() == 201
