@@ -69,7 +69,8 @@ class HostCall {
   py::list on_device(HostArguments& host, const py::list& made) const {
     if (made.size() != on_device_.size())
       throw py::value_error("a function on the host returned another number of results");
-    std::vector<py::object> results(made.begin(), made.end());
+    std::vector<py::object> results;
+    for (const py::handle each : made) results.push_back(py::reinterpret_borrow<py::object>(each));
     // Results that stay on the CPU come first: what others share with them is copied.
     for (size_t i = 0; i < results.size(); ++i) {
       if (on_device_[i] || !THPVariable_Check(results[i].ptr())) continue;

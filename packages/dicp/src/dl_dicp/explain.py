@@ -37,6 +37,8 @@ def _lines() -> Iterator[str]:
         f"{seen.host_calls.total()} host calls, "
         f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
+    for name, count in seen.engine_runs.items():
+        yield f"graph engine {name}: {count} runs of graphs"
     for name, why in recompilations():
         yield f"Dynamo compiled {name} anew: {why}"
 

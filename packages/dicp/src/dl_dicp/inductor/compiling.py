@@ -77,6 +77,7 @@ def _compiled(
     kwargs: dict[str, Any],
 ) -> InductorGraph:
     from torch._inductor.compile_fx import compile_fx_inner, fake_tensor_prop
+    from torch._inductor.decomposition import select_decomp_table
     from torch._inductor.fx_passes.post_grad import view_to_reshape
 
     # Arguments of a backward graph lie as Inductor's forward graph has left them.
@@ -89,5 +90,8 @@ def _compiled(
     check_graph(graph)
     host = host_graph(graph, inputs, device)
     fake_tensor_prop(host.module, host.inputs)
-    made.run_by(compile_fx_inner(host.module, host.inputs, **kwargs), host, device)
+    # Torch's own table: what options without a name had a part in is not kept on disk.
+    options_of_host = {**kwargs, "get_decomp_fn": select_decomp_table}
+    compiled = compile_fx_inner(host.module, host.inputs, **options_of_host)
+    made.run_by(compiled, host, device)
     return made

@@ -96,7 +96,7 @@ def check_graph(module: GraphModule) -> None:
             continue
         if torch.Tag.nondeterministic_seeded in target.tags and not _has_no_dropout(node):
             raise DeclinedError(
-                f"{name_of(target)} draws random numbers, which the generator of the CPU would "
+                f"it draws random numbers ({name_of(target)}), which Inductor's generator would "
                 "draw otherwise than that of the device"
             )
         if "fused_attention_overrideable" in str(target):
