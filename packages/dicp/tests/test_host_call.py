@@ -24,7 +24,9 @@ def call(
     kept: tuple[torch.Tensor, ...] = (),
 ) -> list[Any]:
     places = [place in written for place in range(len(arguments))]
-    return _C.HostCall(0, function, places, on_device, kept).run(arguments)
+    results = _C.HostCall(0, function, places, on_device, kept).run(arguments)
+    assert results is not None
+    return results
 
 
 def test_arguments_and_results_stay_where_they_are() -> None:
@@ -63,6 +65,23 @@ def test_what_is_written_is_the_argument() -> None:
     assert same is x and torch.equal(x.cpu(), torch.ones(4))
     part.zero_()
     assert x.tolist() == [1, 0, 0, 1]
+
+
+def test_arguments_that_share_memory_are_not_written_to() -> None:
+    whole = torch.zeros(8, device="dl")
+    parts = [whole[:4], whole[3:], whole[4:]]
+
+    def function(given: list[Any]) -> list[Any]:
+        return [given[0].add_(1)]
+
+    both = [
+        _C.HostCall(0, function, [True, False], [True]),
+        _C.HostCall(0, function, [False] * 2, [True]),
+    ]
+    assert both[0].run([parts[0], parts[1]]) is None and not whole.any()
+    assert both[0].run([parts[0], parts[2]]) is not None
+    assert both[1].run([parts[0], parts[1]]) is not None
+    assert whole.tolist() == [2] * 4 + [0] * 4
 
 
 def test_results_that_share_memory_do_so_on_the_device() -> None:

@@ -17,6 +17,15 @@ namespace py = pybind11;
 namespace dl::core {
 namespace {
 
+// Of the memory that a tensor can touch.
+std::pair<const char*, const char*> range_of(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return {nullptr, nullptr};
+  int64_t elements = 1;
+  for (int64_t i = 0; i < tensor.dim(); ++i) elements += (tensor.size(i) - 1) * tensor.stride(i);
+  const char* first = static_cast<const char*>(tensor.const_data_ptr());
+  return {first, first + elements * static_cast<int64_t>(tensor.itemsize())};
+}
+
 // A function that computes on the CPU, called with tensors of a device in whose memory the CPU can
 // do that: nothing is copied. It takes a list, which it may empty, and returns one.
 class HostCall {
@@ -26,6 +35,7 @@ class HostCall {
       : device_(device),
         function_(std::move(function)),
         written_(std::move(written)),
+        writes_(std::find(written_.begin(), written_.end(), true) != written_.end()),
         on_device_(std::move(on_device)),
         kept_(std::move(kept)) {
     const Device& owner = ::dl::core::device(device);
@@ -35,11 +45,13 @@ class HostCall {
     }
   }
 
-  py::list run(const py::list& arguments) {
+  // None, and nothing has run: an argument that is written to shares memory with another one.
+  py::object run(const py::list& arguments) {
     if (arguments.size() != written_.size())
       throw py::value_error("a function on the host takes another number of arguments");
     if (is_capturing(device_))
       check_not_capturing(device_, "a graph that was compiled for the CPU");
+    if (writes_ && is_entangled(arguments)) return py::none();
     HostArguments host(device_, Twins::alias, true);
     host.begin();
     for (const at::Tensor& each : kept_) host.note_cpu_input(each);
@@ -62,7 +74,8 @@ class HostCall {
                 ", and the graph was compiled for dl:", device_);
     TORCH_CHECK(!tensor._is_zerotensor(), "[dl] argument ", place, " has no memory");
     // What was compiled reads memory as it is, and knows of no flags.
-    if (!written_[place]) tensor = tensor.resolve_conj().resolve_neg();
+    if (C10_UNLIKELY(!written_[place] && (tensor.is_conj() || tensor.is_neg())))
+      tensor = tensor.resolve_conj().resolve_neg();
     return py::cast(host.to_host(tensor, written_[place]));
   }
 
@@ -90,6 +103,24 @@ class HostCall {
     return out;
   }
 
+  bool is_entangled(const py::list& arguments) const {
+    std::vector<std::pair<const char*, const char*>> ranges;
+    for (const py::handle each : arguments) {
+      const bool lies_there = THPVariable_Check(each.ptr()) &&
+                              THPVariable_Unpack(each.ptr()).device().type() == kDeviceType;
+      ranges.push_back(lies_there ? range_of(THPVariable_Unpack(each.ptr()))
+                                  : std::pair<const char*, const char*>{nullptr, nullptr});
+    }
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      if (!written_[i]) continue;
+      for (size_t j = 0; j < ranges.size(); ++j) {
+        if (i != j && ranges[i].first < ranges[j].second && ranges[j].first < ranges[i].second)
+          return true;
+      }
+    }
+    return false;
+  }
+
   bool is_kept(const at::Tensor& tensor) const {
     return std::any_of(kept_.begin(), kept_.end(), [&](const at::Tensor& each) {
       return tensor.has_storage() && each.storage().is_alias_of(tensor.storage());
@@ -99,6 +130,7 @@ class HostCall {
   int device_;
   py::function function_;
   std::vector<bool> written_;
+  bool writes_;
   std::vector<bool> on_device_;
   std::vector<at::Tensor> kept_;
 };
@@ -116,7 +148,9 @@ void bind_host_call(py::module_& m) {
            "result, whether the caller gets it as a tensor of the device, which takes its memory "
            "over. `kept`: CPU tensors that the function keeps between calls: a result that lies in "
            "one is copied.")
-      .def("run", &HostCall::run, py::arg("arguments"));
+      .def("run", &HostCall::run, py::arg("arguments"),
+           "The results; None where an argument that is written to shares memory with another "
+           "one: nothing has run.");
 }
 
 }  // namespace dl::core

@@ -140,4 +140,5 @@ class HostCall:
         on_device: Sequence[bool],
         kept: Sequence[torch.Tensor] = ...,
     ) -> None: ...
-    def run(self, arguments: list[Any]) -> list[Any]: ...
+    def run(self, arguments: list[Any]) -> list[Any] | None:
+        """None: an argument that is written to shares memory with another one."""

@@ -86,7 +86,7 @@ class InductorGraph:
 
         :raises RuntimeError: an operator failed.
         """
-        if self._call is None or (self._written and self._is_entangled(arguments)):
+        if self._call is None:
             return list(self.instead(arguments))
         if not self._trusted:
             sizes = _sizes(arguments)
@@ -97,25 +97,20 @@ class InductorGraph:
                         return self._trial(arguments, sizes)
                 return self(arguments)
         try:
-            results: list[Any] = self._call.run(arguments)
+            results: list[Any] | None = self._call.run(arguments)
         except Exception as error:
             if self._written:
                 raise  # nobody knows how far it came
             return self._instead_of(arguments, error)
+        if results is None:  # arguments that share memory are written to
+            return list(self.instead(arguments))
         statistics.count_engine_run(INDUCTOR)
         return results
 
-    def _is_entangled(self, arguments: Sequence[Any]) -> bool:
-        """Whether an argument shares memory with another one, while some are written to."""
-        storages = [
-            a.untyped_storage().data_ptr() for a in arguments if isinstance(a, torch.Tensor)
-        ]
-        if len(set(storages)) == len(storages):
-            return False
-        return bool(overlapping(arguments, self._device))
-
     def _trial(self, arguments: list[Any], sizes: tuple[Any, ...]) -> list[Any]:
         """Run the operators of the device, then what Inductor has made of them; compare."""
+        if self._written & overlapping(arguments, self._device):
+            return list(self.instead(arguments))
         before = written_copies(arguments, self._written, self._device)
         with torch.no_grad():
             wanted = list(self._module(*arguments))
