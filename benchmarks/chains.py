@@ -2,7 +2,8 @@
 
 A row has the median time of one call, the engines of the graph compiler and Inductor interleaved
 in one run. It is the processor's time, of all threads together: on a machine that does other work,
-the clock's would tell of that. Ratios below 1 are in favour of the tiled engine.
+the clock's would tell of that. Ratios below 1 are in favour of the tiled engine; the last column is
+the engine `inductor`, on tensors of dl, against Inductor on those of the CPU.
 
     python benchmarks/chains.py [--json FILE] [--repeats N] [--only NAME ...] [--no-inductor]
         [--threads N ...] [--dtypes NAME ...]
@@ -115,6 +116,7 @@ CHAINS: dict[str, tuple[Chain, Shapes]] = {
 """By name: the function and the shapes of its arguments."""
 
 ENGINES = ("tiled", "contract")
+BY_INDUCTOR = "inductor"
 
 
 def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[], Any]]:
@@ -133,7 +135,7 @@ def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[]
 
     made = {
         engine: run(torch.compile(function, backend="dl", options={"engine": engine}), on_dl)
-        for engine in ENGINES
+        for engine in ((*ENGINES, BY_INDUCTOR) if inductor else ENGINES)
     }
     made["eager dl"] = run(function, on_dl)
     return {**made, "Inductor": run(torch.compile(function), given)} if inductor else made
@@ -170,6 +172,7 @@ def measure(name: str, dtype: torch.dtype, repeats: int, inductor: bool) -> dict
         "least": {way: min(times) / 1000 for way, times in spent.items()},
         "clock": {way: statistics.median(times) / 1000 for way, times in passed.items()},
         "ratios": {way: medians["tiled"] / medians[way] for way in runs if way != "tiled"},
+        "of_inductor": medians[BY_INDUCTOR] / medians["Inductor"] if inductor else None,
         "equal_to_contract": all(torch.equal(a, b) for a, b in pairs),
         "calls": seen.calls // max(seen.graphs, 1),
         "tiled_calls": seen.tiled_calls // max(seen.graphs, 1),
@@ -193,7 +196,10 @@ def main() -> int:
         torch.set_num_threads(threads)
         for dtype in arguments.dtypes:
             print(f"\n{dtype}, threads: {threads}")
-            print(f"{'chain':<22}{'tiled, us':>10}{'calls':>7}{'/ whole':>9}{'/ Inductor':>12}")
+            print(
+                f"{'chain':<22}{'tiled, us':>10}{'calls':>7}{'/ whole':>9}{'/ Inductor':>12}"
+                f"{'engine / it':>13}"
+            )
             few = []
             for name in arguments.only:
                 row = measure(
@@ -216,11 +222,12 @@ def _line(row: dict[str, Any]) -> str:
         f"{row['ratios'][way]:.2f}" if way in row["ratios"] else "-"
         for way in ("contract", "Inductor")
     ]
+    ours = f"{row['of_inductor']:.2f}" if row["of_inductor"] else "-"
     calls = f"{row['tiled_calls']}/{row['calls']}"
     differs = "" if row["equal_to_contract"] else "  differs from whole calls"
     return (
         f"{row['chain']:<22}{row['microseconds']['tiled']:>10.0f}{calls:>7}"
-        f"{ratios[0]:>9}{ratios[1]:>12}{differs}"
+        f"{ratios[0]:>9}{ratios[1]:>12}{ours:>13}{differs}"
     )
 
 

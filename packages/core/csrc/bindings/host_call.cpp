@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "aten/fallback/host_arguments.h"
+#include "bindings/host_alias.h"
 #include "memory/graph_pools.h"
+#include "memory/new_tensor.h"
 #include "runtime/device.h"
 
 namespace py = pybind11;
@@ -17,13 +19,19 @@ namespace py = pybind11;
 namespace dl::core {
 namespace {
 
+using Range = std::pair<const char*, const char*>;
+
 // Of the memory that a tensor can touch.
-std::pair<const char*, const char*> range_of(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) return {nullptr, nullptr};
+Range range_of(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return {};
   int64_t elements = 1;
   for (int64_t i = 0; i < tensor.dim(); ++i) elements += (tensor.size(i) - 1) * tensor.stride(i);
   const char* first = static_cast<const char*>(tensor.const_data_ptr());
   return {first, first + elements * static_cast<int64_t>(tensor.itemsize())};
+}
+
+c10::StorageImpl* storage_of(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
 // A function that computes on the CPU, called with tensors of a device in whose memory the CPU can
@@ -37,7 +45,8 @@ class HostCall {
         written_(std::move(written)),
         writes_(std::find(written_.begin(), written_.end(), true) != written_.end()),
         on_device_(std::move(on_device)),
-        kept_(std::move(kept)) {
+        kept_(std::move(kept)),
+        aliases_(written_.size()) {
     const Device& owner = ::dl::core::device(device);
     if (!owner.host_accessible || !owner.synchronous) {
       throw py::value_error(c10::str("[dl] the CPU cannot compute in the memory of dl:", device,
@@ -55,16 +64,27 @@ class HostCall {
     HostArguments host(device_, Twins::alias, true);
     host.begin();
     for (const at::Tensor& each : kept_) host.note_cpu_input(each);
+    std::vector<Argument> pairs;
     py::list given;
-    for (size_t i = 0; i < written_.size(); ++i) given.append(on_host(host, arguments[i], i));
+    for (size_t i = 0; i < written_.size(); ++i) {
+      const py::object value = arguments[i];
+      given.append(THPVariable_Check(value.ptr()) ? on_host(host, pairs, value, i) : value);
+    }
     const py::list made = function_(std::move(given));
-    host.finish();
-    return on_device(host, made);
+    return on_device(host, pairs, made);
   }
 
  private:
-  py::object on_host(HostArguments& host, const py::object& value, size_t place) const {
-    if (!THPVariable_Check(value.ptr())) return value;
+  // A tensor of the device and the one that stands for it, which nobody else gets until the end.
+  struct Argument {
+    py::object original;
+    py::object host;
+    c10::StorageImpl* host_storage;
+    at::Tensor tensor;
+  };
+
+  py::object on_host(HostArguments& host, std::vector<Argument>& pairs, const py::object& value,
+                     size_t place) {
     at::Tensor tensor = THPVariable_Unpack(value.ptr());
     if (tensor.device().type() != kDeviceType) {
       host.note_cpu_input(tensor);
@@ -76,10 +96,14 @@ class HostCall {
     // What was compiled reads memory as it is, and knows of no flags.
     if (C10_UNLIKELY(!written_[place] && (tensor.is_conj() || tensor.is_neg())))
       tensor = tensor.resolve_conj().resolve_neg();
-    return py::cast(host.to_host(tensor, written_[place]));
+    py::object seen = aliases_[place].over(tensor, written_[place]);
+    auto* storage = storage_of(THPVariable_Unpack(seen.ptr()));
+    pairs.push_back({value, seen, storage, std::move(tensor)});
+    return seen;
   }
 
-  py::list on_device(HostArguments& host, const py::list& made) const {
+  py::list on_device(HostArguments& host, const std::vector<Argument>& pairs,
+                     const py::list& made) const {
     if (made.size() != on_device_.size())
       throw py::value_error("a function on the host returned another number of results");
     std::vector<py::object> results;
@@ -88,7 +112,7 @@ class HostCall {
     for (size_t i = 0; i < results.size(); ++i) {
       if (on_device_[i] || !THPVariable_Check(results[i].ptr())) continue;
       at::Tensor tensor = THPVariable_Unpack(results[i].ptr());
-      if (host.views_argument(tensor) || is_kept(tensor)) {
+      if (argument_of(pairs, tensor) != nullptr || is_kept(tensor)) {
         tensor = tensor.clone();
         results[i] = py::cast(tensor);
       }
@@ -96,20 +120,39 @@ class HostCall {
     }
     py::list out;
     for (size_t i = 0; i < results.size(); ++i) {
-      if (on_device_[i] && THPVariable_Check(results[i].ptr()))
-        results[i] = py::cast(host.to_device(THPVariable_Unpack(results[i].ptr())));
-      out.append(results[i]);
+      const bool moves = on_device_[i] && THPVariable_Check(results[i].ptr());
+      out.append(moves ? moved(host, pairs, results[i]) : results[i]);
     }
     return out;
   }
 
+  static py::object moved(HostArguments& host, const std::vector<Argument>& pairs,
+                          const py::object& result) {
+    for (const Argument& each : pairs) {
+      if (each.host.is(result)) return each.original;
+    }
+    const at::Tensor& tensor = THPVariable_Unpack(result.ptr());
+    if (const Argument* viewed = argument_of(pairs, tensor))
+      return py::cast(rewrap(viewed->tensor.storage(), tensor, kDlKeys));
+    return py::cast(host.to_device(tensor));
+  }
+
+  // The argument whose memory a tensor lies in, or NULL.
+  static const Argument* argument_of(const std::vector<Argument>& pairs, const at::Tensor& tensor) {
+    if (!tensor.has_storage()) return nullptr;
+    const auto* storage = storage_of(tensor);
+    for (const Argument& each : pairs) {
+      if (each.host_storage == storage) return &each;
+    }
+    return nullptr;
+  }
+
   bool is_entangled(const py::list& arguments) const {
-    std::vector<std::pair<const char*, const char*>> ranges;
+    std::vector<Range> ranges;
     for (const py::handle each : arguments) {
       const bool lies_there = THPVariable_Check(each.ptr()) &&
                               THPVariable_Unpack(each.ptr()).device().type() == kDeviceType;
-      ranges.push_back(lies_there ? range_of(THPVariable_Unpack(each.ptr()))
-                                  : std::pair<const char*, const char*>{nullptr, nullptr});
+      ranges.push_back(lies_there ? range_of(THPVariable_Unpack(each.ptr())) : Range{});
     }
     for (size_t i = 0; i < ranges.size(); ++i) {
       if (!written_[i]) continue;
@@ -133,6 +176,7 @@ class HostCall {
   bool writes_;
   std::vector<bool> on_device_;
   std::vector<at::Tensor> kept_;
+  std::vector<HostAlias> aliases_;
 };
 
 }  // namespace

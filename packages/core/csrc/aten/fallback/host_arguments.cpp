@@ -235,10 +235,6 @@ c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
   return made;
 }
 
-bool HostArguments::views_argument(const at::Tensor& output) const {
-  return output.has_storage() && find_twin(storage_impl(output)) != nullptr;
-}
-
 at::Tensor HostArguments::to_device(const at::Tensor& output) {
   if (!output.defined() || !output.is_cpu()) return output;
   TORCH_CHECK_NOT_IMPLEMENTED(!output.is_quantized(),

@@ -40,8 +40,6 @@ class HostArguments {
   void finish();
   // The dl tensors, in a word each: Float[2, 3].
   std::string describe() const;
-  // Whether an output lies in the memory of a dl argument.
-  bool views_argument(const at::Tensor& output) const;
   // An output as the caller shall see it.
   at::Tensor to_device(const at::Tensor& output);
 
