@@ -271,6 +271,17 @@ def test_tensors_of_the_host_beside_those_of_the_device() -> None:
     assert all_by_inductor(), explain()
 
 
+def test_an_operator_whose_rule_asks_for_a_code_generator() -> None:
+    def function(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        return x.masked_scatter(mask, source) * 2
+
+    run = compile_(function)
+    x, source, mask = vector(), vector(), vector() > 0
+    for _ in range(2):
+        assert_agree(run(x, mask, source), function(x, mask, source))
+    assert runs() == 2 and all_by_inductor()
+
+
 def test_graph_breaks() -> None:
     def function(x: Tensor, y: Tensor) -> Tensor:
         total = (x * y).sum()

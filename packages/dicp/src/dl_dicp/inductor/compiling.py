@@ -49,6 +49,8 @@ def by_inductor(
             return made
 
     table = {**select_decomp_table(), **DECOMPOSITIONS}
+    # Its rule asks the device's own code generator, which dl has none of; on the CPU it has no use.
+    table.pop(torch.ops.aten.masked_scatter.default, None)
     try:
         # What torch would keep on disk is Inductor's code, which these graphs are not.
         with config.patch(enable_autograd_cache=False):
