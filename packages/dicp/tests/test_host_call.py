@@ -143,6 +143,29 @@ def test_an_error_passes_and_leaves_nothing_behind() -> None:
     assert storage() is None
 
 
+def test_what_a_function_has_kept_of_an_argument_is_empty() -> None:
+    kept: list[torch.Tensor] = []
+
+    def function(given: list[Any]) -> list[Any]:
+        kept.append(given[0])
+        return [given[0] + 1]
+
+    run = _C.HostCall(0, function, [False], [True]).run
+    for number in range(3):
+        assert run([torch.full((4,), float(number), device="dl")])[0].tolist() == [number + 1] * 4
+    assert [each.numel() for each in kept] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_modes_take_turns(mode: Callable[[], Any]) -> None:
+    run = _C.HostCall(0, lambda given: [given[0].add_(1), given[0] * 2], [True], [True] * 2).run
+    for each in (torch.no_grad, mode, torch.no_grad):
+        with each():
+            x = torch.zeros(3, device="dl")
+            same, twice = run([x])
+            assert same is x and x.tolist() == [1] * 3 and twice.tolist() == [2] * 3
+
+
 def test_wrong_numbers_of_things_are_refused() -> None:
     x = torch.ones(4, device="dl")
     with pytest.raises(ValueError, match="another number of arguments"):

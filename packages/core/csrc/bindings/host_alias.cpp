@@ -2,6 +2,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <array>
 #include <utility>
 
 #include "aten/fallback/alias_pool.h"
@@ -45,6 +46,15 @@ pybind11::object HostAlias::over(const at::Tensor& tensor, bool written) {
   std::swap(seen_, seen);
   in_inference_ = c10::InferenceMode::is_enabled();
   return result;
+}
+
+void HostAlias::detach(const at::Tensor& seen) {
+  auto* impl = seen.unsafeGetTensorImpl();
+  auto* storage = impl->unsafe_storage().unsafeGetStorageImpl();
+  impl->set_sizes_contiguous(std::array<int64_t, 1>{0});
+  impl->set_storage_offset(0);
+  storage->set_data_ptr_noswap(at::DataPtr(nullptr, c10::Device(c10::kCPU)));
+  storage->set_nbytes(0);
 }
 
 }  // namespace dl::core

@@ -64,7 +64,7 @@ class HostCall {
     HostArguments host(device_, Twins::alias, true);
     host.begin();
     for (const at::Tensor& each : kept_) host.note_cpu_input(each);
-    std::vector<Argument> pairs;
+    Arguments pairs;
     py::list given;
     for (size_t i = 0; i < written_.size(); ++i) {
       const py::object value = arguments[i];
@@ -81,6 +81,11 @@ class HostCall {
     py::object host;
     c10::StorageImpl* host_storage;
     at::Tensor tensor;
+  };
+  struct Arguments : std::vector<Argument> {
+    ~Arguments() {
+      for (const Argument& each : *this) HostAlias::detach(THPVariable_Unpack(each.host.ptr()));
+    }
   };
 
   py::object on_host(HostArguments& host, std::vector<Argument>& pairs, const py::object& value,

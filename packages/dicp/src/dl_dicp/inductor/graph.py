@@ -56,7 +56,7 @@ class InductorGraph:
         self._call: Any = None
         self._device = torch.device("cpu")
         self._written: set[int] = set()
-        # The sizes that are still to be compared: all, all but those seen, none.
+        # Whether it is compared at two tuples of sizes, the first of them, and whether it was.
         self._varies = False
         self._first: tuple[Any, ...] | None = None
         self._trusted = False
@@ -86,7 +86,9 @@ class InductorGraph:
 
         :raises RuntimeError: an operator failed.
         """
-        if self._call is None:
+        call = self._call
+        # Without the forward graph, tensors may lie otherwise than the backward graph expects.
+        if call is None or self._halves.dropped:
             return list(self.instead(arguments))
         if not self._trusted:
             sizes = _sizes(arguments)
@@ -97,7 +99,7 @@ class InductorGraph:
                         return self._trial(arguments, sizes)
                 return self(arguments)
         try:
-            results: list[Any] | None = self._call.run(arguments)
+            results: list[Any] | None = call.run(arguments)
         except Exception as error:
             if self._written:
                 raise  # nobody knows how far it came
