@@ -8,6 +8,7 @@
 #include "aten/kernel/composed.h"
 #include "bindings/contract.h"
 #include "bindings/distributed.h"
+#include "bindings/kernels.h"
 #include "bindings/memory.h"
 #include "bindings/modes.h"
 #include "bindings/sharing.h"
@@ -232,6 +233,7 @@ PYBIND11_MODULE(_C, m) {
       "Adds Dicl, for which torch.distributed must have been imported.");
   bind_modes(m);
   bind_contract(m);
+  bind_kernels(m);
 }
 
 }  // namespace dl::core
