@@ -6,6 +6,8 @@ import threading
 from functools import cache
 from typing import cast
 
+import torch
+
 from dl_core import config
 from dl_core.contributions import Contribution
 from dl_core.environment import environment
@@ -15,39 +17,42 @@ from .interface import GraphEngine
 
 EXECUTOR = ("contract", "tiled")
 """How the executor runs a graph: each call as a whole, or groups of calls block by block."""
+CODEGEN = "codegen"
+"""The engine whose kernels are compiled for a device while the executor runs."""
+OWN = (*EXECUTOR, CODEGEN)
 
 _lock = threading.Lock()
-_opened: dict[str, GraphEngine | str] = {}
+_opened: dict[tuple[str, torch.device], GraphEngine | str] = {}
 
 
 @cache
 def contributed() -> dict[str, Contribution]:
-    """Engines of plugins. A name of the executor's is taken."""
+    """Engines of plugins. Names of our own are taken."""
     manager = PluginManager(config.read(environment()).disable)
     manager.load()
     found = manager.contributions("dl_graph_engines")
-    return {each.name: each for _, each in found if each.name not in EXECUTOR}
+    return {each.name: each for _, each in found if each.name not in OWN}
 
 
 def names() -> tuple[str, ...]:
     """All that the option ``engine`` may be."""
-    return (*EXECUTOR, *sorted(contributed()))
+    return (*OWN, *sorted(contributed()))
 
 
 def is_known(name: object) -> bool:
-    """Whether there is such an engine. The executor's own cost no look at plugins."""
-    return name in EXECUTOR or name in contributed()
+    """Whether there is such an engine. Our own cost no look at plugins."""
+    return name in OWN or name in contributed()
 
 
-def opened(name: str) -> GraphEngine | str:
-    """An engine of a plugin, loaded once; or why it cannot be.
+def opened(name: str, device: torch.device) -> GraphEngine | str:
+    """An engine for a device, loaded once; or why it cannot be.
 
-    :param name: one of :func:`contributed`.
+    :param name: ``"codegen"``, or one of :func:`contributed`, which are for all devices.
     """
     with _lock:
-        if name not in _opened:
-            _opened[name] = _open(name)
-        return _opened[name]
+        if (name, device) not in _opened:
+            _opened[name, device] = _compiling(device) if name == CODEGEN else _open(name)
+        return _opened[name, device]
 
 
 def forget() -> None:
@@ -55,6 +60,12 @@ def forget() -> None:
     with _lock:
         _opened.clear()
     contributed.cache_clear()
+
+
+def _compiling(device: torch.device) -> GraphEngine | str:
+    from dl_dicp.codegen.open import open_for  # few choose it
+
+    return open_for(device)
 
 
 def _open(name: str) -> GraphEngine | str:
