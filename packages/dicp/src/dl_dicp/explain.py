@@ -94,11 +94,11 @@ def _patterns(done: Rewriting) -> Iterator[str]:
 
 
 def engine_line(taken: EngineProgram) -> str:
-    """A line for a graph that an engine of a plugin accepted."""
+    """A line for a graph that an engine accepted."""
     name = f"graph engine {taken.name} {taken.engine.version}"
     if taken.dropped:
         return f"{name} was dropped, and the executor runs it: {taken.dropped}"
-    return f"{name}, which agreed with the executor" if taken.agreed else f"{name}, not run yet"
+    return f"{name}, {taken.state}"
 
 
 def recompilations() -> Iterator[tuple[str, str]]:

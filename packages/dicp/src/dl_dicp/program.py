@@ -20,7 +20,7 @@ from .document import FIXED, Region, Scope, build, elements
 from .engines.offers import Offered
 from .engines.seat import Seat
 from .errors import NotCompiledError, RefusedCallError
-from .memory import TORCH_DTYPES, Block, Ref
+from .memory import DTYPE_OF, Block, Ref
 from .packing import packed
 from .refusals import learn
 from .shapes import Sizes
@@ -31,8 +31,6 @@ from .trace import Host, Lowered, Opaque, Trace
 ANY_OFFSET = -1
 """In a layout: wherever the tensor starts in its storage."""
 
-_DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
-
 Values = list[Any]
 """The values of a run by slot: arguments, constants, what steps make; the last are its sizes."""
 
@@ -40,7 +38,7 @@ Pick = Callable[[Values], Any]
 
 
 def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequence[Size], Size]:
-    return _DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
+    return DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
 
 
 @dataclass
@@ -261,7 +259,7 @@ class Program:
         if 0 in wanted.shape:
             empty, steps = self._numbers(wanted.shape), self._numbers(wanted.strides)
             return lambda values: torch.empty_strided(
-                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self.device
+                empty(values), steps(values), dtype=DTYPE_OF[wanted.dtype], device=self.device
             )
         if given is None:
             slot = self._slots.get(wanted, -1)

@@ -44,9 +44,7 @@ class Codegen:
             if _is_worth(entry, group)
         ]
         # What stands between the calls of one kernel has to be one, too.
-        taken += [
-            few for few in groups if any(min(each) < min(few) < max(each) for each in taken)
-        ]
+        taken += [few for few in groups if any(min(each) < min(few) < max(each) for each in taken)]
         numbers = set[int]().union(*taken)
         return [number in numbers for number in range(len(entry["calls"]))]
 

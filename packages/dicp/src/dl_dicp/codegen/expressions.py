@@ -136,9 +136,7 @@ def _rules() -> dict[str, list[Elementwise]]:
     rules["diopiLogicalNot"] = [Elementwise("!{input}", truth=True, truths=("input",))]
     rules["diopiIsNan"] = [Elementwise("{input} != {input}", truth=True)]
     rules["diopiWhere"] = [
-        Elementwise(
-            "{condition} ? {input} : {other}", ("condition", *_TWO), truths=("condition",)
-        )
+        Elementwise("{condition} ? {input} : {other}", ("condition", *_TWO), truths=("condition",))
     ]
     rules["diopiMaskedFill"] = [
         Elementwise("{mask} ? {value} : {input}", ("input", "mask", "value"), truths=("mask",))
@@ -151,7 +149,7 @@ def _rules() -> dict[str, list[Elementwise]]:
         Elementwise("{input} + {value} * {tensor1} * {tensor2}", three, ("value",))
     ]
     rules["diopiAddcdiv"] = [
-        Elementwise("{input} + {value} * ({tensor1} / {tensor2})", three, ("value",))
+        Elementwise("{input} + {value} * {tensor1} / {tensor2}", three, ("value",))
     ]
     rules["diopiLerpScalar"] = [
         Elementwise("{input} + {weight} * ({end} - {input})", ("input", "end"), ("weight",))

@@ -16,6 +16,8 @@ from .views import TYPES, Access, Space, access_of, space_of, with_row_values
 Value = Mapping[str, Any]
 FEWEST_ELEMENTS = 1 << 17
 """Of results, of all calls together: less is over before a kernel has begun."""
+MOST_VALUES = 1 << 17
+"""Of a row, of all calls together: some of them have to be kept in the cache."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,9 @@ class Group:
         if call.rows != self.rows or turned:
             return False
         members = [*self.calls, call]
+        elementwise = self.is_elementwise and isinstance(call.rule, expressions.Elementwise)
+        if not elementwise and len(members) * max(self.longest, call.length) > MOST_VALUES:
+            return False
         written = {x.storage: x for each in members for x in each.writes.values()}
         return all(
             x.storage not in written or written[x.storage] == x
@@ -169,10 +174,10 @@ def _along(
 ) -> Planned | None:
     whole = values[arguments[rule.tensors[0]]]
     space = space_of(whole, ordered=True)
+    if space.length == 1:
+        return None
     weights = [name for name in rule.weights if arguments[name] is not None]
-    reads = {
-        name: access_of(values[arguments[name]], space) for name in (*rule.tensors, *weights)
-    }
+    reads = {name: access_of(values[arguments[name]], space) for name in (*rule.tensors, *weights)}
     if any(values[arguments[name]]["shape"] != whole["shape"] for name in rule.tensors):
         return None
     made = {name: access_of(values[arguments[name]], space) for name in rule.makes}
@@ -230,6 +235,4 @@ def _checked(
     )
     if not (apart and whole):
         return None
-    return Planned(
-        number, rule, arguments, known, made, space.rows, space.order, (space.length,)
-    )
+    return Planned(number, rule, arguments, known, made, space.rows, space.order, (space.length,))

@@ -112,7 +112,7 @@ def _element(
 def literal(value: float) -> str:
     """A float in C++."""
     if value != value:
-        return "__builtin_nanf(\"\")"
+        return '__builtin_nanf("")'
     if value in (float("inf"), float("-inf")):
         return "__builtin_inff()" if value > 0 else "(-__builtin_inff())"
     text = f"{value!r}f"

@@ -113,9 +113,7 @@ def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -
 def _rms_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
     squares = loops.total(loops.element("{0} * {0}", given["input"]))
     eps = f"{number(arguments['eps'])!r}f"
-    inverse = loops.row(
-        f"1.0f / __builtin_sqrtf({{0}} * {1 / length!r}f + {eps})", squares
-    )
+    inverse = loops.row(f"1.0f / __builtin_sqrtf({{0}} * {1 / length!r}f + {eps})", squares)
     out = _scaled(loops, given, loops.element("{0} * {1}", given["input"], inverse))
     return {"out": out, "inv_rms": inverse}
 

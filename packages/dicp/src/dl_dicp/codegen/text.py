@@ -137,7 +137,8 @@ def _pass_lines(each: Pass, chunks: int) -> Iterator[str]:
     low, high = ("low", "high") if chunks > 1 else ("0", str(each.length))
     if blocked:
         yield f"for (int64_t start = 0; start < {each.length}; start += {BLOCK}) {{"
-        yield f"const int64_t stop = start + {BLOCK} < {each.length} ? start + {BLOCK} : {each.length};"
+        stop = f"start + {BLOCK}"
+        yield f"const int64_t stop = {stop} < {each.length} ? {stop} : {each.length};"
         low, high = "start", "stop"
     for total in each.sums:
         yield f"float {total}_part = 0;"

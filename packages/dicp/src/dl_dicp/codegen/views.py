@@ -84,9 +84,7 @@ def access_of(value: Mapping[str, Any], space: Space) -> Access | None:
     inner = ordered[-1] if ordered and space.length > 1 else 0
     if inner not in (0, 1):
         return None
-    return Access(
-        value["storage"], value["dtype"], value["offset"], tuple(ordered[:-1]), inner
-    )
+    return Access(value["storage"], value["dtype"], value["offset"], tuple(ordered[:-1]), inner)
 
 
 def with_row_values(value: Mapping[str, Any], rows: Sequence[int]) -> Mapping[str, Any] | None:

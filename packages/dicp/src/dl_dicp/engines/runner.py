@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from dl_dicp.memory import DTYPE_OF
 from dl_dicp.replay import agree, replica
 from dl_dicp.statistics import statistics
 
@@ -66,6 +67,11 @@ class EngineProgram:
     _runner: Runner | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
+    @property
+    def state(self) -> str:
+        """How far it has come, for reports."""
+        return "which agreed with the executor" if self.agreed else "not run yet"
+
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
         """The new tensors of the graph, whose sizes do not vary: there are no ``sizes``.
 
@@ -108,13 +114,26 @@ class EngineProgram:
             self._drop(f"{type(error).__name__}: {error}")
             return self._whole(values)
         wanted = self._whole(values)
-        pairs = [*zip(made, wanted, strict=True)]
+        kinds = [self._kind(at, layout) for at, layout in self.memory.outputs]
+        pairs = [(a.view(k), b.view(k)) for a, b, k in zip(made, wanted, kinds, strict=True)]
         pairs += [(tried[slot], values[slot]) for slot in self.memory.written]
         wrong = [place for place, (a, b) in enumerate(pairs) if not agree(a, b)]
         if wrong:
             self._drop(f"value {wrong[0]} of its graph differs from the contract's")
         self.agreed = not wrong
         return wanted
+
+    def _kind(self, at: int, layout: Layout) -> torch.dtype:
+        """The dtype that an output is compared in: one that only other steps read is bytes."""
+        entry = self.document["entries"]["main"]
+        storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
+        kinds = {x["dtype"] for x in entry["values"] if x["storage"] == storages[at]} - {"uint8"}
+        dtype, shape, strides, _ = layout
+        if dtype != torch.uint8 or len(kinds) != 1 or list(strides) != [1]:
+            return dtype
+        (kind,) = kinds
+        found = DTYPE_OF[kind]
+        return found if shape[0] % found.itemsize == 0 else dtype
 
     def _by_engine(self, values: list[Any]) -> list[torch.Tensor]:
         assert self._runner is not None

@@ -84,7 +84,9 @@ class Seat:
         )
         kind = EngineProgram
         if self.name == registry.CODEGEN:
-            from dl_dicp.codegen.racing import RacingProgram as kind  # few choose it
+            from dl_dicp.codegen.racing import RacingProgram  # few choose it
+
+            kind = RacingProgram
         made = kind(self.name, self._engine, region.document, contract, memory, device)
         self.programs[place] = made
         return made
