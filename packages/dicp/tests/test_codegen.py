@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -387,3 +390,22 @@ def test_sizes_that_vary_are_left_to_the_executor() -> None:
         x, y = (torch.randn(rows, 40).to("dl") for _ in range(2))
         torch.testing.assert_close(compiled(x, y).cpu(), chain(x, y).cpu())
     assert dropped() == "the sizes of the graph vary"
+
+
+def test_warm_builds_what_a_program_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import torch\n"
+        "f = torch.compile(lambda x: torch.tanh(x * 2) + x, backend='dl',\n"
+        "                  options={'engine': 'codegen'})\n"
+        "f(torch.rand(512, 512, device='dl'))\n"
+    )
+    command = [sys.executable, "-m", "dl_core", "dicp", "warm", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "kernels of 1 graphs are built\n"), done.stderr
+    monkeypatch.setenv("DL_CPU_CXX", "off")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout == "kernels of 0 graphs are built\n"
+    assert "DL_CPU_CXX=off" in done.stderr

@@ -22,5 +22,5 @@ def open_for(device: torch.device) -> Codegen | str:
     try:
         import dl_kernels  # noqa: F401 - of whose headers kernels are made
     except ImportError:
-        return "dl-kernels is not installed: `pip install dl-kernels`"
+        return "dl-kernels is not installed: `pip install dl-dicp[codegen]`"
     return Codegen(device)

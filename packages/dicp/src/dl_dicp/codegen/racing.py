@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from dl_dicp.engines.interface import Runner
+from dl_dicp.engines.registry import CODEGEN
 from dl_dicp.engines.runner import EngineProgram
 from dl_dicp.statistics import statistics
 
@@ -24,6 +25,22 @@ _pending: set[Future[Runner]] = set()
 def wait_for_kernels() -> None:
     """Until all kernels that were asked for are built, or cannot be."""
     wait(list(_pending))
+
+
+def kernels_of_all_graphs() -> tuple[int, list[str]]:
+    """Have the kernels of all graphs of this process built: of how many they are, and why those of
+    others are not."""
+    from dl_dicp.compiled import all_graphs  # which imports the engines
+
+    variants = [variant for graph in all_graphs for variant in graph.variants]
+    seats = [variant.program.seat for variant in variants if variant.program is not None]
+    asked = [x for seat in seats for x in seat.programs.values() if isinstance(x, RacingProgram)]
+    for program in asked:
+        program.begin()
+    wait_for_kernels()
+    done = [program.problem() for program in asked]
+    problems = [*filter(None, done), *(s.problem for s in seats if s.name == CODEGEN and s.problem)]
+    return done.count(""), problems
 
 
 @dataclass
@@ -59,20 +76,30 @@ class RacingProgram(EngineProgram):
                 return self._raced(values)
         return self._trusted(values)
 
-    def _is_built(self) -> bool:
-        if self._runner is not None:
-            return True
+    def begin(self) -> Future[Runner]:
+        """Have the kernels built, unless they are."""
         with self._lock:
             if self._built is None:
                 self._built = _builders.submit(self._build)
                 _pending.add(self._built)
                 self._built.add_done_callback(_pending.discard)
-            if not self._built.done():
+            return self._built
+
+    def problem(self) -> str:
+        """Why there are no kernels, of those that are built; empty: there are."""
+        error = self.begin().exception()
+        return f"{type(error).__name__}: {error}" if error else ""
+
+    def _is_built(self) -> bool:
+        if self._runner is not None:
+            return True
+        with self._lock:
+            if not self.begin().done():
                 return False
-            if error := self._built.exception():
-                self._drop(f"{type(error).__name__}: {error}")
+            if problem := self.problem():
+                self._drop(problem)
                 return False
-            self._runner = self._built.result()
+            self._runner = self.begin().result()
         return True
 
     def _build(self) -> Runner:
