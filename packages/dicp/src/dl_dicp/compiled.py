@@ -38,8 +38,9 @@ class Options:
     """What ``torch.compile(options={...})`` takes.
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster; or the name of a plugin's graph engine, which
-        gets the calls that it accepts. The others run as with ``"tiled"``.
+        calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
+        where those are faster; or the name of a plugin's graph engine, which gets the calls that
+        it accepts. The others run as with ``"tiled"``.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
         that are on by default, none (False), or those of a list of names. Programs for all sizes
         have no engine of a plugin.

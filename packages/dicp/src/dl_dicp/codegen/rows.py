@@ -49,7 +49,7 @@ def _last(parameter: str, tensor: str) -> Callable[[Arguments, Values], bool]:
 
 
 def _one_dimension(arguments: Arguments, values: Values) -> bool:
-    return list(arguments["normalized_shape"]) == values[arguments["input"]]["shape"][-1:]
+    return bool(list(arguments["normalized_shape"]) == values[arguments["input"]]["shape"][-1:])
 
 
 def _sum(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
