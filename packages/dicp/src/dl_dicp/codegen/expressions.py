@@ -66,7 +66,11 @@ _UNARY = {
     "diopiCastDtype": "{input}",
 }
 _COMPARED = {"Eq": "==", "Ne": "!=", "Ge": ">=", "Gt": ">", "Le": "<=", "Lt": "<"}
-_LOGICAL = {"diopiLogicalAnd": "{input} & {other}", "diopiLogicalOr": "{input} | {other}"}
+_LOGICAL = {
+    f"diopi{kind}{name}": f"{{input}} {sign} {{other}}"
+    for kind in ("Logical", "Bitwise")  # which bools, the only integers here, have in common
+    for name, sign in (("And", "&"), ("Or", "|"))
+}
 
 
 def _exact_division(arguments: Arguments) -> bool:
@@ -112,11 +116,10 @@ def _rules() -> dict[str, list[Elementwise]]:
     rules["diopiClampMaxScalar"] = [Elementwise("lesser({input}, {max})", numbers=("max",))]
     rules["diopiClampMinScalar"] = [Elementwise("greater({input}, {min})", numbers=("min",))]
     rules["diopiClampScalar"] = [
-        Elementwise(
-            "lesser(greater({input}, {min}), {max})",
-            numbers=("min", "max"),
-            serves=lambda a: a["min"] is not None and a["max"] is not None,
-        )
+        Elementwise("{input}", serves=lambda a: a["min"] is None and a["max"] is None),
+        Elementwise("lesser({input}, {max})", numbers=("max",), serves=lambda a: a["min"] is None),
+        Elementwise("greater({input}, {min})", numbers=("min",), serves=lambda a: a["max"] is None),
+        Elementwise("lesser(greater({input}, {min}), {max})", numbers=("min", "max")),
     ]
     rules["diopiHardtanh"] = [
         Elementwise("clamped({input}, {min_val}, {max_val})", numbers=("min_val", "max_val"))
@@ -133,7 +136,8 @@ def _rules() -> dict[str, list[Elementwise]]:
         ]
     for name, text in _LOGICAL.items():
         rules[name] = [Elementwise(text, _TWO, truth=True, truths=_TWO)]
-    rules["diopiLogicalNot"] = [Elementwise("!{input}", truth=True, truths=("input",))]
+    for name in ("diopiLogicalNot", "diopiBitwiseNot"):
+        rules[name] = [Elementwise("!{input}", truth=True, truths=("input",))]
     rules["diopiIsNan"] = [Elementwise("{input} != {input}", truth=True)]
     rules["diopiWhere"] = [
         Elementwise("{condition} ? {input} : {other}", ("condition", *_TWO), truths=("condition",))

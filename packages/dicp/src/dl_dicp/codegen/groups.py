@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import expressions, rows
-from .views import TYPES, Access, Space, access_of, space_of, with_row_values
+from .views import TYPES, Access, Space, access_of, retyped, space_of, with_row_values
 
 Value = Mapping[str, Any]
 FEWEST_ELEMENTS = 1 << 17
@@ -138,8 +138,11 @@ def _planned(entry: Mapping[str, Any], number: int, group: Group | None) -> Plan
     rule = expressions.rule_of(operator, arguments)
     if rule is None:
         return None
-    out = values[arguments[rule.out]]
-    given = {name: values[arguments[name]] for name in rule.tensors}
+    whole = values[arguments[rule.out]]
+    tensors = {name: values[arguments[name]] for name in rule.tensors}
+    if operator == "diopiCopyInp":
+        whole, tensors["src"] = retyped(whole, tensors["src"], values)
+    out, given = whole, tensors
     if group is not None:
         of_rows = with_row_values(out, group.rows)
         if of_rows is not None and out["shape"] == list(group.rows):
@@ -148,9 +151,7 @@ def _planned(entry: Mapping[str, Any], number: int, group: Group | None) -> Plan
         planned = _elementwise(number, rule, arguments, given, out, space_of(out, ordered=True))
         if planned is not None and planned.rows == group.rows:
             return planned
-    space = space_of(values[arguments[rule.out]], ordered=False)
-    given = {name: values[arguments[name]] for name in rule.tensors}
-    return _elementwise(number, rule, arguments, given, values[arguments[rule.out]], space)
+    return _elementwise(number, rule, arguments, tensors, whole, space_of(whole, ordered=False))
 
 
 def _with_one_more(value: Value) -> Value:

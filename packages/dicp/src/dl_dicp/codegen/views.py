@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from diopi_proto.dtypes import DTYPES
+
 FLOATS = {"float32": "float", "float16": "Half", "bfloat16": "BFloat16"}
 """In C++, where their arithmetic is that of float."""
 TYPES = {**FLOATS, "bool": "bool"}
@@ -98,3 +100,42 @@ def with_row_values(value: Mapping[str, Any], rows: Sequence[int]) -> Mapping[st
     if shape == list(rows):
         return {**value, "shape": [*shape, 1], "strides": [*value["strides"], 1]}
     return None
+
+
+def retyped(
+    target: Mapping[str, Any], source: Mapping[str, Any], values: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The tensors of a copy as other calls see them: dl-core copies memory without gaps as a row of
+    integers."""
+    if target["dtype"] in TYPES or not _is_row(target) or not _is_row(source):
+        return target, source
+    item = DTYPES[target["dtype"]].itemsize
+    size = target["shape"][0] * item
+    for one, other in ((target, source), (source, target)):
+        for value in values:
+            if value["storage"] != one["storage"] or value["dtype"] not in SIZES:
+                continue
+            step = SIZES[value["dtype"]]
+            starts = value["offset"] * step, one["offset"] * item
+            if prod(value["shape"]) * step != size or starts[0] != starts[1]:
+                continue
+            if not _has_no_gap(value):
+                continue
+            moved = {**value, "storage": other["storage"], "offset": other["offset"] * item // step}
+            return (value, moved) if one is target else (moved, value)
+    return target, source
+
+
+def _is_row(value: Mapping[str, Any]) -> bool:
+    return bool(value["strides"] == [1])
+
+
+def _has_no_gap(value: Mapping[str, Any]) -> bool:
+    step = 1
+    for stride, size in sorted(zip(value["strides"], value["shape"], strict=True)):
+        if size == 1:
+            continue
+        if stride != step:
+            return False
+        step *= size
+    return True

@@ -124,16 +124,15 @@ class EngineProgram:
         return wanted
 
     def _kind(self, at: int, layout: Layout) -> torch.dtype:
-        """The dtype that an output is compared in: one that only other steps read is bytes."""
+        """The dtype that an output is compared in: what only other steps read is bytes."""
+        dtype, shape, strides, _ = layout
+        if dtype != torch.uint8 or list(strides) != [1]:
+            return dtype
         entry = self.document["entries"]["main"]
         storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
-        kinds = {x["dtype"] for x in entry["values"] if x["storage"] == storages[at]} - {"uint8"}
-        dtype, shape, strides, _ = layout
-        if dtype != torch.uint8 or len(kinds) != 1 or list(strides) != [1]:
-            return dtype
-        (kind,) = kinds
-        found = DTYPE_OF[kind]
-        return found if shape[0] % found.itemsize == 0 else dtype
+        kinds = {DTYPE_OF[x["dtype"]] for x in entry["values"] if x["storage"] == storages[at]}
+        floats = {x for x in kinds if x.is_floating_point and shape[0] % x.itemsize == 0}
+        return floats.pop() if len(floats) == 1 else dtype
 
     def _by_engine(self, values: list[Any]) -> list[torch.Tensor]:
         assert self._runner is not None
