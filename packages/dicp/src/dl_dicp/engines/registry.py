@@ -16,27 +16,32 @@ from .interface import GraphEngine
 EXECUTOR = ("contract", "tiled")
 """How the executor runs a graph: each call as a whole, or groups of calls block by block."""
 
+CAPTURE = "capture"
+"""The executor's calls are recorded in a device graph of the vendor's, and replayed."""
+
+OWN = (*EXECUTOR, CAPTURE)
+
 _lock = threading.Lock()
 _opened: dict[str, GraphEngine | str] = {}
 
 
 @cache
 def contributed() -> dict[str, Contribution]:
-    """Engines of plugins. A name of the executor's is taken."""
+    """Engines of plugins. Names of our own are taken."""
     manager = PluginManager(config.read(environment()).disable)
     manager.load()
     found = manager.contributions("dl_graph_engines")
-    return {each.name: each for _, each in found if each.name not in EXECUTOR}
+    return {each.name: each for _, each in found if each.name not in OWN}
 
 
 def names() -> tuple[str, ...]:
     """All that the option ``engine`` may be."""
-    return (*EXECUTOR, *sorted(contributed()))
+    return (*OWN, *sorted(contributed()))
 
 
 def is_known(name: object) -> bool:
-    """Whether there is such an engine. The executor's own cost no look at plugins."""
-    return name in EXECUTOR or name in contributed()
+    """Whether there is such an engine. Our own cost no look at plugins."""
+    return name in OWN or name in contributed()
 
 
 def opened(name: str) -> GraphEngine | str:
