@@ -39,8 +39,9 @@ class Options:
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
         calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
-        where those are faster; or the name of a plugin's graph engine, which gets the calls that
-        it accepts. The others run as with ``"tiled"``.
+        where those are faster; ``"capture"``, as device graphs where the vendor has them; or the
+        name of a plugin's graph engine, which gets the calls that it accepts. The others run as
+        with ``"tiled"``.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
         that are on by default, none (False), or those of a list of names. Programs for all sizes
         have no engine of a plugin.
@@ -206,6 +207,8 @@ class CompiledGraph:
                     variant = self._made(call)
                 except RefusedCallError:
                     return results  # the next call records it anew
+                if variant.program is not None:
+                    variant.program.seat.begin(self.options.check)
         self.variants.append(variant)
         return results
 

@@ -68,7 +68,8 @@ def _variant(variant: Variant) -> Iterator[str]:
         yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
         taken = program.seat.programs.get(place)
         lines = describe(region.calls, tiling) if taken is None else [engine_line(taken)]
-        for line in lines:
+        captured = program.seat.captured.get(place)
+        for line in [*lines, *(captured.lines() if captured is not None else [])]:
             yield f"      {line}"
     if not program.regions:
         yield "    no contract graph: it only passes tensors on"

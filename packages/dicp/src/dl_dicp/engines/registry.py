@@ -19,7 +19,9 @@ EXECUTOR = ("contract", "tiled")
 """How the executor runs a graph: each call as a whole, or groups of calls block by block."""
 CODEGEN = "codegen"
 """The engine whose kernels are compiled for a device while the executor runs."""
-OWN = (*EXECUTOR, CODEGEN)
+CAPTURE = "capture"
+"""The executor's calls are recorded in a device graph of the vendor's, and replayed."""
+OWN = (*EXECUTOR, CODEGEN, CAPTURE)
 
 _lock = threading.Lock()
 _opened: dict[tuple[str, torch.device], GraphEngine | str] = {}
