@@ -198,6 +198,24 @@ def test_operators_along_rows(shape: tuple[int, ...]) -> None:
     run(function, x, y, eps=16.0)
 
 
+def test_means_of_norms_that_cancel_out_may_differ() -> None:
+    """As sums of numbers without a mean do, in whatever order."""
+    x, y = torch.randn(64, 96), torch.randn(64, 96)
+    x -= (x + y).mean(-1, keepdim=True)
+    given = x.to("dl"), y.to("dl")
+    function = lambda x, y: aten.native_layer_norm(x + y, [96], None, None, 1e-5)  # noqa: E731
+    compiled = torch.compile(function, backend="dl", options=OPTIONS)
+    for _ in range(3):
+        compiled(*given)
+    racing.wait_for_kernels()
+    made, wanted = compiled(*given), function(*given)
+    assert float(wanted[1].cpu().abs().max()) < 1e-6
+    for a, b in zip(made, wanted, strict=True):
+        torch.testing.assert_close(a.cpu(), b.cpu(), rtol=1e-5, atol=1e-5)
+    compiled(*given)
+    assert statistics.engine_runs["codegen"] and not statistics.dropped
+
+
 def test_rows_of_nothing_but_minus_infinity() -> None:
     x = torch.full((3, 40), -float("inf"))
     x[1, 3] = 2.0
@@ -258,6 +276,10 @@ IN_PLACE: dict[str, Function] = {
         x.sum(-1),
     ),
     "to another dtype": lambda x, y: ((x + y).to(torch.bfloat16) * 2, (x * y).to(torch.bool)),
+    "a part of a row, over the whole of it": lambda x, y: (
+        aten.slice_backward(y[:, :4] + 1, [6, 40], 1, 0, 4, 1),
+        x * 2,
+    ),
     "a mask with a value": lambda x, y: x.masked_fill(y > 0, y.sum()) + 1,
 }
 

@@ -101,11 +101,16 @@ def _scaled(loops: Loops, given: Given, normal: Symbol) -> Symbol:
 
 def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
     x, share = given["input"], f"{1 / length!r}f"
-    mean = loops.row(f"{{0}} * {share}", loops.total(x))
-    apart = loops.element("{0} - {1}", x, mean)
+    # Near the mean the sums are small, and so are their roundings: they mend the mean.
+    near = loops.row(f"{{0}} * {share}", loops.total(x))
+    apart = loops.element("{0} - {1}", x, near)
+    shift = loops.row(f"{{0}} * {share}", loops.total(apart))
     squares = loops.total(loops.element("{0} * {0}", apart))
+    mean = loops.row("{0} + {1}", near, shift)
     eps = f"{number(arguments['eps'])!r}f"
-    inverse = loops.row(f"1.0f / __builtin_sqrtf({{0}} * {share} + {eps})", squares)
+    inverse = loops.row(
+        f"1.0f / __builtin_sqrtf({{0}} * {share} - {{1}} * {{1}} + {eps})", squares, shift
+    )
     out = _scaled(loops, given, loops.element("({0} - {1}) * {2}", x, mean, inverse))
     return {"out": out, "save_mean": mean, "save_invstd": inverse}
 

@@ -42,19 +42,23 @@ def shape_of(group: Group) -> Shape:
     stretched = 1
     if group.is_elementwise and rows:
         length = group.longest
-        if length == 1 and all(x.outer[-1] in (0, 1) for x in found.values()):
+        flat = length == 1 and all(x.outer[-1] in (0, 1) for x in found.values())
+        long = _are_one(found.values(), length) and all(c.length == length for c in group.calls)
+        if flat or long:
             stretched = rows.pop()
-            found = {
-                key: replace(x, outer=x.outer[:-1], inner=x.outer[-1]) for key, x in found.items()
-            }
-        elif _are_one(found.values(), length) and all(c.length == length for c in group.calls):
-            stretched = rows.pop()
-            found = {key: replace(x, outer=x.outer[:-1]) for key, x in found.items()}
+            found = {key: _stretched(x, stretched) for key, x in found.items()}
     return Shape(tuple(rows), stretched, found)
 
 
 def _without(access: Access, place: int) -> Access:
     return replace(access, outer=access.outer[:place] + access.outer[place + 1 :])
+
+
+def _stretched(access: Access, size: int) -> Access:
+    """Its last dimension of rows as a part of the row."""
+    inner = access.inner or int(access.outer[-1] == 1)
+    length = access.length * size if inner else 1
+    return replace(access, outer=access.outer[:-1], inner=inner, length=length)
 
 
 def _are_one(accesses: Iterable[Access], length: int) -> bool:

@@ -24,6 +24,7 @@ class Access:
     :ivar storage: of the graph's entry.
     :ivar outer: elements from one index to the next, for each dimension of the rows.
     :ivar inner: elements from one of a row to the next; 0: the row has one value.
+    :ivar length: of the row; 1 where it has one value.
     """
 
     storage: int
@@ -31,6 +32,7 @@ class Access:
     offset: int
     outer: tuple[int, ...]
     inner: int
+    length: int
 
     @property
     def is_scalar(self) -> bool:
@@ -86,7 +88,9 @@ def access_of(value: Mapping[str, Any], space: Space) -> Access | None:
     inner = ordered[-1] if ordered and space.length > 1 else 0
     if inner not in (0, 1):
         return None
-    return Access(value["storage"], value["dtype"], value["offset"], tuple(ordered[:-1]), inner)
+    length = space.length if inner else 1
+    outer = tuple(ordered[:-1])
+    return Access(value["storage"], value["dtype"], value["offset"], outer, inner, length)
 
 
 def with_row_values(value: Mapping[str, Any], rows: Sequence[int]) -> Mapping[str, Any] | None:
