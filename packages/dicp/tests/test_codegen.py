@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from dl_dicp import statistics
+from dl_dicp.backend import dl
 from dl_dicp.codegen import engine, expressions, groups, racing
 from dl_dicp.engines import registry
 from dl_dicp.explain import explain
+from dl_dicp.testing import models
+from dl_dicp.testing.model_list import FAMILIES
 
 aten = torch.ops.aten
 Function = Callable[..., Any]
@@ -327,6 +332,33 @@ def test_random_programs(seed: int) -> None:
 
     x, y, z = (torch.randn(*s, generator=draw).to("dl") for s in ((3, 5, 70), (70,), (3, 5, 1)))
     run(function, x, y, z, eps=64.0)
+
+
+@pytest.mark.skipif(
+    os.environ.get("DL_TEST_SAMPLE") != "1", reason="compiles for long: with all samples only"
+)
+def test_a_model_trains_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_built = racing.RacingProgram._is_built
+
+    def built_at_once(program: racing.RacingProgram) -> bool:
+        program.problem()
+        return is_built(program)
+
+    monkeypatch.setattr(racing.RacingProgram, "_is_built", built_at_once)
+    monkeypatch.setattr(models, "TRAINING_STEPS", 3)
+    runs = []
+    counted = statistics.count_engine_run
+    monkeypatch.setattr(
+        statistics, "count_engine_run", lambda name: (runs.append(name), counted(name))
+    )
+
+    def backend(module: torch.fx.GraphModule, given: list[Tensor]) -> Function:
+        return dl(module, given, options=OPTIONS)
+
+    family = replace(FAMILIES["llama"], sizes=(8,))
+    report = models.run("llama", family, dynamic=False, backend=backend)
+    assert report.problem is None and not statistics.dropped
+    assert len(runs) > 5
 
 
 def chain(x: Tensor, y: Tensor) -> Tensor:
