@@ -1,9 +1,10 @@
-"""Memory-bound chains of operators: blocks of rows against whole calls and against Inductor.
+"""Memory-bound chains of operators: blocks of rows and compiled kernels against whole calls and
+against Inductor.
 
 A row has the median time of one call, the engines of the graph compiler and Inductor interleaved
 in one run. It is the processor's time, of all threads together: on a machine that does other work,
-the clock's would tell of that. Ratios below 1 are in favour of the tiled engine; the last column is
-the engine `inductor`, on tensors of dl, against Inductor on those of the CPU.
+the clock's would tell of that. Ratios below 1 are in favour of the engine `tiled`, or `codegen`.
+The last column is the engine `inductor`, on tensors of dl, against Inductor on those of the CPU.
 
     python benchmarks/chains.py [--json FILE] [--repeats N] [--only NAME ...] [--no-inductor]
         [--threads N ...] [--dtypes NAME ...]
@@ -27,6 +28,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from dl_dicp import statistics as counters
+from dl_dicp.codegen.racing import RUNS, wait_for_kernels
 
 Chain = Callable[..., Any]
 Shapes = tuple[tuple[int, ...], ...]
@@ -115,8 +117,9 @@ CHAINS: dict[str, tuple[Chain, Shapes]] = {
 }
 """By name: the function and the shapes of its arguments."""
 
-ENGINES = ("tiled", "contract")
+ENGINES = ("tiled", "contract", "codegen")
 BY_INDUCTOR = "inductor"
+PEERS = ("contract", "Inductor")
 
 
 def ways(name: str, dtype: torch.dtype, inductor: bool) -> dict[str, Callable[[], Any]]:
@@ -150,6 +153,10 @@ def measure(name: str, dtype: torch.dtype, repeats: int, inductor: bool) -> dict
         counters.reset()
         for _ in range(3):
             made = run()
+        if way == "codegen":
+            wait_for_kernels()
+            for _ in range(2 * RUNS + 2):  # it checks them, and has them race
+                made = run()
         results[way] = [x.cpu() for x in (made if isinstance(made, tuple) else (made,))]
         if way == "tiled":
             seen = counters.snapshot()
@@ -171,7 +178,10 @@ def measure(name: str, dtype: torch.dtype, repeats: int, inductor: bool) -> dict
         "microseconds": medians,
         "least": {way: min(times) / 1000 for way, times in spent.items()},
         "clock": {way: statistics.median(times) / 1000 for way, times in passed.items()},
-        "ratios": {way: medians["tiled"] / medians[way] for way in runs if way != "tiled"},
+        "ratios": {
+            engine: {way: medians[engine] / medians[way] for way in PEERS if way in runs}
+            for engine in ("tiled", "codegen")
+        },
         "of_inductor": medians[BY_INDUCTOR] / medians["Inductor"] if inductor else None,
         "equal_to_contract": all(torch.equal(a, b) for a, b in pairs),
         "calls": seen.calls // max(seen.graphs, 1),
@@ -198,7 +208,7 @@ def main() -> int:
             print(f"\n{dtype}, threads: {threads}")
             print(
                 f"{'chain':<22}{'tiled, us':>10}{'calls':>7}{'/ whole':>9}{'/ Inductor':>12}"
-                f"{'engine / it':>13}"
+                f"{'codegen, us':>13}{'/ whole':>9}{'/ Inductor':>12}{'inductor / it':>15}"
             )
             few = []
             for name in arguments.only:
@@ -208,26 +218,30 @@ def main() -> int:
                 few.append(row)
                 print(_line(row), flush=True)
             rows += few
-            for way in ("contract", "Inductor"):
-                ratios = [row["ratios"][way] for row in few if way in row["ratios"]]
-                if ratios:
-                    print(f"geometric mean of {way}: {statistics.geometric_mean(ratios):.2f}")
+            for engine in ("tiled", "codegen"):
+                for way in PEERS:
+                    ratios = [row["ratios"][engine].get(way) for row in few]
+                    if None not in ratios:
+                        mean = statistics.geometric_mean(ratios)
+                        print(f"geometric mean of {engine} / {way}: {mean:.2f}")
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     return 0 if all(row["equal_to_contract"] for row in rows) else 1
 
 
 def _line(row: dict[str, Any]) -> str:
-    ratios = [
-        f"{row['ratios'][way]:.2f}" if way in row["ratios"] else "-"
-        for way in ("contract", "Inductor")
-    ]
-    ours = f"{row['of_inductor']:.2f}" if row["of_inductor"] else "-"
+    def ratios(engine: str) -> str:
+        found = row["ratios"][engine]
+        shown = [f"{found[way]:.2f}" if way in found else "-" for way in PEERS]
+        return f"{shown[0]:>9}{shown[1]:>12}"
+
     calls = f"{row['tiled_calls']}/{row['calls']}"
     differs = "" if row["equal_to_contract"] else "  differs from whole calls"
+    times = row["microseconds"]
+    ours = f"{row['of_inductor']:.2f}" if row["of_inductor"] else "-"
     return (
-        f"{row['chain']:<22}{row['microseconds']['tiled']:>10.0f}{calls:>7}"
-        f"{ratios[0]:>9}{ratios[1]:>12}{ours:>13}{differs}"
+        f"{row['chain']:<22}{times['tiled']:>10.0f}{calls:>7}{ratios('tiled')}"
+        f"{times['codegen']:>13.0f}{ratios('codegen')}{ours:>15}{differs}"
     )
 
 

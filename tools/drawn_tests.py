@@ -16,7 +16,7 @@ import pytest
 
 from dl_conformance.commit_seed import commit_seed
 
-MANY = 12
+MANY = 6
 ROOT = Path(__file__).absolute().parents[1]
 
 

@@ -36,11 +36,15 @@ def test_report_that_cannot_be_written_stops_the_run_before_it(
     library: Path, tmp_path: Path
 ) -> None:
     command = [*COMMAND, "--library", str(library), "--case", HANGS]
-    for name in ("", str(tmp_path), str(tmp_path / "no" / "report")):
-        for option in ("--json", "--html", "--junit"):
-            done = subprocess.run([*command, option, name], capture_output=True, text=True)
-            assert (done.returncode, done.stdout) == (2, "")
-            assert f"{name!r} is no place for a report" in done.stderr
+    options = ("--json", "--html", "--junit")
+    names = ("", str(tmp_path), str(tmp_path / "no" / "report"))
+    for option, name in zip(options, names, strict=True):
+        done = subprocess.run([*command, option, name], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{name!r} is no place for a report" in done.stderr
+    for name in names:
+        with pytest.raises(ReportError, match="is no place for a report"):
+            check_writable(name)
 
 
 def test_report_on_a_full_disk_is_told_of(tmp_path: Path) -> None:

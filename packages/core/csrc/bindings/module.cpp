@@ -9,6 +9,7 @@
 #include "bindings/contract.h"
 #include "bindings/distributed.h"
 #include "bindings/host_call.h"
+#include "bindings/kernels.h"
 #include "bindings/memory.h"
 #include "bindings/modes.h"
 #include "bindings/sharing.h"
@@ -234,6 +235,7 @@ PYBIND11_MODULE(_C, m) {
   bind_modes(m);
   bind_contract(m);
   bind_host_call(m);
+  bind_kernels(m);
 }
 
 }  // namespace dl::core

@@ -126,6 +126,26 @@ class ContractProgram:
     ) -> None: ...
     def run(self, values: list[Any], sizes: Sequence[int] = ...) -> list[torch.Tensor]: ...
 
+def kernel_languages(device: int) -> tuple[str, str]: ...
+def compile_kernels(
+    device: int, language: str, name: str, text: str, options: Sequence[str], seconds: float
+) -> bytes: ...
+
+class KernelProgram:
+    """Kernels of one code, launched one after the other.
+
+    ``launches``: function, blocks, and the places of its arguments among the addresses of a run.
+    """
+
+    def __init__(
+        self,
+        device: int,
+        code: bytes,
+        launches: Sequence[tuple[str, int, Sequence[int]]],
+        addresses: int,
+    ) -> None: ...
+    def run(self, addresses: Sequence[int]) -> None: ...
+
 class HostCall:
     """A function of CPU tensors, called with tensors of a device in whose memory the CPU computes.
 

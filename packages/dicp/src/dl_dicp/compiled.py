@@ -38,9 +38,11 @@ class Options:
     """What ``torch.compile(options={...})`` takes.
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster; or the name of a plugin's graph engine, which
-        gets the calls that it accepts. The others run as with ``"tiled"``; so do the graphs that
-        ``"inductor"`` declines.
+        calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
+        where those are faster; ``"capture"``, as device graphs where the vendor has them;
+        ``"inductor"``, by torch's own compiler where the CPU computes in the device's memory; or
+        the name of a plugin's graph engine, which gets the calls that it accepts. What an engine
+        does not take runs as with ``"tiled"``.
     :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
         that are on by default, none (False), or those of a list of names. Programs for all sizes
         have no engine of a plugin.
@@ -209,6 +211,8 @@ class CompiledGraph:
                     variant = self._made(call)
                 except RefusedCallError:
                     return results  # the next call records it anew
+                if variant.program is not None:
+                    variant.program.seat.begin(self.options.check)
         self.variants.append(variant)
         return results
 

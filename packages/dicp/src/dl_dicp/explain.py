@@ -71,7 +71,8 @@ def _variant(variant: Variant) -> Iterator[str]:
         yield f"    contract graph, {len(region.calls)} calls: {counted(region.calls)}"
         taken = program.seat.programs.get(place)
         lines = describe(region.calls, tiling) if taken is None else [engine_line(taken)]
-        for line in lines:
+        captured = program.seat.captured.get(place)
+        for line in [*lines, *(captured.lines() if captured is not None else [])]:
             yield f"      {line}"
     if not program.regions:
         yield "    no contract graph: it only passes tensors on"
@@ -97,11 +98,11 @@ def _patterns(done: Rewriting) -> Iterator[str]:
 
 
 def engine_line(taken: EngineProgram) -> str:
-    """A line for a graph that an engine of a plugin accepted."""
+    """A line for a graph that an engine accepted."""
     name = f"graph engine {taken.name} {taken.engine.version}"
     if taken.dropped:
         return f"{name} was dropped, and the executor runs it: {taken.dropped}"
-    return f"{name}, which agreed with the executor" if taken.agreed else f"{name}, not run yet"
+    return f"{name}, {taken.state}"
 
 
 def recompilations() -> Iterator[tuple[str, str]]:

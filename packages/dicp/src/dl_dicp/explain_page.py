@@ -103,11 +103,14 @@ def _engines(graphs: list[CompiledGraph]) -> str:
             seat = variant.program.seat
             if seat.problem:
                 rows.append((f"graph {graph.number}", f"no engine {seat.name}: {seat.problem}"))
+            for place, captured in seat.captured.items():
+                where = f"graph {graph.number}, part {place}"
+                rows += [(where, line) for line in captured.lines()]
             for place, taken in seat.programs.items():
                 rows.append((f"graph {graph.number}, part {place}", engine_line(taken)))
     if not rows:
         return ""
-    text = "What other engines got. One that fails or differs is dropped; results stay."
+    text = "What engines got. One that fails or differs is dropped; results stay."
     return section("Engines", text, sortable(("where", "what became"), rows, False))
 
 

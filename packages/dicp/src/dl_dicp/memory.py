@@ -23,6 +23,7 @@ TORCH_DTYPES: dict[torch.dtype, str] = {
     for name in DTYPE_NAMES
     if isinstance(found := getattr(torch, name, None), torch.dtype)
 }
+DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
 
 
 @dataclass(eq=False)

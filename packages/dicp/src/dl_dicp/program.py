@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,13 +15,13 @@ from diopi_proto.graph import TilingReport
 from diopi_proto.graph.expression import Expression, Size, evaluate
 from dl_core import _C
 
-from .cache import executor, graph_of
+from .cache import CachedGraph, executor, graph_of
 from .calls import GENERATOR
 from .document import FIXED, Region, Scope, build, elements
 from .engines.offers import Offered
 from .engines.seat import Seat
 from .errors import NotCompiledError, RefusedCallError
-from .memory import TORCH_DTYPES, Block, Ref
+from .memory import DTYPE_OF, Block, Ref
 from .packing import packed
 from .refusals import learn
 from .shapes import Sizes
@@ -31,8 +32,6 @@ from .trace import Host, Lowered, Opaque, Trace
 ANY_OFFSET = -1
 """In a layout: wherever the tensor starts in its storage."""
 
-_DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
-
 Values = list[Any]
 """The values of a run by slot: arguments, constants, what steps make; the last are its sizes."""
 
@@ -40,15 +39,19 @@ Pick = Callable[[Values], Any]
 
 
 def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequence[Size], Size]:
-    return _DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
+    return DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
 
 
 @dataclass
 class GraphStep:
-    """A contract graph; its new tensors go to ``slots``."""
+    """A contract graph; its new tensors go to ``slots``.
+
+    :ivar captured: what runs it in real runs, where it is captured.
+    """
 
     program: Any
     slots: list[int]
+    captured: Any = None
 
     def __call__(self, values: Values) -> None:
         for slot, made in zip(self.slots, self.program.run(values, values[-1]), strict=True):
@@ -115,6 +118,12 @@ class Program:
         given += [ref.block for ref in _all_refs(trace) if ref.block.given is not None]
         self._known = set(given)
         self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
+        self._real_steps = [
+            GraphStep(step.captured, step.slots)
+            if isinstance(step, GraphStep) and step.captured is not None
+            else step
+            for step in self._steps
+        ]
         results = tree_flatten(trace.output)[0]
         self.unread = {i for i, x in enumerate(results) if isinstance(x, Opaque) and x.unread}
         self._output = [self._result(each) for each in results]
@@ -132,14 +141,22 @@ class Program:
         :param sizes: of the symbols of the scope.
         :raises RuntimeError: an operator failed; the message names it.
         """
-        results = self.execute(arguments, sizes)
+        results = self.execute(arguments, sizes, self._real_steps)
         statistics.count_run(len(self.regions), self._calls, self._host_names, self._tiled_calls)
         return results
 
-    def execute(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
-        """As :meth:`run`, and not counted."""
+    def execute(
+        self,
+        arguments: list[Any],
+        sizes: tuple[int, ...] = (),
+        steps: Sequence[GraphStep | HostStep] | None = None,
+    ) -> list[Any]:
+        """As :meth:`run`, and not counted.
+
+        :param steps: those of a real run; in others, nothing is captured.
+        """
         values = [*arguments, *self._tail, sizes]
-        for step in self._steps:
+        for step in self._steps if steps is None else steps:
             step(values)
         return [pick(values) for pick in self._output]
 
@@ -194,7 +211,8 @@ class Program:
             slots.append(self._trace.next_slot())
             self._carriers[block] = slots[-1]
         inputs = [self._input(block, region) for block in region.inputs]
-        program = _C.ContractProgram(
+        contract = partial(
+            _C.ContractProgram,
             graph.address,
             executor(self.seat.executor),
             self.device.index,
@@ -205,15 +223,18 @@ class Program:
             len(self._names),
             [(name, self._names.index(name)) for name in graph.passed],
         )
-        kept_program: Any = _Kept(program, graph)
+        kept_program: Any = _Kept(graph, self.device.index, contract)
         how = self.seat.executor
         if isinstance(lowered[0], Offered):
             how, place = "contract", len(self.regions)
             kept_program = self.seat.take(place, region, kept_program, inputs, outputs, self.device)
+        captured = self.seat.capture(
+            len(self.regions), region, kept_program, inputs, self.device, self._count
+        )
         self.regions.append(region)
         self.tilings.append(tiling_of(graph.graph, self.device, how, self.example))
         self._known |= set(region.made)
-        return GraphStep(kept_program, slots)
+        return GraphStep(kept_program, slots, captured)
 
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
         written = block in region.written and block.slot in self._written
@@ -261,7 +282,7 @@ class Program:
         if 0 in wanted.shape:
             empty, steps = self._numbers(wanted.shape), self._numbers(wanted.strides)
             return lambda values: torch.empty_strided(
-                empty(values), steps(values), dtype=_DTYPE_OF[wanted.dtype], device=self.device
+                empty(values), steps(values), dtype=DTYPE_OF[wanted.dtype], device=self.device
             )
         if given is None:
             slot = self._slots.get(wanted, -1)
@@ -300,15 +321,19 @@ def _varies(value: object) -> bool:
     return isinstance(value, Expression)
 
 
-@dataclass
 class _Kept:
     """dl-core's program with the graph that it reads."""
 
-    program: Any
-    graph: Any
+    def __init__(self, graph: CachedGraph, device: int, make: Callable[[], Any]) -> None:
+        self._graph = graph
+        self._device = device
+        self._make = make
+        self._program = make()
 
     def run(self, values: Values, sizes: tuple[int, ...]) -> Any:
-        return self.program.run(values, sizes)
+        # A capture has the memory of temporaries for itself: that of a program which dies in it.
+        program = self._make() if _C.is_capturing(self._device) else self._program
+        return program.run(values, sizes)
 
 
 def _uses(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:

@@ -22,9 +22,10 @@ class Statistics:
     :ivar fixed: programs for one layout of graphs whose sizes vary, by the reason.
     :ivar host_calls: operators that ran eagerly between graphs, by name.
     :ivar cache_hits: contract graphs that were there already.
-    :ivar engine_runs: graphs that Inductor or an engine of a plugin ran, by its name.
+    :ivar engine_runs: graphs that another engine than the executor ran, by its name.
     :ivar dropped: graphs that such an engine lost to the executor, by its name and why.
     :ivar patterns: matches that were rewritten, by the pattern's name.
+    :ivar captures: device graphs that were captured, by why.
     :ivar declined: sequences that a pattern knows and left alone, by its name and why.
     """
 
@@ -41,6 +42,7 @@ class Statistics:
     dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     patterns: Counter[str] = field(default_factory=Counter)
     declined: Counter[tuple[str, str]] = field(default_factory=Counter)
+    captures: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,6 +79,11 @@ class Statistics:
         """One graph that such an engine does not run."""
         with self._lock:
             self.dropped[name, reason] += 1
+
+    def count_capture(self, why: str) -> None:
+        """One device graph."""
+        with self._lock:
+            self.captures[why] += 1
 
     def count_patterns(self, fired: Sequence[str], declined: Sequence[tuple[str, str]]) -> None:
         """What patterns did to one program."""
@@ -119,6 +126,7 @@ class Statistics:
             self.dropped,
             self.patterns,
             self.declined,
+            self.captures,
         )
 
 

@@ -80,7 +80,8 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
     }
   }
   reset();
-  context_.synchronize();
+  // A stream that captures cannot be waited for: what has nothing to copy may be opened on one.
+  if (!graph.constants.empty() || !graph.states.empty()) context_.synchronize();
 }
 
 Session::~Session() {
@@ -188,7 +189,7 @@ void Session::place_shared(const Entry& entry, Program& made) {
 
 void Session::grow_arena(int64_t bytes) {
   if (arena_.bytes() >= static_cast<uint64_t>(bytes)) return;
-  context_.synchronize();  // nobody uses the old one
+  if (arena_.bytes() != 0) context_.synchronize();  // nobody uses the old one
   arena_ = DeviceMemory();
   arena_ = DeviceMemory(device_, static_cast<uint64_t>(bytes));
 }

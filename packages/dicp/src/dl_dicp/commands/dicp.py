@@ -1,5 +1,8 @@
-"""``dl dicp``: ``explain`` runs a program, and says what its compiled models became; ``test`` holds
-compiled operators and models against eager ones; ``minimize`` makes a failing graph smaller."""
+"""``dl dicp``: what became of the models of a program.
+
+``explain`` runs a program and says it; ``warm`` builds the kernels that it asks for; ``test`` holds
+compiled operators and models against eager ones; ``minimize`` makes a failing graph smaller.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,25 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page with the memory plans, too"
     )
-    program = explain.add_mutually_exclusive_group(required=True)
+    _add_program(explain)
+    warm = commands.add_parser("warm", help="run a program; then build all kernels it asked for")
+    warm.description = (
+        "Runs a program as python would, and waits until the kernels of its graphs with the engine "
+        "codegen are built. The vendor keeps them: later runs of the program need no compiler."
+    )
+    _add_program(warm)
+    minimize.configure(commands)
+    test.configure(commands)
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    program = parser.add_mutually_exclusive_group(required=True)
     rest = argparse.REMAINDER
     program.add_argument(
         "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
     )
     program.add_argument("script", nargs="?", help="a script; what follows are its arguments")
-    explain.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
-    minimize.configure(commands)
-    test.configure(commands)
+    parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -45,13 +58,27 @@ def _run(arguments: argparse.Namespace) -> int:
         return test.run(arguments)
     if arguments.what == "minimize":
         return minimize.run(arguments)
+    if arguments.module == []:
+        return _refuse(arguments.what, "-m needs the name of a module")
+    if arguments.script is not None and not Path(arguments.script).is_file():
+        return _refuse(arguments.what, f"{arguments.script} is no file")
+    code = _program(arguments)
+    return (_warm if arguments.what == "warm" else _explain)(arguments, code)
+
+
+def _warm(_: argparse.Namespace, code: int) -> int:
+    from dl_dicp.codegen.racing import kernels_of_all_graphs
+
+    built, problems = kernels_of_all_graphs()
+    sys.stdout.write(f"kernels of {built} graphs are built\n")
+    for problem in problems:
+        sys.stderr.write(f"dl dicp warm: {problem}\n")
+    return code or int(bool(problems))
+
+
+def _explain(arguments: argparse.Namespace, code: int) -> int:
     from dl_dicp.explain import explain
 
-    if arguments.module == []:
-        return _refuse("-m needs the name of a module")
-    if arguments.script is not None and not Path(arguments.script).is_file():
-        return _refuse(f"{arguments.script} is no file")
-    code = _program(arguments)
     sys.stdout.write(explain())
     if arguments.html is not None:
         from dl_dicp.explain_page import explain_page
@@ -60,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         try:
             arguments.html.write_text(explain_page(run), encoding="utf-8")
         except OSError as error:
-            return _refuse(f"{arguments.html} cannot be written: {error}")
+            return _refuse("explain", f"{arguments.html} cannot be written: {error}")
         sys.stdout.write(f"{arguments.html}: a page for the browser\n")
     return code
 
@@ -87,8 +114,8 @@ def _program(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse(why: str) -> int:
-    sys.stderr.write(f"dl dicp explain: {why}\n")
+def _refuse(what: str, why: str) -> int:
+    sys.stderr.write(f"dl dicp {what}: {why}\n")
     return WRONG_USE
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from dl_dicp.capture.program import CapturedProgram, tell_once, why_never
+from dl_dicp.capture.recording import why_not
+from dl_dicp.capture.replays import Ports
 from dl_dicp.document import Region
 from dl_dicp.memory import Block
 from dl_dicp.statistics import statistics
@@ -24,6 +28,7 @@ class Seat:
     :param varying: whether the program is for many sizes, which engines of plugins do not take.
     :ivar executor: how the executor runs what no engine of a plugin does.
     :ivar programs: what such an engine got, by the place of the contract graph.
+    :ivar captured: where graphs are captured: what does so, by the place of the contract graph.
     :ivar problem: why it got none; empty: nothing is wrong.
     """
 
@@ -32,6 +37,7 @@ class Seat:
         self._varying = varying
         self.executor = name if name in registry.EXECUTOR else "tiled"
         self.programs: dict[int, EngineProgram] = {}
+        self.captured: dict[int, CapturedProgram] = {}
         self.problem = ""
         self._engine: GraphEngine | None = None
 
@@ -42,9 +48,12 @@ class Seat:
         """
         if self.name == self.executor:
             return trace.steps
+        if self.name == registry.CAPTURE:
+            self.problem = why_not(trace.device)
+            return trace.steps
         engine: GraphEngine | str = "the sizes of the graph vary"
         if not self._varying:
-            engine = registry.opened(self.name)
+            engine = registry.opened(self.name, trace.device)
         if not isinstance(engine, str):
             try:
                 steps = offered(trace, engine, given)
@@ -55,7 +64,8 @@ class Seat:
                 return steps
         self.problem = engine
         statistics.count_dropped(self.name, engine)
-        tell_dropped(self.name, engine)
+        if self.name != registry.CODEGEN:  # which is never needed
+            tell_dropped(self.name, engine)
         return trace.steps
 
     def take(
@@ -81,6 +91,52 @@ class Seat:
             [block.size for block in region.made],
             outputs,
         )
-        made = EngineProgram(self.name, self._engine, region.document, contract, memory, device)
+        kind = EngineProgram
+        if self.name == registry.CODEGEN:
+            from dl_dicp.codegen.racing import RacingProgram  # few choose it
+
+            kind = RacingProgram
+        made = kind(self.name, self._engine, region.document, contract, memory, device)
         self.programs[place] = made
         return made
+
+    def capture(
+        self,
+        place: int,
+        region: Region,
+        plain: Any,
+        inputs: Sequence[tuple[int, Any, bool]],
+        device: torch.device,
+        count: int,
+    ) -> CapturedProgram | None:
+        """What captures a graph; None: graphs are not captured.
+
+        :param place: of the graph among those of the program.
+        :param plain: the program of the executor for it.
+        :param inputs: slots, layouts and whether they are written, as dl-core takes them.
+        :param count: of the arguments, which have the first slots.
+        """
+        if self.name != registry.CAPTURE or self.problem:
+            return None
+        slots = [slot for slot, _, _ in inputs]
+        # Of arguments, those that the graph of torch writes; a call may only be able to. Of what
+        # other steps made, all.
+        written = frozenset(
+            slot
+            for (slot, _, writes), block in zip(inputs, region.inputs, strict=True)
+            if writes or (slot >= count and block in region.written)
+        )
+        ports = Ports(slots, written)
+        self.captured[place] = CapturedProgram(plain, ports, device, why_never(region))
+        return self.captured[place]
+
+    def begin(self, check: bool) -> None:
+        """Real runs follow.
+
+        :param check: whether first replays are compared with plain runs.
+        """
+        if self.name == registry.CAPTURE and self.problem:
+            statistics.count_dropped(self.name, self.problem)
+            tell_once(self.problem)
+        for each in self.captured.values():
+            each.begin(check)

@@ -1,0 +1,56 @@
+#include "bindings/kernels.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "graphs/kernels.h"
+
+namespace py = pybind11;
+
+namespace dl::core {
+
+void bind_kernels(py::module_& m) {
+  m.def(
+      "kernel_languages",
+      [](int device) {
+        const KernelLanguages found = kernel_languages(device);
+        return std::make_pair(found.languages, found.unavailable);
+      },
+      py::arg("device"),
+      "The languages that a device compiles, separated by commas, and why it compiles none.");
+  m.def(
+      "compile_kernels",
+      [](int device, const std::string& language, const std::string& name, const std::string& text,
+         const std::vector<std::string>& options, double seconds) {
+        std::string code;
+        {
+          const py::gil_scoped_release unlock;
+          code = compile_kernels(device, language, name, text, options, seconds);
+        }
+        return py::bytes(code);
+      },
+      py::arg("device"), py::arg("language"), py::arg("name"), py::arg("text"), py::arg("options"),
+      py::arg("seconds"), "Code for a device; an error has the compiler's log.");
+  py::class_<KernelProgram>(m, "KernelProgram")
+      .def(py::init([](int device, const py::bytes& code,
+                       const std::vector<std::tuple<std::string, uint32_t, std::vector<size_t>>>&
+                           launches,
+                       size_t addresses) {
+             std::vector<KernelLaunch> wanted;
+             for (const auto& [function, blocks, places] : launches)
+               wanted.push_back({function, blocks, places});
+             return std::make_unique<KernelProgram>(device, std::string(code), wanted, addresses);
+           }),
+           py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
+           "Kernels of one code, launched one after the other. `launches`: function, blocks, and "
+           "the places of its arguments among the addresses, of which there are `addresses`.")
+      .def("run", &KernelProgram::run, py::arg("addresses"),
+           py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace dl::core

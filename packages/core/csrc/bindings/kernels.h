@@ -1,0 +1,10 @@
+// Kernels of graph compilers.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace dl::core {
+
+void bind_kernels(pybind11::module_& m);
+
+}  // namespace dl::core

@@ -1,0 +1,119 @@
+"""One group as passes over its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import expressions, rows
+from .groups import Group, Planned
+from .loops import Loops, Symbol, UnsuitedError
+from .shaping import shape_of
+from .views import Access
+
+MOST_BUFFERED = 1 << 17
+"""Bytes of a row's buffers, which are to stay in the cache beside what it reads."""
+MOST_CALLS = 64
+
+
+@dataclass
+class Kernel:
+    """What one group computes.
+
+    :ivar rows: sizes of the dimensions that it loops over.
+    :ivar calls: their numbers in the entry.
+    :ivar elements: of a row, at most.
+    """
+
+    rows: tuple[int, ...]
+    loops: Loops
+    calls: list[int]
+    elements: int
+
+
+def kernel_of(group: Group, stored: set[int]) -> Kernel:
+    """The kernel of a group.
+
+    :param stored: storages whose contents are needed after it.
+    :raises UnsuitedError: it has none.
+    """
+    if len(group.calls) > MOST_CALLS:
+        raise UnsuitedError(f"more than {MOST_CALLS} calls")
+    shape = shape_of(group)
+    written = {x.storage for call in group.calls for x in call.writes.values()}
+    loops = Loops(written)
+    values: dict[Access, Symbol] = {}
+    lengths: dict[Access, int] = {}
+    for call in group.calls:
+        made = _written(call, shape.places, shape.stretched, loops, values)
+        for name, symbol in made.items():
+            if name in call.writes:
+                access = shape.places[call.writes[name]]
+                values[access] = symbol
+                lengths[access] = call.length * shape.stretched
+    for access, length in lengths.items():
+        if access.storage in stored:
+            loops.write(values[access], access, length)
+    size = sum(4 * length for _, length in loops.buffers.values())
+    if size > MOST_BUFFERED:
+        raise UnsuitedError(f"{size} bytes of a row are more than stay in the cache")
+    longest = max((each.length for each in loops.passes), default=1)
+    return Kernel(shape.rows, loops, [call.number for call in group.calls], longest)
+
+
+def _written(
+    call: Planned,
+    places: Mapping[Access, Access],
+    stretched: int,
+    loops: Loops,
+    values: Mapping[Access, Symbol],
+) -> dict[str, Symbol]:
+    """The results of a call by parameter."""
+    length = call.length * stretched
+
+    def given(name: str, size: int) -> Symbol:
+        access = places[call.reads[name]]
+        known = values.get(access)
+        return loops.read(access, size) if known is None else known
+
+    if call.rule is None:
+        parts = [given(str(n), size) for n, size in enumerate(call.lengths)]
+        return {"out": loops.joined(parts)}
+    symbols = {name: given(name, length) for name in call.reads}
+    if isinstance(call.rule, rows.Along):
+        return call.rule.write(loops, symbols, call.arguments, length)
+    return {call.rule.out: _element(call, call.rule, length, loops, symbols)}
+
+
+def _element(
+    call: Planned,
+    rule: expressions.Elementwise,
+    length: int,
+    loops: Loops,
+    symbols: Mapping[str, Symbol],
+) -> Symbol:
+    named: dict[str, str] = {}
+    for place, name in enumerate(rule.tensors):
+        text = f"{{{place}}}"
+        if name in rule.truths and symbols[name].kind != "bool":
+            text = f"({text} != 0.0f)"
+        named[name] = text
+    for name in rule.numbers:
+        named[name] = literal(expressions.number(call.arguments[name]))
+    text = rule.text.format(**named)
+    out = call.writes[rule.out]
+    kind = "bool" if out.dtype == "bool" else "float"
+    given = [symbols[name] for name in rule.tensors]
+    if length > 1:
+        return loops.element_of(length, text, *given, kind=kind)
+    return loops.row(text, *given, kind=kind)
+
+
+def literal(value: float) -> str:
+    """A float in C++."""
+    if value != value:
+        return '__builtin_nanf("")'
+    if value in (float("inf"), float("-inf")):
+        return "__builtin_inff()" if value > 0 else "(-__builtin_inff())"
+    text = f"{value!r}f"
+    return f"({text})" if value < 0 else text

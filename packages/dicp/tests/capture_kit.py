@@ -1,0 +1,105 @@
+"""What the cases of the engine ``capture`` share: how they are found, and how they look."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dl_core import _C
+from dl_dicp import cache, statistics
+from dl_dicp.capture import program
+from dl_dicp.compiled import all_graphs
+from dl_dicp.explain import explain
+from dl_vendor_async_test.control import Control
+
+Case = Callable[[], None]
+
+CASES: dict[str, Case] = {}
+LIES: dict[str, Case] = {}
+"""Cases in which the vendor leaves out the last node of each graph."""
+CHECKS: dict[str, Case] = {}
+"""Cases in which dl-core checks memory."""
+
+
+def case(function: Case) -> Case:
+    CASES[function.__name__] = function
+    return function
+
+
+def lie(function: Case) -> Case:
+    LIES[function.__name__] = function
+    return function
+
+
+def check(function: Case) -> Case:
+    CHECKS[function.__name__] = function
+    return function
+
+
+def compile_(function: Callable[..., Any], dynamic: bool = False, **options: Any) -> Any:
+    chosen = {"engine": "capture", **options}
+    return torch.compile(function, backend="dl", dynamic=dynamic, options=chosen)
+
+
+def vector(*shape: int) -> Tensor:
+    return torch.randn(*shape or (8,), device="dl")
+
+
+def items(call: Callable[[], Any]) -> int:
+    """How many items of work a call gives the device."""
+    control = Control(_C.vendor_handle(0))
+    before = control.counters(0).items_enqueued
+    call()
+    return int(control.counters(0).items_enqueued - before)
+
+
+def chain(x: Tensor) -> Tensor:
+    for _ in range(6):
+        x = (x * 0.5).tanh()
+    return x
+
+
+def programs() -> list[program.CapturedProgram]:
+    found = [v.program for g in all_graphs for v in g.variants if v.program is not None]
+    return [each for made in found for each in made.seat.captured.values()]
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one.cpu(), other.cpu(), rtol=0, atol=1e-6)
+
+
+def agrees(compiled: Any, eager: Any, *given: Tensor) -> None:
+    assert same(compiled(*given), eager(*given))
+
+
+def declined(function: Callable[[Tensor], Tensor], times: int = 5, **options: Any) -> str:
+    """Results are right all the same, and one warning is given; why it was declined."""
+    compiled = compile_(function, **options)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(times):
+            agrees(compiled, function, vector())
+    assert len([each for each in said if "does not capture" in str(each.message)]) == 1
+    ((name, why),) = statistics.dropped
+    assert name == "capture" and f"not captured, because {why}" in explain()
+    return str(why)
+
+
+def outcome(name: str) -> str:
+    """What was wrong with a case; empty: nothing."""
+    torch._dynamo.reset()
+    all_graphs.clear()
+    cache.clear()
+    statistics.reset()
+    program.forget_warning()
+    torch.manual_seed(0)
+    try:
+        {**CASES, **LIES, **CHECKS}[name]()
+    except Exception:  # noqa: BLE001 - it is the test's to fail
+        return traceback.format_exc()
+    return ""

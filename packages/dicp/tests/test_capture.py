@@ -1,0 +1,171 @@
+"""The engine ``capture``: device graphs where the vendor has them, and plain runs elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+
+from dl_dicp import statistics
+from dl_dicp.capture import lasting, program
+from dl_dicp.capture.copies import Outputs, once_each
+from dl_dicp.engines import registry, seat
+from dl_dicp.explain import explain
+
+pytest.importorskip("dl_vendor_async_test")
+
+import capture_process
+
+SECONDS = 200
+
+
+def outcomes(names: list[str], **variables: str) -> dict[str, str]:
+    """What was wrong with cases, which run in a process where that vendor is ``dl``."""
+    done = subprocess.run(
+        [sys.executable, str(Path(capture_process.__file__)), *names],
+        env={**os.environ, "DL_VENDORS": "async", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr or done.stdout
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, str]:
+    return outcomes(list(capture_process.CASES))
+
+
+@pytest.fixture(scope="module")
+def found_of_a_liar() -> dict[str, str]:
+    lie = "replay_skips_the_last_node"
+    return outcomes(list(capture_process.LIES), DL_ASYNC_TEST_LIE=lie)
+
+
+@pytest.mark.parametrize("name", capture_process.CASES)
+def test_on_a_vendor_that_captures(found: dict[str, str], name: str) -> None:
+    assert found[name] == ""
+
+
+@pytest.mark.parametrize("name", capture_process.LIES)
+def test_on_a_vendor_whose_replays_are_wrong(found_of_a_liar: dict[str, str], name: str) -> None:
+    assert found_of_a_liar[name] == ""
+
+
+def test_nothing_is_captured_while_memory_is_checked() -> None:
+    (name,) = capture_process.CHECKS
+    assert outcomes([name], DL_MEM_CHECK="1") == {name: ""}
+
+
+@pytest.fixture
+def warned() -> None:
+    program.forget_warning()
+
+
+def chain(x: torch.Tensor) -> torch.Tensor:
+    return (x * 2).sin().exp()
+
+
+@pytest.mark.usefixtures("warned")
+def test_a_vendor_without_graphs_is_told_of_once() -> None:
+    def other(x: torch.Tensor) -> torch.Tensor:
+        return x.exp() + x
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for function in (chain, other):
+            compiled = torch.compile(function, backend="dl", options={"engine": "capture"})
+            for _ in range(4):
+                x = torch.randn(8, device="dl")
+                assert torch.allclose(compiled(x), function(x), rtol=0, atol=1e-6)
+    why = "the vendor cpu has no graph extension"
+    (warning,) = [x for x in said if issubclass(x.category, RuntimeWarning)]
+    assert why in str(warning.message)
+    assert statistics.dropped == {("capture", why): 2} and not statistics.engine_runs
+    assert statistics.graphs == 6 and not statistics.eager
+    assert explain().count(f"no graph engine capture: {why}") == 2
+
+
+def as_if_the_vendor_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seat, "why_not", lambda _: "")
+
+
+@pytest.mark.filterwarnings("error")
+def test_random_numbers_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_if_the_vendor_captured(monkeypatch)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(x.exp(), 0.5) * 2
+
+    compiled = torch.compile(function, backend="dl", options={"engine": "capture"})
+    x = torch.randn(64, device="dl")
+    made = []
+    for run in (compiled, function):
+        torch.manual_seed(3)
+        made.append([run(x) for _ in range(5)])
+    assert all(torch.equal(a, b) for a, b in zip(*made, strict=True))
+    ((_, why),) = statistics.dropped
+    assert "random numbers" in why and f"not captured, because {why}" in explain()
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_call_is_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_if_the_vendor_captured(monkeypatch)
+    compiled = torch.compile(torch.exp, backend="dl", options={"engine": "capture"})
+    for _ in range(4):
+        compiled(torch.randn(8, device="dl"))
+    assert "not captured, because it is one call" in explain()
+
+
+def test_it_is_an_engine_that_no_plugin_can_replace() -> None:
+    assert "capture" in registry.names() and registry.is_known("capture")
+    assert "capture" not in registry.contributed()
+
+
+def test_what_stays_and_what_passes_is_told_by_memory_that_is_gone() -> None:
+    known = lasting.Lasting()
+    parameter, kept = torch.ones(2), []
+    assert not known.look([parameter, torch.ones(2)], [0, 1])
+    assert known.look([parameter, torch.ones(2)], [0, 1])
+    assert known.passing == {1}
+    # One that lives on may be one of several parameters, and one of them comes again.
+    known = lasting.Lasting()
+    for _ in range(3):
+        kept.append(torch.ones(2))
+        assert not known.look([kept[-1]], [0])
+    assert known.look([kept[0]], [0]) and not known.passing
+    for _ in range(lasting.PATIENCE - 3):
+        kept.append(torch.ones(2))
+        assert not known.look([kept[-1]], [0])
+    kept.append(torch.ones(2))
+    assert known.look([kept[-1]], [0]) and known.passing == {0}
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.arange(6.0).view(2, 3),
+        torch.arange(6.0).view(2, 3).t(),
+        torch.arange(24.0).view(4, 6)[1:3, ::2],
+        torch.arange(6.0)[2:],
+        torch.ones(()),
+        torch.ones(0, 3),
+        torch.arange(3.0).expand(2, 3),
+    ],
+    ids=lambda tensor: f"{tuple(tensor.shape)}-{tensor.stride()}-{tensor.storage_offset()}",
+)
+def test_copies_lie_as_what_they_are_of(tensor: torch.Tensor) -> None:
+    outputs = Outputs([tensor])
+    (made,) = outputs.copied(outputs.memory())
+    assert torch.equal(made, tensor) and made.stride() == tensor.stride()
+    assert made.storage_offset() == tensor.storage_offset() or not tensor.numel()
+    assert made.untyped_storage()._cdata != tensor.untyped_storage()._cdata
+    assert once_each(tensor).unique().equal(tensor.unique())
