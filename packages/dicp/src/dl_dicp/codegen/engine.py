@@ -19,7 +19,7 @@ from .loops import UnsuitedError
 from .text import PRELUDE, Function, function_of
 
 OPTIONS = ("-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
-SECONDS = 120.0
+SECONDS = 60.0
 """That the compiler may take for the kernels of one graph."""
 
 
