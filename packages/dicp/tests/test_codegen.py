@@ -221,10 +221,21 @@ def test_means_of_norms_that_cancel_out_may_differ() -> None:
     assert statistics.engine_runs["codegen"] and not statistics.dropped
 
 
-def test_rows_of_nothing_but_minus_infinity() -> None:
-    x = torch.full((3, 40), -float("inf"))
+def test_rows_with_infinities_and_nan() -> None:
+    x = torch.full((4, 40), -float("inf"))
     x[1, 3] = 2.0
-    run(lambda x: torch.softmax(x * 2, -1) + 1, x.to("dl"))
+    x[2] = torch.randn(40)
+    x[2, 7] = float("nan")
+    x[3, 5] = float("inf")
+    run(
+        lambda x: (
+            torch.softmax(x * 2, -1) + 1,
+            (x * 2).amax(-1, keepdim=True),
+            x.sum(-1),
+            torch.log_softmax(x + 1, -1),
+        ),
+        x.to("dl"),
+    )
 
 
 LAYOUTS: dict[str, tuple[Function, Callable[[], tuple[Tensor, ...]]]] = {

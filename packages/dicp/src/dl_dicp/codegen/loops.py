@@ -118,29 +118,27 @@ class Loops:
         self._after(made.made).append(line)
         return made
 
-    def total(self, summand: Symbol) -> Symbol:
+    def total(self, given: Symbol) -> Symbol:
         """The sum along the row."""
-        if summand.length == 0:
-            raise UnsuitedError("a sum of rows of one element")
-        place = self._place(summand.length, (summand,))
-        made = Symbol(self._name("t"), "float", 0, place)
-        name = self._use(summand, place)
-        self.passes[place].sums.append(made.name)
-        self.passes[place].lines.append(f"{made.name}_part += {name};")
+        made, target, name = self._along(given)
+        target.sums.append(made.name)
+        target.lines.append(f"{made.name}_part += {name};")
         return made
 
     def largest(self, given: Symbol) -> Symbol:
         """The largest along the row, leaving NaNs out."""
+        made, target, name = self._along(given)
+        target.maxima.append(made.name)
+        target.lines.append(f"{made.name} = {name} > {made.name} ? {name} : {made.name};")
+        return made
+
+    def _along(self, given: Symbol) -> tuple[Symbol, Pass, str]:
+        """A value of the row that a pass is to make of all elements, the pass, and an element."""
         if given.length == 0:
-            raise UnsuitedError("a maximum of rows of one element")
+            raise UnsuitedError("a row of one element is added up")
         place = self._place(given.length, (given,))
         made = Symbol(self._name("t"), "float", 0, place)
-        name = self._use(given, place)
-        self.passes[place].maxima.append(made.name)
-        self.passes[place].lines.append(
-            f"{made.name} = {name} > {made.name} ? {name} : {made.name};"
-        )
-        return made
+        return made, self.passes[place], self._use(given, place)
 
     def joined(self, parts: list[Symbol]) -> Symbol:
         """Rows behind each other as one."""

@@ -62,7 +62,10 @@ def _mean(loops: Loops, given: Given, _: Arguments, length: int) -> Made:
 
 
 def _amax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
-    return {"out": loops.largest(given["self"])}
+    x = given["self"]
+    nans = loops.total(loops.element("{0} != {0} ? 1.0f : 0.0f", x))
+    text = '{1} > 0.0f ? __builtin_nanf("") : {0}'
+    return {"out": loops.row(text, loops.largest(x), nans)}
 
 
 def _softmax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
