@@ -36,6 +36,21 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(racing.RacingProgram, "_raced", racing.RacingProgram._trusted)
 
 
+def assert_near(place: int, made: Tensor, wanted: Tensor, eps: float) -> None:
+    """Equal, but for so many rounding steps of the largest number where they are floats."""
+    assert made.dtype == wanted.dtype and made.shape == wanted.shape
+    assert made.stride() == wanted.stride()
+    a, b = made.cpu(), wanted.cpu()
+    if not a.is_floating_point():
+        assert torch.equal(a, b), place
+        return
+    finite = b[b.isfinite()].abs()
+    slack = eps * torch.finfo(b.dtype).eps * (float(finite.max()) if len(finite) else 0)
+    torch.testing.assert_close(
+        a, b, rtol=0, atol=slack, equal_nan=True, msg=lambda text: f"{place}: {text}"
+    )
+
+
 def run(function: Function, *given: Tensor, eps: float = 4.0, kernels: bool = True) -> str:
     """Compiled and eager runs agree in results and in what they write.
 
@@ -52,16 +67,7 @@ def run(function: Function, *given: Tensor, eps: float = 4.0, kernels: bool = Tr
         one = [*(made if isinstance(made, tuple) else (made,)), *mine]
         other = [*(wanted if isinstance(wanted, tuple) else (wanted,)), *theirs]
         for place, (a, b) in enumerate(zip(one, other, strict=True)):
-            assert a.dtype == b.dtype and a.shape == b.shape and a.stride() == b.stride()
-            a, b = a.cpu(), b.cpu()
-            if not a.is_floating_point():
-                assert torch.equal(a, b), place
-                continue
-            finite = b[b.isfinite()].abs()
-            slack = eps * torch.finfo(b.dtype).eps * (float(finite.max()) if len(finite) else 0)
-            torch.testing.assert_close(
-                a, b, rtol=0, atol=slack, equal_nan=True, msg=lambda m, p=place: f"{p}: {m}"
-            )
+            assert_near(place, a, b, eps)
 
     once()
     once()
@@ -161,6 +167,98 @@ def test_functions_of_elements() -> None:
     text += run(all_of(BINARY), special(5, 67), torch.randn(5, 67).to("dl"))
     for name in ("Gelu", "Tanh", "ClampScalar", "Pow", "Where", "LerpScalar", "SiluBackward"):
         assert f"diopi{name}" in text
+
+
+def test_data_that_the_check_has_not_seen() -> None:
+    """A kernel is right for what other arguments bring out, not for those that it was checked
+    with."""
+
+    def function(x: Tensor, y: Tensor, h: Tensor) -> Any:
+        return (
+            ((x + y) * 3).half().float() - (x + y) * 3,
+            (x * 2).bfloat16().float(),
+            (x * 1e-9).half().bool(),
+            (x * x - y * y) > 0,
+            torch.sqrt(x * x - y * y) + 1,
+            ((h * 1 + 0) * 1) == 0.1,
+            ((h * 1 + 0) * 1) >= 0.1,
+            (h * 1000) * 0.001,
+            torch.lerp(x * 1, y + 0, 1.0) * 2 + 1,
+            torch.lerp(x * 1, y + 0, 0.25) * 2 + 1,
+            (x * 1e36 + 1).mean(-1) * 1,
+            F.layer_norm(x * 1e19, x.shape[-1:]) + 1,
+            1 / torch.relu(x * 1),
+            1 / (x * 1).clamp(min=0),
+            1 / (x * 1).clamp(max=0),
+            F.hardswish(x * 1e36 + y),
+        )
+
+    compiled = torch.compile(function, backend="dl", options=OPTIONS)
+    up = 1 + torch.arange(96).expand(64, 96) / 96
+    easy = [up.to("dl"), (up * 2).to("dl"), torch.full((64, 96), 5.0).half().to("dl")]
+    x = torch.randn(64, 96)
+    x[3, :4] = torch.tensor([-0.0, 0.0, 1e8, 200.0])
+    hard = [
+        x.to("dl"),
+        x.clone().to("dl"),
+        (torch.arange(6144) / 1000).view(64, 96).half().to("dl"),
+    ]
+    for _ in range(3):
+        compiled(*easy)
+    racing.wait_for_kernels()
+    compiled(*easy)
+    before = statistics.engine_runs["codegen"]
+    made, wanted = compiled(*hard), function(*hard)
+    assert statistics.engine_runs["codegen"] > before and not statistics.dropped
+    for place, (a, b) in enumerate(zip(made, wanted, strict=True)):
+        assert_near(place, a, b, 64.0)
+
+
+def test_copies_of_halves_keep_their_bits() -> None:
+    def function(h: Tensor) -> Any:
+        return h.view(torch.int16).clone(), (h * 2 + 1).tanh() * h, torch.cat([h.clone(), h], -1)
+
+    compiled = torch.compile(function, backend="dl", options=OPTIONS)
+    for _ in range(3):
+        compiled(torch.ones(64, 96).half().to("dl"))
+    racing.wait_for_kernels()
+    compiled(torch.ones(64, 96).half().to("dl"))
+    bits = torch.arange(-3072, 3072, dtype=torch.int16).view(64, 96) * 10
+    made = compiled(bits.to("dl").view(torch.float16))
+    assert torch.equal(made[0].cpu(), bits)
+    assert statistics.engine_runs["codegen"] and not statistics.dropped
+
+
+def test_gradients_of_parts_of_one_product() -> None:
+    """Their memory is filled and copied as integers, of which no other call tells the dtype."""
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(64, 192).to("dl")
+
+    def function(x: Tensor) -> Tensor:
+        q, k, v = layer(x).view(8, 32, 3, 4, 16).permute(2, 0, 3, 1, 4)
+        return ((q @ k.transpose(-1, -2)) @ v).square().mean()
+
+    compiled = torch.compile(function, backend="dl", options=OPTIONS)
+    x = torch.randn(8, 32, 64, device="dl")
+    for _ in range(3):
+        layer.zero_grad()
+        compiled(x).backward()
+        racing.wait_for_kernels()
+    got = layer.weight.grad.clone()
+    layer.zero_grad()
+    function(x).backward()
+    torch.testing.assert_close(got.cpu(), layer.weight.grad.cpu())
+    assert not statistics.dropped
+
+
+def test_long_programs_have_several_kernels() -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        for _ in range(40):
+            x = x * 0.99 + y
+        return x
+
+    x, y = (torch.rand(6, 40).to("dl") for _ in range(2))
+    run(function, x, y, eps=16.0)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

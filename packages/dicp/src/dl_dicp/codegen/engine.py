@@ -18,7 +18,13 @@ from .kernel import Kernel, kernel_of
 from .loops import UnsuitedError
 from .text import PRELUDE, Function, function_of
 
-OPTIONS = ("-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+OPTIONS = (
+    # Operators round their results: a product is rounded before it is added to something.
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp-simd",
+)
 SECONDS = 60.0
 """That the compiler may take for the kernels of one graph."""
 

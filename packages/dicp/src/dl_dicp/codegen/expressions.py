@@ -45,7 +45,7 @@ def number(given: Any) -> float:
 
 _TWO = ("input", "other")
 _UNARY = {
-    "diopiRelu": "{input} < 0.0f ? 0.0f : {input}",
+    "diopiRelu": "{input} <= 0.0f ? 0.0f : {input}",
     "diopiTanh": "math::tanh({input})",
     "diopiSigmoid": "math::sigmoid({input})",
     "diopiSilu": "{input} / (1.0f + math::exp(-{input}))",
@@ -61,8 +61,8 @@ _UNARY = {
     "diopiReciprocal": "1.0f / {input}",
     "diopiNeg": "-{input}",
     "diopiAbs": "math::magnitude({input})",
-    "diopiHardswish": "{input} * clamped({input} + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f)",
-    "dlopHardsigmoid": "clamped({input} + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f)",
+    "diopiHardswish": "{input} * (clamped({input} + 3.0f, 0.0f, 6.0f) / 6.0f)",
+    "dlopHardsigmoid": "clamped({input} + 3.0f, 0.0f, 6.0f) / 6.0f",
     "diopiCastDtype": "{input}",
 }
 _COMPARED = {"Eq": "==", "Ne": "!=", "Ge": ">=", "Gt": ">", "Le": "<=", "Lt": "<"}
@@ -113,13 +113,14 @@ def _rules() -> dict[str, list[Elementwise]]:
     # As torch: a NaN of either is the result.
     rules["diopiMaximum"] = [Elementwise("greater({input}, {other})", _TWO)]
     rules["diopiMinimum"] = [Elementwise("lesser({input}, {other})", _TWO)]
-    rules["diopiClampMaxScalar"] = [Elementwise("lesser({input}, {max})", numbers=("max",))]
-    rules["diopiClampMinScalar"] = [Elementwise("greater({input}, {min})", numbers=("min",))]
+    low, high = "{input} < {min} ? {min} : {input}", "{input} > {max} ? {max} : {input}"
+    rules["diopiClampMaxScalar"] = [Elementwise(high, numbers=("max",))]
+    rules["diopiClampMinScalar"] = [Elementwise(low, numbers=("min",))]
     rules["diopiClampScalar"] = [
         Elementwise("{input}", serves=lambda a: a["min"] is None and a["max"] is None),
-        Elementwise("lesser({input}, {max})", numbers=("max",), serves=lambda a: a["min"] is None),
-        Elementwise("greater({input}, {min})", numbers=("min",), serves=lambda a: a["max"] is None),
-        Elementwise("lesser(greater({input}, {min}), {max})", numbers=("min", "max")),
+        Elementwise(high, numbers=("max",), serves=lambda a: a["min"] is None),
+        Elementwise(low, numbers=("min",), serves=lambda a: a["max"] is None),
+        Elementwise("clamped({input}, {min}, {max})", numbers=("min", "max")),
     ]
     rules["diopiHardtanh"] = [
         Elementwise("clamped({input}, {min_val}, {max_val})", numbers=("min_val", "max_val"))
@@ -156,7 +157,14 @@ def _rules() -> dict[str, list[Elementwise]]:
         Elementwise("{input} + {value} * {tensor1} / {tensor2}", three, ("value",))
     ]
     rules["diopiLerpScalar"] = [
-        Elementwise("{input} + {weight} * ({end} - {input})", ("input", "end"), ("weight",))
+        # As torch: each end is reached exactly.
+        Elementwise(
+            "{input} + {weight} * ({end} - {input})",
+            ("input", "end"),
+            ("weight",),
+            serves=lambda a: abs(number(a["weight"])) < 0.5,
+        ),
+        Elementwise("{end} - ({end} - {input}) * (1.0f - {weight})", ("input", "end"), ("weight",)),
     ]
     rules["diopiPow"] = [
         Elementwise("{input} * {input}", serves=_power_of(2)),

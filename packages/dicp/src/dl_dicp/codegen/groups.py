@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import expressions, rows
-from .views import TYPES, Access, Space, access_of, retyped, space_of, with_row_values
+from .views import HALVES, TYPES, Access, Space, access_of, retyped, space_of, with_row_values
 
 Value = Mapping[str, Any]
 FEWEST_ELEMENTS = 1 << 17
 """Of results, of all calls together: less is over before a kernel has begun."""
+MOST_CALLS = 64
+"""Of a group: what compiles soon."""
 MOST_VALUES = 1 << 17
 """Of a row, of all calls together: some of them have to be kept in the cache."""
 
@@ -61,6 +63,8 @@ class Group:
             return False
         members = [*self.calls, call]
         elementwise = self.is_elementwise and isinstance(call.rule, expressions.Elementwise)
+        if len(members) > MOST_CALLS:
+            return False
         if not elementwise and len(members) * max(self.longest, call.length) > MOST_VALUES:
             return False
         written = {x.storage: x for each in members for x in each.writes.values()}
@@ -142,6 +146,10 @@ def _planned(entry: Mapping[str, Any], number: int, group: Group | None) -> Plan
     tensors = {name: values[arguments[name]] for name in rule.tensors}
     if operator == "diopiCopyInp":
         whole, tensors["src"] = retyped(whole, tensors["src"], values)
+        if whole["dtype"] in HALVES and whole["dtype"] == tensors["src"]["dtype"]:
+            return None  # a copy keeps the bits of NaN, which conversions change
+    if rule.truth and rule.numbers and tensors["input"]["dtype"] in HALVES:
+        return None  # vendors compare with the number as a half
     out, given = whole, tensors
     if group is not None:
         of_rows = with_row_values(out, group.rows)

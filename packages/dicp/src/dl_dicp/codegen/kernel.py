@@ -9,11 +9,10 @@ from . import expressions, rows
 from .groups import Group, Planned
 from .loops import Loops, Symbol, UnsuitedError
 from .shaping import shape_of
-from .views import Access
+from .views import FLOATS, HALVES, Access
 
 MOST_BUFFERED = 1 << 17
 """Bytes of a row's buffers, which are to stay in the cache beside what it reads."""
-MOST_CALLS = 64
 
 
 @dataclass
@@ -37,8 +36,6 @@ def kernel_of(group: Group, stored: set[int]) -> Kernel:
     :param stored: storages whose contents are needed after it.
     :raises UnsuitedError: it has none.
     """
-    if len(group.calls) > MOST_CALLS:
-        raise UnsuitedError(f"more than {MOST_CALLS} calls")
     shape = shape_of(group)
     written = {x.storage for call in group.calls for x in call.writes.values()}
     loops = Loops(written)
@@ -49,6 +46,10 @@ def kernel_of(group: Group, stored: set[int]) -> Kernel:
         for name, symbol in made.items():
             if name in call.writes:
                 access = shape.places[call.writes[name]]
+                if access.dtype in HALVES and call.rule is not None:
+                    # Every operator rounds its results, whoever reads them.
+                    half = f"static_cast<float>({FLOATS[access.dtype]}({{0}}))"
+                    symbol = loops.element(half, symbol)
                 values[access] = symbol
                 lengths[access] = call.length * shape.stretched
     for access, length in lengths.items():

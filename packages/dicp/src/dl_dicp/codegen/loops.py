@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 
 from .views import Access
 
-BLOCK = 1024
-"""Elements that are added up in float before they are added to a double."""
-
 
 class UnsuitedError(Exception):
     """A group that is not worth a kernel, or cannot be one."""
@@ -118,26 +115,30 @@ class Loops:
         self._after(made.made).append(line)
         return made
 
-    def total(self, given: Symbol) -> Symbol:
-        """The sum along the row."""
-        made, target, name = self._along(given)
+    def total(self, given: Symbol, factor: str = "") -> Symbol:
+        """The sum along the row, or that of the squares, as a double: floats could overflow.
+
+        :param factor: ``"{0}"``: what each element is multiplied with, itself.
+        """
+        made, target, name = self._along(given, "double")
+        times = f" * {factor.format(name)}" if factor else ""
         target.sums.append(made.name)
-        target.lines.append(f"{made.name}_part += {name};")
+        target.lines.append(f"{made.name} += static_cast<double>({name}){times};")
         return made
 
     def largest(self, given: Symbol) -> Symbol:
         """The largest along the row, leaving NaNs out."""
-        made, target, name = self._along(given)
+        made, target, name = self._along(given, "float")
         target.maxima.append(made.name)
         target.lines.append(f"{made.name} = {name} > {made.name} ? {name} : {made.name};")
         return made
 
-    def _along(self, given: Symbol) -> tuple[Symbol, Pass, str]:
+    def _along(self, given: Symbol, kind: str) -> tuple[Symbol, Pass, str]:
         """A value of the row that a pass is to make of all elements, the pass, and an element."""
         if given.length == 0:
             raise UnsuitedError("a row of one element is added up")
         place = self._place(given.length, (given,))
-        made = Symbol(self._name("t"), "float", 0, place)
+        made = Symbol(self._name("t"), kind, 0, place)
         return made, self.passes[place], self._use(given, place)
 
     def joined(self, parts: list[Symbol]) -> Symbol:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, thread, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +102,8 @@ class RacingProgram(EngineProgram):
         return True
 
     def _build(self) -> Runner:
-        if not threading.main_thread().is_alive():
+        # The pool is to be done before the program ends, with all that waits in it.
+        if getattr(thread, "_shutdown", False):
             raise RuntimeError("the program ends")
         return self.engine.load(self.engine.compile(self.document))
 

@@ -53,44 +53,45 @@ def _one_dimension(arguments: Arguments, values: Values) -> bool:
 
 
 def _sum(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
-    return {"out": loops.total(given["input"])}
+    return {"out": loops.row("static_cast<float>({0})", loops.total(given["input"]))}
 
 
 def _mean(loops: Loops, given: Given, _: Arguments, length: int) -> Made:
     total = loops.total(given["input"])
-    return {"out": loops.row(f"{{0}} * {1 / length!r}f", total)}
+    return {"out": loops.row(f"static_cast<float>({{0}} / {length})", total)}
 
 
 def _amax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     x = given["self"]
     nans = loops.total(loops.element("{0} != {0} ? 1.0f : 0.0f", x))
-    text = '{1} > 0.0f ? __builtin_nanf("") : {0}'
+    text = '{1} > 0 ? __builtin_nanf("") : {0}'
     return {"out": loops.row(text, loops.largest(x), nans)}
 
 
 def _softmax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     largest = loops.largest(given["input"])
     powers = loops.element("math::exp({0} - {1})", given["input"], largest)
-    share = loops.row("1.0f / {0}", loops.total(powers))
+    share = loops.row("static_cast<float>(1 / {0})", loops.total(powers))
     return {"out": loops.element("{0} * {1}", powers, share)}
 
 
 def _log_softmax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     largest = loops.largest(given["input"])
     powers = loops.element("math::exp({0} - {1})", given["input"], largest)
-    down = loops.row("{0} + math::log({1})", largest, loops.total(powers))
+    down = loops.row("{0} + math::log(static_cast<float>({1}))", largest, loops.total(powers))
     return {"out": loops.element("{0} - {1}", given["input"], down)}
 
 
 def _softmax_gradient(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     grad, output = given["grad_output"], given["output"]
     total = loops.total(loops.element("{0} * {1}", grad, output))
+    total = loops.row("static_cast<float>({0})", total)
     return {"grad_input": loops.element("({0} - {2}) * {1}", grad, output, total)}
 
 
 def _log_softmax_gradient(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     grad, output = given["grad_output"], given["output"]
-    total = loops.total(grad)
+    total = loops.row("static_cast<float>({0})", loops.total(grad))
     return {"grad_input": loops.element("{0} - math::exp({1}) * {2}", grad, output, total)}
 
 
@@ -103,25 +104,27 @@ def _scaled(loops: Loops, given: Given, normal: Symbol) -> Symbol:
 
 
 def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
-    x, share = given["input"], f"{1 / length!r}f"
+    x = given["input"]
     # Near the mean the sums are small, and so are their roundings: they mend the mean.
-    near = loops.row(f"{{0}} * {share}", loops.total(x))
+    near = loops.row(f"static_cast<float>({{0}} / {length})", loops.total(x))
     apart = loops.element("{0} - {1}", x, near)
-    shift = loops.row(f"{{0}} * {share}", loops.total(apart))
-    squares = loops.total(loops.element("{0} * {0}", apart))
-    mean = loops.row("{0} + {1}", near, shift)
-    eps = f"{number(arguments['eps'])!r}f"
+    shift, squares = loops.total(apart), loops.total(apart, "{0}")
+    mean = loops.row(f"static_cast<float>({{0}} + {{1}} / {length})", near, shift)
+    variance = f"({{0}} - {{1}} * ({{1}} / {length})) / {length}"
+    eps = repr(number(arguments["eps"]))
     inverse = loops.row(
-        f"1.0f / __builtin_sqrtf({{0}} * {share} - {{1}} * {{1}} + {eps})", squares, shift
+        f"static_cast<float>(1 / __builtin_sqrt({variance} + {eps}))", squares, shift
     )
     out = _scaled(loops, given, loops.element("({0} - {1}) * {2}", x, mean, inverse))
     return {"out": out, "save_mean": mean, "save_invstd": inverse}
 
 
 def _rms_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
-    squares = loops.total(loops.element("{0} * {0}", given["input"]))
-    eps = f"{number(arguments['eps'])!r}f"
-    inverse = loops.row(f"1.0f / __builtin_sqrtf({{0}} * {1 / length!r}f + {eps})", squares)
+    squares = loops.total(given["input"], "{0}")
+    eps = repr(number(arguments["eps"]))
+    inverse = loops.row(
+        f"static_cast<float>(1 / __builtin_sqrt({{0}} / {length} + {eps}))", squares
+    )
     out = _scaled(loops, given, loops.element("{0} * {1}", given["input"], inverse))
     return {"out": out, "inv_rms": inverse}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from .kernel import Kernel
-from .loops import BLOCK, Pass
+from .loops import Pass
 from .views import TYPES, Access
 
 CHUNK = 4096
@@ -130,28 +130,14 @@ def _pointer_line(access: Access, pointer: str) -> str:
 
 def _pass_lines(each: Pass, chunks: int) -> Iterator[str]:
     for total in each.sums:
-        yield f"double {total}_whole = 0;"
+        yield f"double {total} = 0;"
     for largest in each.maxima:
         yield f"float {largest} = -__builtin_inff();"
-    blocked = bool(each.sums) and each.length > BLOCK
     low, high = ("low", "high") if chunks > 1 else ("0", str(each.length))
-    if blocked:
-        yield f"for (int64_t start = 0; start < {each.length}; start += {BLOCK}) {{"
-        stop = f"start + {BLOCK}"
-        yield f"const int64_t stop = {stop} < {each.length} ? {stop} : {each.length};"
-        low, high = "start", "stop"
-    for total in each.sums:
-        yield f"float {total}_part = 0;"
-    clauses = "".join(f" reduction(+:{total}_part)" for total in each.sums)
+    clauses = "".join(f" reduction(+:{total})" for total in each.sums)
     clauses += "".join(f" reduction(max:{largest})" for largest in each.maxima)
     yield f"#pragma omp simd{clauses}"
     yield f"for (int64_t j = {low}; j < {high}; ++j) {{"
     yield from (f"  {line}" for line in each.lines)
     yield "}"
-    for total in each.sums:
-        yield f"{total}_whole += {total}_part;"
-    if blocked:
-        yield "}"
-    for total in each.sums:
-        yield f"const float {total} = static_cast<float>({total}_whole);"
     yield from each.after
