@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from dl_dicp import cache, statistics
+from dl_dicp.codegen import engine, groups, racing
 from dl_dicp.compiled import all_graphs
 
 
@@ -24,3 +25,11 @@ def fresh() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small groups have kernels, too, and right ones run whether they are faster or not."""
+    monkeypatch.setattr(groups, "FEWEST_ELEMENTS", 0)
+    monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 0)
+    monkeypatch.setattr(racing.RacingProgram, "_raced", racing.RacingProgram._trusted)
