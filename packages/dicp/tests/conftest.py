@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dl_dicp import cache, statistics
-from dl_dicp.codegen import engine, groups, racing
+from dl_dicp.codegen import engine, racing
 from dl_dicp.compiled import all_graphs
 
 
@@ -30,6 +30,5 @@ def seeded() -> None:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small groups have kernels, too, and right ones run whether they are faster or not."""
-    monkeypatch.setattr(groups, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(racing.RacingProgram, "_raced", racing.RacingProgram._trusted)

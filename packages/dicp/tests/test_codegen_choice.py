@@ -12,7 +12,7 @@ from torch import Tensor
 
 from codegen_kit import OPTIONS, Function
 from dl_dicp import statistics
-from dl_dicp.codegen import engine, expressions, groups, racing
+from dl_dicp.codegen import engine, expressions, racing
 from dl_dicp.engines import registry
 from dl_dicp.explain import explain
 
@@ -67,7 +67,6 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_kernels_that_are_slower_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(groups, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 0)
     clock = iter(range(0, 10**9, 1000))
     kernels = iter([True, False] * racing.RUNS)

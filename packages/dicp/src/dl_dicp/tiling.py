@@ -18,6 +18,12 @@ from .errors import NotCompiledError
 _NONE = TilingReport((), (), {}, 0)
 
 
+def computes_on_host(device: torch.device) -> bool:
+    """Whether a device computes in memory of the host, and in the thread that calls."""
+    known = _C.device_info(device.index)
+    return bool(known["host_accessible"] and known["synchronous"])
+
+
 def tiling_of(
     graph: ContractGraph, device: torch.device, engine: str, sizes: Mapping[str, int]
 ) -> TilingReport:
@@ -26,8 +32,7 @@ def tiling_of(
     :param sizes: of its symbols.
     :raises NotCompiledError: the graph is for other sizes than its own.
     """
-    known = _C.device_info(device.index)
-    if engine != "tiled" or not (known["host_accessible"] and known["synchronous"]):
+    if engine != "tiled" or not computes_on_host(device):
         return _NONE
     try:
         return graph.tiling(ENTRY, **sizes)

@@ -13,8 +13,8 @@ import torch
 from dl_core import _C
 from dl_dicp.engines.interface import RejectedError, Runner
 
-from .groups import FEWEST_ELEMENTS, Group, groups_of
-from .kernel import Kernel, kernel_of
+from .groups import Group, groups_of
+from .kernel import kernel_of
 from .loops import UnsuitedError
 from .text import PRELUDE, Function, function_of
 
@@ -25,6 +25,8 @@ OPTIONS = (
     "-fno-trapping-math",
     "-fopenmp-simd",
 )
+FEWEST_ELEMENTS = 1 << 17
+"""Of results, of all calls of a group together: less is over before a kernel has begun."""
 SECONDS = 60.0
 """That the compiler may take for the kernels of one graph."""
 
@@ -43,15 +45,13 @@ class Codegen:
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
         """The calls of groups that are worth a kernel."""
         entry = graph["entries"]["main"]
-        groups = [{call.number for call in group.calls} for group in groups_of(entry)]
-        taken = [
-            {call.number for call in group.calls}
-            for group in groups_of(entry)
-            if _is_worth(entry, group)
-        ]
+        groups = [(group, {call.number for call in group.calls}) for group in groups_of(entry)]
+        worth = [numbers for group, numbers in groups if _is_worth(entry, group)]
         # What stands between the calls of one kernel has to be one, too.
-        taken += [few for few in groups if any(min(each) < min(few) < max(each) for each in taken)]
-        numbers = set[int]().union(*taken)
+        between = [
+            few for _, few in groups if any(min(each) < min(few) < max(each) for each in worth)
+        ]
+        numbers = set[int]().union(*worth, *between)
         return [number in numbers for number in range(len(entry["calls"]))]
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
@@ -167,7 +167,7 @@ def _is_worth(entry: Mapping[str, Any], group: Group) -> bool:
     if elements < FEWEST_ELEMENTS:
         return False
     try:
-        kernel: Kernel = kernel_of(group, _needed(entry, group))
+        kernel = kernel_of(group, _needed(entry, group))
     except UnsuitedError:
         return False
     return bool(kernel.loops.accesses)

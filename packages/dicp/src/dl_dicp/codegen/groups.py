@@ -14,8 +14,6 @@ from . import expressions, rows
 from .views import HALVES, TYPES, Access, Space, access_of, retyped, space_of, with_row_values
 
 Value = Mapping[str, Any]
-FEWEST_ELEMENTS = 1 << 17
-"""Of results, of all calls together: less is over before a kernel has begun."""
 MOST_CALLS = 64
 """Of a group: what compiles soon."""
 MOST_VALUES = 1 << 17
@@ -237,11 +235,8 @@ def _checked(
         all(step != 0 for step, size in zip(x.outer, space.rows, strict=True) if size > 1)
         for x in made.values()
     )
-    scalar = isinstance(rule, rows.Along) and rule.row_makes
-    whole = all(
-        x.inner == 1 or space.length == 1 or (scalar and name in rule.row_makes)  # type: ignore[union-attr]
-        for name, x in made.items()
-    )
+    of_rows = rule.row_makes if isinstance(rule, rows.Along) else ()
+    whole = all(x.inner == 1 or space.length == 1 or name in of_rows for name, x in made.items())
     if not (apart and whole):
         return None
     return Planned(number, rule, arguments, known, made, space.rows, space.order, (space.length,))

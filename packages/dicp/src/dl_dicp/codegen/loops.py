@@ -115,13 +115,10 @@ class Loops:
         self._after(made.made).append(line)
         return made
 
-    def total(self, given: Symbol, factor: str = "") -> Symbol:
-        """The sum along the row, or that of the squares, as a double: floats could overflow.
-
-        :param factor: ``"{0}"``: what each element is multiplied with, itself.
-        """
+    def total(self, given: Symbol, *, squared: bool = False) -> Symbol:
+        """The sum along the row, or that of the squares, as a double: floats could overflow."""
         made, target, name = self._along(given, "double")
-        times = f" * {factor.format(name)}" if factor else ""
+        times = f" * {name}" if squared else ""
         target.sums.append(made.name)
         target.lines.append(f"{made.name} += static_cast<double>({name}){times};")
         return made
@@ -163,8 +160,7 @@ class Loops:
                 raise UnsuitedError("a row is written to the place of one value")
             self._after(value.made).append(f"put({pointer}, {value.name});")
             return
-        least = self._first_read.get(access, 0)
-        least = max([least, *(i for i, each in enumerate(self.passes) if _reads(each, access))])
+        least = max((i for i, each in enumerate(self.passes) if _reads(each, access)), default=0)
         place = self._place(length, (value,), least)
         name = self._use(value, place)
         self.passes[place].lines.append(f"put({pointer} + j, {name});")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 
 from dl_core import _C
+from dl_dicp.tiling import computes_on_host
 
 from .engine import Codegen
 
 
 def open_for(device: torch.device) -> Codegen | str:
     """The engine for a device, or why it has none."""
-    known = _C.device_info(device.index)
-    if not (known["host_accessible"] and known["synchronous"]):
+    if not computes_on_host(device):
         return f"{device} does not compute in memory of the host, which its kernels are for"
     languages, unavailable = _C.kernel_languages(device.index)
     if unavailable:

@@ -108,7 +108,7 @@ def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -
     # Near the mean the sums are small, and so are their roundings: they mend the mean.
     near = loops.row(f"static_cast<float>({{0}} / {length})", loops.total(x))
     apart = loops.element("{0} - {1}", x, near)
-    shift, squares = loops.total(apart), loops.total(apart, "{0}")
+    shift, squares = loops.total(apart), loops.total(apart, squared=True)
     mean = loops.row(f"static_cast<float>({{0}} + {{1}} / {length})", near, shift)
     variance = f"({{0}} - {{1}} * ({{1}} / {length})) / {length}"
     eps = repr(number(arguments["eps"]))
@@ -120,7 +120,7 @@ def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -
 
 
 def _rms_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
-    squares = loops.total(given["input"], "{0}")
+    squares = loops.total(given["input"], squared=True)
     eps = repr(number(arguments["eps"]))
     inverse = loops.row(
         f"static_cast<float>(1 / __builtin_sqrt({{0}} / {length} + {eps}))", squares
