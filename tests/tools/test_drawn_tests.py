@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -9,15 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from tools.drawn_tests import MANY
+
 ROOT = Path(__file__).parents[2]
-TESTS = """
+FEW = MANY - 1
+TESTS = f"""
 import pytest
 @pytest.mark.parametrize("x", range(100))
 def test_many(x): assert x >= 0
-@pytest.mark.parametrize("x", range(11))
+@pytest.mark.parametrize("x", range({FEW}))
 def test_few(x): pass
 class TestOther:
-    @pytest.mark.parametrize("x", range(12))
+    @pytest.mark.parametrize("x", range({MANY}))
     def test_many(self, x): pass
 def test_fails(): assert False
 """
@@ -43,16 +47,18 @@ def run(folder: Path, *options: str) -> str:
 
 
 def test_one_in_so_many_of_many_cases_runs(suite: Path) -> None:
-    # 100 -> 34 and 12 -> 4; all of the 11, and what is no case.
+    # A third of those with many cases, rounded up; all of the few, and what is no case.
     first = run(suite, "--one-of=3")
-    assert "1 failed, 49 passed, 74 deselected" in first
-    assert len(re.findall(r"test_few\[\d+\] PASSED", first)) == 11
+    drawn = math.ceil(100 / 3) + math.ceil(MANY / 3)
+    assert f"1 failed, {drawn + FEW} passed, {100 + MANY - drawn} deselected" in first
+    assert len(re.findall(r"test_few\[\d+\] PASSED", first)) == FEW
     assert "drawn: one in 3 of many cases, by commit" in first
     ran = re.findall(r"(\S+) PASSED", first)
     assert re.findall(r"(\S+) PASSED", run(suite, "--one-of=3")) == ran, "another draw of one tree"
 
 
 def test_otherwise_all_run(suite: Path) -> None:
-    assert "1 failed, 123 passed" in run(suite)
-    assert "1 failed, 123 passed" in run(suite, "--one-of=3", f"--whole={suite}")
+    everything = f"1 failed, {100 + FEW + MANY} passed"
+    assert everything in run(suite)
+    assert everything in run(suite, "--one-of=3", f"--whole={suite}")
     assert "--one-of=0 is not 1 or more" in run(suite, "--one-of=0")
