@@ -27,7 +27,7 @@ def code() -> bytes:
 
 def test_launches_get_their_addresses_in_order(code: bytes) -> None:
     data, factor = torch.ones(64, device="dl"), torch.full((1,), 3.0, device="dl")
-    program = _C.KernelProgram(0, code, [("scale", 4, [1, 0]), ("scale", 2, [1, 0])], 2)
+    program = _C.KernelProgram(0, code, [("scale", 4, 1, [1, 0]), ("scale", 2, 1, [1, 0])], 2)
     program.run([factor.data_ptr(), data.data_ptr()])
     assert data.cpu().tolist() == [9.0] * 32 + [3.0] * 32
 
@@ -44,20 +44,21 @@ def test_text_that_does_not_compile_is_shown() -> None:
 
 def test_what_is_wrong_is_refused(code: bytes) -> None:
     for launches, words in (
-        ([("scale", 0, [0, 1])], "kernel scale has no blocks"),
-        ([("scale", 1, [0, 2])], "kernel scale takes address 2 of 2"),
-        ([("scaled", 1, [0, 1])], "scaled"),
+        ([("scale", 0, 1, [0, 1])], "kernel scale has 0 blocks of 1 threads"),
+        ([("scale", 1, 0, [0, 1])], "kernel scale has 1 blocks of 0 threads"),
+        ([("scale", 1, 1, [0, 2])], "kernel scale takes address 2 of 2"),
+        ([("scaled", 1, 1, [0, 1])], "scaled"),
     ):
         with pytest.raises(RuntimeError, match=words):
             _C.KernelProgram(0, code, launches, 2)
     with pytest.raises(RuntimeError, match=r"kernel\.load"):
         _C.KernelProgram(0, b"no code", [], 0)
-    program = _C.KernelProgram(0, code, [("scale", 1, [0, 1])], 2)
+    program = _C.KernelProgram(0, code, [("scale", 1, 1, [0, 1])], 2)
     with pytest.raises(RuntimeError, match="kernels take 2 addresses, not 1"):
         program.run([0])
 
 
 def test_a_function_without_its_argument_is_an_error(code: bytes) -> None:
-    program = _C.KernelProgram(0, code, [("scale", 1, [0])], 1)
+    program = _C.KernelProgram(0, code, [("scale", 1, 1, [0])], 1)
     with pytest.raises(RuntimeError, match="reads argument 1, which the launch did not pass"):
         program.run([torch.ones(16, device="dl").data_ptr()])

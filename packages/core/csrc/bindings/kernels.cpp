@@ -13,6 +13,11 @@
 namespace py = pybind11;
 
 namespace dl::core {
+namespace {
+
+using Launch = std::tuple<std::string, uint32_t, uint32_t, std::vector<size_t>>;
+
+}  // namespace
 
 void bind_kernels(py::module_& m) {
   m.def(
@@ -37,18 +42,18 @@ void bind_kernels(py::module_& m) {
       py::arg("device"), py::arg("language"), py::arg("name"), py::arg("text"), py::arg("options"),
       py::arg("seconds"), "Code for a device; an error has the compiler's log.");
   py::class_<KernelProgram>(m, "KernelProgram")
-      .def(py::init([](int device, const py::bytes& code,
-                       const std::vector<std::tuple<std::string, uint32_t, std::vector<size_t>>>&
-                           launches,
+      .def(py::init([](int device, const py::bytes& code, const std::vector<Launch>& launches,
                        size_t addresses) {
              std::vector<KernelLaunch> wanted;
-             for (const auto& [function, blocks, places] : launches)
-               wanted.push_back({function, blocks, places});
+             for (const auto& [function, blocks, threads, places] : launches)
+               wanted.push_back({function, blocks, threads, places});
              return std::make_unique<KernelProgram>(device, std::string(code), wanted, addresses);
            }),
            py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
-           "Kernels of one code, launched one after the other. `launches`: function, blocks, and "
-           "the places of its arguments among the addresses, of which there are `addresses`.")
+           "Kernels of one code, launched one after the other. `launches`: function, blocks, "
+           "threads "
+           "of each, and the places of its arguments among the addresses, of which there are "
+           "`addresses`.")
       .def("run", &KernelProgram::run, py::arg("addresses"),
            py::call_guard<py::gil_scoped_release>());
 }

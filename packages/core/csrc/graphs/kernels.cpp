@@ -67,7 +67,8 @@ KernelProgram::KernelProgram(int index, const std::string& code,
                              const std::vector<KernelLaunch>& launches, size_t addresses)
     : device_(index), addresses_(addresses) {
   for (const KernelLaunch& launch : launches) {
-    TORCH_CHECK(launch.blocks > 0, "[dl] kernel ", launch.function, " has no blocks");
+    TORCH_CHECK(launch.blocks > 0 && launch.threads > 0, "[dl] kernel ", launch.function, " has ",
+                launch.blocks, " blocks of ", launch.threads, " threads");
     for (const size_t place : launch.places)
       TORCH_CHECK(place < addresses, "[dl] kernel ", launch.function, " takes address ", place,
                   " of ", addresses);
@@ -82,7 +83,7 @@ KernelProgram::KernelProgram(int index, const std::string& code,
       void* function = nullptr;
       owner.vendor->call_extension(kernels.find, "kernel.find", owner.local, module_,
                                    launch.function.c_str(), &function);
-      launches_.push_back({function, launch.blocks, launch.places});
+      launches_.push_back({function, launch.blocks, launch.threads, launch.places});
     }
   } catch (...) {
     owner.vendor->call_extension(kernels.unload, "kernel.unload", owner.local, module_);
@@ -121,7 +122,8 @@ void KernelProgram::run(const std::vector<uint64_t>& addresses) const {
     dl_kernel_launch_t how{};
     how.struct_size = sizeof how;
     how.grid[0] = launch.blocks;
-    how.grid[1] = how.grid[2] = how.block[0] = how.block[1] = how.block[2] = 1;
+    how.block[0] = launch.threads;
+    how.grid[1] = how.grid[2] = how.block[1] = how.block[2] = 1;
     how.stream = stream;
     how.arguments = given.data();
     how.argument_bytes = 8 * given.size();

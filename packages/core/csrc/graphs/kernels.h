@@ -20,10 +20,12 @@ std::string compile_kernels(int device, const std::string& language, const std::
                             const std::string& text, const std::vector<std::string>& options,
                             double seconds);
 
-// A function of the code, its blocks, and which of the addresses of a run it gets.
+// A function of the code, its blocks, the threads of each, and which of the addresses of a run it
+// gets.
 struct KernelLaunch {
   std::string function;
   uint32_t blocks;
+  uint32_t threads;
   std::vector<size_t> places;
 };
 
@@ -43,6 +45,7 @@ class KernelProgram {
   struct Launch {
     void* function;
     uint32_t blocks;
+    uint32_t threads;
     std::vector<size_t> places;
   };
 

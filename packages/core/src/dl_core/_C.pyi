@@ -134,14 +134,15 @@ def compile_kernels(
 class KernelProgram:
     """Kernels of one code, launched one after the other.
 
-    ``launches``: function, blocks, and the places of its arguments among the addresses of a run.
+    ``launches``: function, blocks, threads of each, and the places of its arguments among the
+    addresses of a run.
     """
 
     def __init__(
         self,
         device: int,
         code: bytes,
-        launches: Sequence[tuple[str, int, Sequence[int]]],
+        launches: Sequence[tuple[str, int, int, Sequence[int]]],
         addresses: int,
     ) -> None: ...
     def run(self, addresses: Sequence[int]) -> None: ...

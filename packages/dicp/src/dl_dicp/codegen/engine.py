@@ -1,10 +1,11 @@
-"""The graph engine: which calls it takes, their C++, and what runs it."""
+"""The graph engine: which calls it takes, their kernels, and what runs those."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,18 +14,11 @@ import torch
 from dl_core import _C
 from dl_dicp.engines.interface import RejectedError, Runner
 
+from .dialect import Dialect, Function
 from .groups import Group, groups_of
-from .kernel import kernel_of
+from .kernel import Kernel, kernel_of
 from .loops import UnsuitedError
-from .text import PRELUDE, Function, function_of
 
-OPTIONS = (
-    # Operators round their results: a product is rounded before it is added to something.
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fopenmp-simd",
-)
 FEWEST_ELEMENTS = 1 << 17
 """Of results, of all calls of a group together: less is over before a kernel has begun."""
 SECONDS = 60.0
@@ -34,25 +28,27 @@ SECONDS = 60.0
 class Codegen:
     """Kernels for one device.
 
-    :param device: whose vendor compiles C++.
+    :param device: whose vendor compiles the dialect.
     """
 
     version = "1"
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, dialect: Dialect) -> None:
         self._device = device
+        self._dialect = dialect
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
         """The calls of groups that are worth a kernel."""
         entry = graph["entries"]["main"]
-        groups = [(group, {call.number for call in group.calls}) for group in groups_of(entry)]
-        worth = [numbers for group, numbers in groups if _is_worth(entry, group)]
-        # What stands between the calls of one kernel has to be one, too.
-        between = [
-            few for _, few in groups if any(min(each) < min(few) < max(each) for each in worth)
-        ]
-        numbers = set[int]().union(*worth, *between)
-        return [number in numbers for number in range(len(entry["calls"]))]
+        groups = list(groups_of(entry))
+        accepted = set[int]()
+        for group in filter(_is_worth, groups):
+            # What stands between the calls of one kernel has to be one, too.
+            first, last = group.calls[0].number, group.calls[-1].number
+            near = [x for x in groups if x is group or first < x.calls[0].number < last]
+            if all(self._suits(entry, each) for each in near):
+                accepted |= {call.number for each in near for call in each.calls}
+        return [number in accepted for number in range(len(entry["calls"]))]
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
         """The compiled kernels, with the launches of a run.
@@ -60,16 +56,17 @@ class Codegen:
         :raises RejectedError: a call is in no kernel.
         """
         entry = graph["entries"]["main"]
-        functions = list(functions_of(entry))
+        dialect = self._dialect
+        functions = list(functions_of(entry, dialect))
         code = _C.compile_kernels(
             self._device.index,
-            "c++",
-            "fused.cpp",
-            source_of(functions),
-            [*OPTIONS, f"-I{_headers()}"],
+            dialect.language,
+            dialect.file,
+            "\n".join([dialect.prelude, *(each.text for each in functions)]),
+            dialect.options(),
             SECONDS,
         )
-        launches = [(each.name, each.blocks, list(each.storages)) for each in functions]
+        launches = [(x.name, x.blocks, x.threads, list(x.storages)) for x in functions]
         sizes = [
             storage["bytes"] if storage["kind"] == "temp" else -1 for storage in entry["storages"]
         ]
@@ -82,15 +79,22 @@ class Codegen:
         head = json.loads(code[8:end])
         return _Kernels(self._device, code[end:], head["launches"], head["sizes"])
 
+    def _suits(self, entry: Mapping[str, Any], group: Group) -> bool:
+        try:
+            kernels = list(_kernels_of(entry, group, self._dialect.most_buffered))
+        except UnsuitedError:
+            return False
+        return all(kernel.loops.accesses for kernel in kernels)
+
 
 class _Kernels:
     """Launches kernels with the addresses of a graph's storages. What lives between two of them is
-    in memory of the thread."""
+    in memory of the thread and the stream, and in a capture in memory of its own."""
 
     def __init__(
         self, device: torch.device, code: bytes, launches: Sequence[Any], sizes: Sequence[int]
     ) -> None:
-        used = {place for _, _, places in launches for place in places}
+        used = {place for *_, places in launches for place in places}
         self._temporaries = [
             (place, size) for place, size in enumerate(sizes) if size >= 0 and place in used
         ]
@@ -99,7 +103,7 @@ class _Kernels:
         self._device = device
         self._memory = threading.local()
         self._program = _C.KernelProgram(
-            device.index, code, [(name, n, places) for name, n, places in launches], len(sizes)
+            device.index, code, [tuple(launch) for launch in launches], len(sizes)
         )
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
@@ -107,21 +111,24 @@ class _Kernels:
         for place, address in zip(self._outside, addresses, strict=True):
             placed[place] = address
         if self._temporaries:
-            for (place, _), block in zip(self._temporaries, self._blocks(), strict=True):
+            for (place, _), block in zip(self._temporaries, self._blocks(stream), strict=True):
                 placed[place] = block.data_ptr()
         self._program.run(placed)
 
-    def _blocks(self) -> list[torch.Tensor]:
-        found: list[torch.Tensor] | None = getattr(self._memory, "blocks", None)
-        if found is None:
-            found = self._memory.blocks = [
-                torch.empty(size, dtype=torch.uint8, device=self._device)
-                for _, size in self._temporaries
-            ]
-        return found
+    def _blocks(self, stream: int) -> list[torch.Tensor]:
+        of_streams: dict[int, list[torch.Tensor]] = self._memory.__dict__.setdefault("blocks", {})
+        if stream in of_streams and not _C.is_capturing(self._device.index):
+            return of_streams[stream]
+        made = [
+            torch.empty(size, dtype=torch.uint8, device=self._device)
+            for _, size in self._temporaries
+        ]
+        if not _C.is_capturing(self._device.index):
+            of_streams[stream] = made
+        return made
 
 
-def functions_of(entry: Mapping[str, Any]) -> Iterator[Function]:
+def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Function]:
     """The functions of the kernels of an entry, all of whose calls are in groups.
 
     :raises RejectedError: one is not.
@@ -129,17 +136,32 @@ def functions_of(entry: Mapping[str, Any]) -> Iterator[Function]:
     groups = list(groups_of(entry))
     if sum(len(group.calls) for group in groups) != len(entry["calls"]):
         raise RejectedError("a call is in no group")
-    for place, group in enumerate(groups):
-        try:
-            made = kernel_of(group, _needed(entry, group))
-        except UnsuitedError as error:
-            raise RejectedError(str(error)) from error
-        yield function_of(made, f"fused_{place}")
+    try:
+        kernels = [x for group in groups for x in _kernels_of(entry, group, dialect.most_buffered)]
+    except UnsuitedError as error:
+        raise RejectedError(str(error)) from error
+    for place, kernel in enumerate(kernels):
+        yield dialect.function_of(kernel, f"fused_{place}")
 
 
-def source_of(functions: Sequence[Function]) -> str:
-    """The text of one source."""
-    return "\n".join([PRELUDE, *(each.text for each in functions)])
+def _kernels_of(entry: Mapping[str, Any], group: Group, most_buffered: int) -> Iterator[Kernel]:
+    """The kernel of a group, or those of its halves, if it is too much for one.
+
+    :raises UnsuitedError: a call alone is.
+    """
+    try:
+        yield kernel_of(group, _needed(entry, group), most_buffered)
+    except UnsuitedError:
+        if len(group.calls) < 2:
+            raise
+        middle = len(group.calls) // 2
+        for calls in (group.calls[:middle], group.calls[middle:]):
+            yield from _kernels_of(entry, replace(group, calls=calls), most_buffered)
+
+
+def _is_worth(group: Group) -> bool:
+    elements = sum(prod(call.rows) * call.length for call in group.calls)
+    return len(group.calls) >= 2 and elements >= FEWEST_ELEMENTS
 
 
 def _needed(entry: Mapping[str, Any], group: Group) -> set[int]:
@@ -158,22 +180,3 @@ def _tensors(entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, int) and 0 <= each < len(entry["values"]):
                 yield each
-
-
-def _is_worth(entry: Mapping[str, Any], group: Group) -> bool:
-    if len(group.calls) < 2:
-        return False
-    elements = sum(prod(call.rows) * call.length for call in group.calls)
-    if elements < FEWEST_ELEMENTS:
-        return False
-    try:
-        kernel = kernel_of(group, _needed(entry, group))
-    except UnsuitedError:
-        return False
-    return bool(kernel.loops.accesses)
-
-
-def _headers() -> str:
-    from dl_kernels import include_dir
-
-    return str(include_dir())

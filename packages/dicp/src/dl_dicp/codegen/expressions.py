@@ -1,6 +1,6 @@
 """Elementwise operators as C++: of floats in registers, or of bools.
 
-The functions named ``math::`` are dl-kernels' own, which compilers vectorise.
+What they call stands in the prelude of each :class:`~dl_dicp.codegen.dialect.Dialect`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _UNARY = {
     "diopiLog2": "math::log2({input})",
     "diopiLog10": "math::log10({input})",
     "diopiErf": "math::erf({input})",
-    "diopiSqrt": "__builtin_sqrtf({input})",
-    "diopiRsqrt": "1.0f / __builtin_sqrtf({input})",
+    "diopiSqrt": "root({input})",
+    "diopiRsqrt": "1.0f / root({input})",
     "diopiReciprocal": "1.0f / {input}",
     "diopiNeg": "-{input}",
     "diopiAbs": "math::magnitude({input})",
@@ -169,18 +169,18 @@ def _rules() -> dict[str, list[Elementwise]]:
     rules["diopiPow"] = [
         Elementwise("{input} * {input}", serves=_power_of(2)),
         Elementwise("{input} * {input} * {input}", serves=_power_of(3)),
-        Elementwise("__builtin_sqrtf({input})", serves=_power_of(0.5)),
-        Elementwise("1.0f / __builtin_sqrtf({input})", serves=_power_of(-0.5)),
+        Elementwise("root({input})", serves=_power_of(0.5)),
+        Elementwise("1.0f / root({input})", serves=_power_of(-0.5)),
         Elementwise("1.0f / {input}", serves=_power_of(-1)),
         Elementwise("math::pow({input}, {exponent})", numbers=("exponent",)),
     ]
     rules["diopiGelu"] = [
         Elementwise("math::gelu({input})", serves=_by_erf),
-        Elementwise("GeluTanhOp<float>()({input})", serves=_by_tanh),
+        Elementwise("gelu_by_tanh({input})", serves=_by_tanh),
     ]
     rules["diopiGeluBackward"] = [
         _gradient("{grad_output} * math::gelu_derivative({input})", "input", serves=_by_erf),
-        _gradient("GeluTanhBackwardOp<float>()({grad_output}, {input})", "input", serves=_by_tanh),
+        _gradient("gelu_by_tanh_gradient({grad_output}, {input})", "input", serves=_by_tanh),
     ]
     rules["diopiTanhBackward"] = [
         _gradient("{grad_output} * (1.0f - {output} * {output})", "output")

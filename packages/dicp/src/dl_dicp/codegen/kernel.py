@@ -11,9 +11,6 @@ from .loops import Loops, Symbol, UnsuitedError
 from .shaping import shape_of
 from .views import FLOATS, HALVES, Access
 
-MOST_BUFFERED = 1 << 17
-"""Bytes of a row's buffers, which are to stay in the cache beside what it reads."""
-
 
 @dataclass
 class Kernel:
@@ -30,10 +27,11 @@ class Kernel:
     elements: int
 
 
-def kernel_of(group: Group, stored: set[int]) -> Kernel:
+def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
     """The kernel of a group.
 
     :param stored: storages whose contents are needed after it.
+    :param most_buffered: bytes that the buffers of a row may take.
     :raises UnsuitedError: it has none.
     """
     shape = shape_of(group)
@@ -56,8 +54,8 @@ def kernel_of(group: Group, stored: set[int]) -> Kernel:
         if access.storage in stored:
             loops.write(values[access], access, length)
     size = sum(4 * length for _, length in loops.buffers.values())
-    if size > MOST_BUFFERED:
-        raise UnsuitedError(f"{size} bytes of a row are more than stay in the cache")
+    if size > most_buffered:
+        raise UnsuitedError(f"a row needs {size} bytes beside its results, of {most_buffered}")
     longest = max((each.length for each in loops.passes), default=1)
     return Kernel(shape.rows, loops, [call.number for call in group.calls], longest)
 
@@ -113,8 +111,8 @@ def _element(
 def literal(value: float) -> str:
     """A float in C++."""
     if value != value:
-        return '__builtin_nanf("")'
+        return "kNaN"
     if value in (float("inf"), float("-inf")):
-        return "__builtin_inff()" if value > 0 else "(-__builtin_inff())"
+        return "kInfinity" if value > 0 else "(-kInfinity)"
     text = f"{value!r}f"
     return f"({text})" if value < 0 else text

@@ -44,6 +44,7 @@ class Pass:
     :ivar sums: names of what it adds up.
     :ivar maxima: names of what it takes the largest of.
     :ivar after: lines that follow it.
+    :ivar stores: lines behind these, which write values of the row to memory.
     :ivar names: of what its body has at hand, by symbol.
     :ivar kept: symbols that it writes to their buffers.
     """
@@ -53,6 +54,7 @@ class Pass:
     sums: list[str] = field(default_factory=list)
     maxima: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)
     names: dict[Symbol, str] = field(default_factory=dict)
     kept: set[Symbol] = field(default_factory=set)
 
@@ -62,6 +64,7 @@ class Loops:
 
     :param written: storages that the kernel writes: what was read there is not read again.
     :ivar before: lines in front of all passes.
+    :ivar stores: lines behind these, which write values of the row to memory.
     :ivar buffers: types and lengths of the buffers of a row, by name.
     :ivar accesses: all that is read and written, with the names of their pointers.
     """
@@ -69,6 +72,7 @@ class Loops:
     def __init__(self, written: set[int]) -> None:
         self.passes: list[Pass] = []
         self.before: list[str] = []
+        self.stores: list[str] = []
         self.buffers: dict[str, tuple[str, int]] = {}
         self.accesses: dict[Access, str] = {}
         self._written = written
@@ -158,7 +162,8 @@ class Loops:
         if access.is_scalar:
             if value.length:
                 raise UnsuitedError("a row is written to the place of one value")
-            self._after(value.made).append(f"put({pointer}, {value.name});")
+            stores = self.stores if value.made < 0 else self.passes[value.made].stores
+            stores.append(f"put({pointer}, {value.name});")
             return
         least = max((i for i, each in enumerate(self.passes) if _reads(each, access)), default=0)
         place = self._place(length, (value,), least)

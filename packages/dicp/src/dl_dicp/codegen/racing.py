@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from dl_core import _C
 from dl_dicp.engines.interface import Runner
 from dl_dicp.engines.registry import CODEGEN
 from dl_dicp.engines.runner import EngineProgram
@@ -65,6 +66,8 @@ class RacingProgram(EngineProgram):
         """As :meth:`EngineProgram.run`."""
         if self.dropped or not self._is_built():
             return self._whole(values)
+        if self.times is None and _C.is_capturing(self.device.index):
+            return self._whole(values)  # nothing runs, so that nothing can be compared
         if not self.agreed:
             with self._lock:
                 return (
@@ -111,8 +114,10 @@ class RacingProgram(EngineProgram):
         """One more run of the side that has had fewer."""
         by_kernels, by_executor = self._spent
         kernels = len(by_kernels) <= len(by_executor)
+        torch.accelerator.synchronize(self.device)
         start = time.perf_counter_ns()
         made = self._trusted(values) if kernels else self._whole(values)
+        torch.accelerator.synchronize(self.device)
         (by_kernels if kernels else by_executor).append(time.perf_counter_ns() - start)
         if len(by_executor) == RUNS and not self.dropped:
             self.times = min(by_kernels), min(by_executor)

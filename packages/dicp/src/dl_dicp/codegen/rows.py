@@ -64,7 +64,7 @@ def _mean(loops: Loops, given: Given, _: Arguments, length: int) -> Made:
 def _amax(loops: Loops, given: Given, _: Arguments, __: int) -> Made:
     x = given["self"]
     nans = loops.total(loops.element("{0} != {0} ? 1.0f : 0.0f", x))
-    text = '{1} > 0 ? __builtin_nanf("") : {0}'
+    text = "{1} > 0 ? kNaN : {0}"
     return {"out": loops.row(text, loops.largest(x), nans)}
 
 
@@ -112,9 +112,7 @@ def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -
     mean = loops.row(f"static_cast<float>({{0}} + {{1}} / {length})", near, shift)
     variance = f"({{0}} - {{1}} * ({{1}} / {length})) / {length}"
     eps = repr(number(arguments["eps"]))
-    inverse = loops.row(
-        f"static_cast<float>(1 / __builtin_sqrt({variance} + {eps}))", squares, shift
-    )
+    inverse = loops.row(f"static_cast<float>(1 / root({variance} + {eps}))", squares, shift)
     out = _scaled(loops, given, loops.element("({0} - {1}) * {2}", x, mean, inverse))
     return {"out": out, "save_mean": mean, "save_invstd": inverse}
 
@@ -122,9 +120,7 @@ def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -
 def _rms_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
     squares = loops.total(given["input"], squared=True)
     eps = repr(number(arguments["eps"]))
-    inverse = loops.row(
-        f"static_cast<float>(1 / __builtin_sqrt({{0}} / {length} + {eps}))", squares
-    )
+    inverse = loops.row(f"static_cast<float>(1 / root({{0}} / {length} + {eps}))", squares)
     out = _scaled(loops, given, loops.element("{0} * {1}", given["input"], inverse))
     return {"out": out, "inv_rms": inverse}
 

@@ -1,11 +1,11 @@
-"""The C++ of kernels, in the convention of dl-vendor-cpu's kernel extension."""
+"""The C++ of kernels for processors, in the convention of dl-vendor-cpu's kernel extension."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from .dialect import FUNCTIONS, Dialect, Function, index_lines, storages_of
 from .kernel import Kernel
 from .loops import Pass
 from .views import TYPES, Access
@@ -15,61 +15,48 @@ CHUNK = 4096
 GRAIN = 1 << 14
 """Elements that a block has at least, of calls that are light."""
 MOST_BLOCKS = 64
+MOST_BUFFERED = 1 << 17
+"""Bytes of a row's buffers, which are to stay in the cache beside what it reads."""
 
-PRELUDE = """\
+PRELUDE = (
+    """\
 #include "dl_cpu_kernel.h"
 #include "dl_kernels/base/float16.h"
 #include "dl_kernels/elementwise/gelu.h"
 #include "dl_kernels/math/vector_gelu.h"
 #include "dl_kernels/math/vector_math.h"
 
+#define FN inline
+
 namespace {
 
 using namespace dl::kernels;
 
-// NaN of either stays.
-inline float greater(float a, float b) { return a > b || a != a ? a : b; }
-inline float lesser(float a, float b) { return a < b || a != a ? a : b; }
-inline float clamped(float x, float low, float high) {
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-inline float silu_gradient(float grad, float x) {
-  const float share = math::sigmoid(x);
-  return grad * share * (1.0f + x * (1.0f - share));
-}
+constexpr float kInfinity = __builtin_inff(), kNaN = __builtin_nanf("");
 
-inline void put(float* to, float value) { *to = value; }
-inline void put(bool* to, bool value) { *to = value; }
-inline void put(Half* to, float value) { *to = Half(value); }
-inline void put(BFloat16* to, float value) { *to = BFloat16(value); }
-
+FN float root(float x) { return __builtin_sqrtf(x); }
+FN double root(double x) { return __builtin_sqrt(x); }
+FN float gelu_by_tanh(float x) { return GeluTanhOp<float>()(x); }
+FN float gelu_by_tanh_gradient(float grad, float x) {
+  return GeluTanhBackwardOp<float>()(grad, x);
+}
+"""
+    + FUNCTIONS
+    + """
 }  // namespace
 """
-
-
-@dataclass(frozen=True)
-class Function:
-    """A kernel's function.
-
-    :ivar storages: whose addresses it gets, in their order.
-    """
-
-    name: str
-    text: str
-    blocks: int
-    storages: Sequence[int]
+)
 
 
 def function_of(kernel: Kernel, name: str) -> Function:
     """The function of a kernel."""
-    storages = sorted({access.storage for access in kernel.loops.accesses})
+    storages = storages_of(kernel)
     chunks = _chunks(kernel)
     units = prod(kernel.rows) * chunks
     elements = prod(kernel.rows) * kernel.elements
     blocks = max(1, min(MOST_BLOCKS, units, elements // GRAIN))
     lines = "\n".join(_lines(kernel, name, storages, units, chunks))
-    return Function(name, lines + "\n", blocks, storages)
+    return Function(name, lines + "\n", blocks, 1, storages)
 
 
 def _chunks(kernel: Kernel) -> int:
@@ -94,7 +81,7 @@ def _lines(
     yield from (f"    {line}" for line in _place_lines(kernel, chunks))
     for access, pointer in loops.accesses.items():
         yield f"    {_pointer_line(access, pointer)}"
-    yield from (f"    {line}" for line in loops.before)
+    yield from (f"    {line}" for line in (*loops.before, *loops.stores))
     for each in loops.passes:
         yield from (f"    {line}" for line in _pass_lines(each, chunks))
     yield "  }"
@@ -107,16 +94,7 @@ def _place_lines(kernel: Kernel, chunks: int) -> Iterator[str]:
         length = kernel.loops.passes[0].length
         yield f"const int64_t row = unit / {chunks}, low = unit % {chunks} * {CHUNK};"
         yield f"const int64_t high = low + {CHUNK} < {length} ? low + {CHUNK} : {length};"
-    rest = "row" if chunks > 1 else "unit"
-    for place in reversed(range(len(kernel.rows))):
-        if place == 0:
-            yield f"const int64_t i0 = {rest};"
-        else:
-            yield (
-                f"const int64_t i{place} = {rest} % {kernel.rows[place]}, "
-                f"q{place} = {rest} / {kernel.rows[place]};"
-            )
-            rest = f"q{place}"
+    yield from index_lines(kernel.rows, "row" if chunks > 1 else "unit", "int64_t")
 
 
 def _pointer_line(access: Access, pointer: str) -> str:
@@ -132,7 +110,7 @@ def _pass_lines(each: Pass, chunks: int) -> Iterator[str]:
     for total in each.sums:
         yield f"double {total} = 0;"
     for largest in each.maxima:
-        yield f"float {largest} = -__builtin_inff();"
+        yield f"float {largest} = -kInfinity;"
     low, high = ("low", "high") if chunks > 1 else ("0", str(each.length))
     clauses = "".join(f" reduction(+:{total})" for total in each.sums)
     clauses += "".join(f" reduction(max:{largest})" for largest in each.maxima)
@@ -140,4 +118,20 @@ def _pass_lines(each: Pass, chunks: int) -> Iterator[str]:
     yield f"for (int64_t j = {low}; j < {high}; ++j) {{"
     yield from (f"  {line}" for line in each.lines)
     yield "}"
-    yield from each.after
+    yield from (*each.after, *each.stores)
+
+
+def _options() -> list[str]:
+    from dl_kernels import include_dir
+
+    return [
+        # Operators round their results: a product is rounded before it is added to something.
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fopenmp-simd",
+        f"-I{include_dir()}",
+    ]
+
+
+CPP = Dialect("c++", "fused.cpp", PRELUDE, _options, function_of, MOST_BUFFERED)

@@ -1,0 +1,86 @@
+"""What the texts of kernels for all kinds of devices have in common, and how one kind is told from
+another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .kernel import Kernel
+
+FUNCTIONS = """\
+// NaN of either stays.
+FN float greater(float a, float b) { return a > b || a != a ? a : b; }
+FN float lesser(float a, float b) { return a < b || a != a ? a : b; }
+FN float clamped(float x, float low, float high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+FN float silu_gradient(float grad, float x) {
+  const float share = math::sigmoid(x);
+  return grad * share * (1.0f + x * (1.0f - share));
+}
+
+FN void put(float* to, float value) { *to = value; }
+FN void put(bool* to, bool value) { *to = value; }
+FN void put(Half* to, float value) { *to = Half(value); }
+FN void put(BFloat16* to, float value) { *to = BFloat16(value); }
+"""
+"""Part of each prelude, which defines ``FN``, ``Half``, ``BFloat16``, ``kInfinity``, ``kNaN``,
+``root``, ``gelu_by_tanh``, ``gelu_by_tanh_gradient`` and functions in ``math::`` besides."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel's function.
+
+    :ivar blocks: that it runs in, each of so many ``threads``.
+    :ivar storages: whose addresses it gets, in their order.
+    """
+
+    name: str
+    text: str
+    blocks: int
+    threads: int
+    storages: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The text that a kind of device compiles.
+
+    :ivar language: as the contract's kernel extension names it.
+    :ivar file: the name of the source in the compiler's messages.
+    :ivar prelude: what stands before all functions.
+    :ivar options: of the compiler.
+    :ivar function_of: the function of a kernel under a name.
+    :ivar most_buffered: bytes that the buffers of a row may take.
+    """
+
+    language: str
+    file: str
+    prelude: str
+    options: Callable[[], Sequence[str]]
+    function_of: Callable[[Kernel, str], Function]
+    most_buffered: int
+
+
+def storages_of(kernel: Kernel) -> list[int]:
+    """Those whose addresses a kernel gets."""
+    return sorted({access.storage for access in kernel.loops.accesses})
+
+
+def index_lines(rows: Sequence[int], row: str, kind: str) -> Iterator[str]:
+    """The indices ``i0``, ``i1``, … of a row by its number.
+
+    :param rows: sizes of the dimensions.
+    :param row: the name of the number.
+    :param kind: its type.
+    """
+    for place in reversed(range(len(rows))):
+        if place == 0:
+            yield f"const {kind} i0 = {row};"
+        else:
+            size = rows[place]
+            yield f"const {kind} i{place} = {row} % {size}, q{place} = {row} / {size};"
+            row = f"q{place}"
