@@ -100,7 +100,7 @@ EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
 )
 
-# Of functions with many cases a part runs, another one for each commit; `full` runs all. Not drawn
+# Of the cases of each function a part runs, another one for each commit; `full` runs all. Not drawn
 # are the rules of the repository, and TORCH_FREE, where the plugin's own needs are not installed.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=12", "--whole=tests/house")
 

@@ -1,9 +1,8 @@
-"""A plugin of pytest: of one function's many cases, a part runs, another one for each commit.
+"""A plugin of pytest: of each function's cases, a part runs, another one for each commit.
 
-``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function that has ``MANY``
-or more; which, follows from their names and the commit, so that the same tree has the same result,
-and all cases run in time. Functions with fewer cases run whole, and so does what is below a folder
-of ``--whole FOLDER``.
+``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function, at least one;
+which, follows from their names and the commit, so that the same tree has the same result, and all
+cases run in time. What is below a folder of ``--whole FOLDER`` runs whole.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import pytest
 
 from dl_conformance.commit_seed import commit_seed
 
-MANY = 6
 ROOT = Path(__file__).absolute().parents[1]
 
 
@@ -30,7 +28,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     parts: int = config.getoption("--one-of")
     if parts == 1:
         return None
-    return f"drawn: one in {parts} of many cases, by commit {commit_seed(ROOT)}"
+    return f"drawn: one in {parts} of the cases of each function, by commit {commit_seed(ROOT)}"
 
 
 # After the folders' own choices: what they left out is no case.
@@ -58,8 +56,6 @@ def _function(item: pytest.Item) -> str:
 
 
 def _undrawn(names: list[str], parts: int, seed: str) -> list[str]:
-    """What does not run: of many names all but one in so many, of a few none."""
-    if len(names) < MANY:
-        return []
+    """What does not run: all but one in so many."""
     order = sorted(names, key=lambda name: hashlib.blake2b(f"{seed} {name}".encode()).digest())
     return order[-(-len(order) // parts) :]

@@ -330,6 +330,20 @@ def test_made_up_integers_are_read_by_no_operator_of_the_host() -> None:
     assert "_segment_reduce_backward reads integers on the host" in explain()
 
 
+def test_made_up_integers_are_read_by_no_operator_that_went_to_the_host_for_them() -> None:
+    """The vendor declines pivots that fit no matrix; torch's CPU would write where they lead."""
+
+    def function(factors: Tensor, pivots: Tensor) -> Any:
+        return torch.lu_unpack(factors, pivots)
+
+    run = torch.compile(function, backend="dl", dynamic=True)
+    for rows, columns in ((5, 3), (6, 3), (3, 7)):
+        factors, pivots = torch.linalg.lu_factor(torch.randn(rows, columns).to("dl"))
+        for made, wanted in zip(run(factors, pivots), function(factors, pivots), strict=True):
+            assert_agree(made, wanted)
+    assert "aten::lu_unpack.out does not run on the CPU, in place of dl:0, with integers" in explain()
+
+
 def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
     class Always:
         def __init__(self, *_: Any) -> None:

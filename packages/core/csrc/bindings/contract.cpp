@@ -131,9 +131,10 @@ class PickingProgram {
 }  // namespace
 
 void bind_contract(py::module_& m) {
-  m.def("start_recording", &start_recording, py::arg("opaque"),
+  m.def("start_recording", &start_recording, py::arg("opaque"), py::arg("made_up") = false,
         "Record what this thread asks of the vendor. `opaque`: operators of which no arguments are "
-        "read.");
+        "read. `made_up`: the values of integers mean nothing; operators that would run on the CPU "
+        "with some are refused.");
   m.def("take_recorded", &taken,
         "What this thread did since the start or the last take: (name, whether it is a call of "
         "the contract's operator, arguments in the order of its parameters).");

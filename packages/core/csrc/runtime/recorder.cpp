@@ -27,6 +27,7 @@ namespace {
 struct Record {
   std::vector<Recorded> events;
   std::vector<std::string> opaque;
+  bool made_up;
 };
 
 thread_local std::unique_ptr<Record> record;
@@ -266,11 +267,13 @@ void record_copy(dl_copy_kind_t kind, const void* to, const void* from, size_t b
   record->events.push_back({"copy", false, {block(to), block(from)}});
 }
 
-void start_recording(std::vector<std::string> opaque) {
+void start_recording(std::vector<std::string> opaque, bool made_up) {
   TORCH_CHECK(record == nullptr, "[dl] this thread records already");
-  record = std::make_unique<Record>(Record{{}, std::move(opaque)});
+  record = std::make_unique<Record>(Record{{}, std::move(opaque), made_up});
   count_thread(1);
 }
+
+bool records_made_up_values() { return is_recorded() && record != nullptr && record->made_up; }
 
 std::vector<Recorded> take_recorded() {
   TORCH_CHECK(record != nullptr, "[dl] this thread does not record");

@@ -51,8 +51,12 @@ struct Recorded {
 
 // From now on, what this thread does is recorded: functions that tell stand in for those of all
 // vendors, so that a call costs nothing more where no thread records. `opaque`: operators of which
-// no arguments are read, because they have arrays that the next integer does not count.
-void start_recording(std::vector<std::string> opaque);
+// no arguments are read, because they have arrays that the next integer does not count. `made_up`:
+// the values of integers mean nothing, so that no operator may run on the CPU with any: those check
+// less than a vendor's.
+void start_recording(std::vector<std::string> opaque, bool made_up);
+// Whether this thread records made-up values.
+bool records_made_up_values();
 // What was recorded since the start, or since the last take.
 std::vector<Recorded> take_recorded();
 void end_recording();

@@ -28,14 +28,22 @@ class Recorder:
     """Runs a graph once. Used once, by one thread.
 
     :param numbers: places of arguments of the host that are the same in each run.
+    :param made_up: whether integers among the arguments mean nothing: no operator may take some
+        of those to the CPU.
     """
 
     def __init__(
-        self, module: GraphModule, device: torch.device, numbers: Collection[int] = ()
+        self,
+        module: GraphModule,
+        device: torch.device,
+        numbers: Collection[int] = (),
+        *,
+        made_up: bool = False,
     ) -> None:
         self._module = module
         self._device = device
         self._numbers = numbers
+        self._made_up = made_up
         self._refs: dict[Node, Any] = {}
         self._values: dict[Node, Any] = {}
         self._trace = Trace(device, [])
@@ -47,7 +55,7 @@ class Recorder:
         result: Any = None
         last = _last_uses(self._module)
         constants = self._take_constants(len(arguments))
-        _C.start_recording(opaque_operators())
+        _C.start_recording(opaque_operators(), self._made_up)
         try:
             for node in self._module.graph.nodes:
                 if node.op == "placeholder":

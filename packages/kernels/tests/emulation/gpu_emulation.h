@@ -16,6 +16,7 @@
 #define DL_KERNELS_GPU 1
 #define DL_FN inline
 #define DL_COLD_FN inline
+#define DL_CALLED_FN inline
 #define DL_UNROLL
 #define DL_NO_UNROLL
 #define DL_VECTOR_LOOP

@@ -19,6 +19,7 @@
 #include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/recorder.h"
 
 namespace dl::core {
 namespace {
@@ -91,6 +92,17 @@ std::string describe_arguments(const torch::jit::Stack& stack, size_t begin, siz
   return text.str();
 }
 
+// Torch's kernels for the CPU may read and write wherever an integer leads.
+void refuse_integers(const OperatorInfo& info, int index, const torch::jit::Stack& stack,
+                     size_t begin, size_t count) {
+  visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t) {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !tensor.defined() || !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false),
+        "[dl] aten::", info.name, " does not run on the CPU, in place of dl:", index,
+        ", with integers that mean nothing");
+  });
+}
+
 }  // namespace
 
 void set_fallback_mode(FallbackMode mode) { process_mode.store(mode, std::memory_order_relaxed); }
@@ -99,6 +111,7 @@ FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxe
 
 void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack,
                          size_t begin, size_t count) {
+  if (records_made_up_values()) refuse_integers(info, index, stack, begin, count);
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
   const Device& owner = device(index);

@@ -22,6 +22,7 @@
 #include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/recorder.h"
 
 namespace dl::core {
 namespace typed {
@@ -89,8 +90,8 @@ class CommonDevice {
 
 inline bool possible(const OperatorInfo& info, int index) {
   return index >= 0 && fallback_mode() == FallbackMode::allow && !is_capturing(index) &&
-         device_unchecked(index).host_accessible && info.generator_index < 0 && !info.random &&
-         !info.whole_storage;
+         !records_made_up_values() && device_unchecked(index).host_accessible &&
+         info.generator_index < 0 && !info.random && !info.whole_storage;
 }
 
 template <typename T>

@@ -29,8 +29,8 @@ namespace detail {
 inline constexpr int64_t kPositions = 2048;
 
 // The window of the forward convolution over its input.
-inline Window forward_window(const ConvShape& shape) {
-  Window window{};
+inline TapWindow forward_window(const ConvShape& shape) {
+  TapWindow window{};
   for (int i = 0; i < 3; ++i) {
     const Axis& axis = shape.axes[i];
     window.axes[i] = {axis.input, axis.output, axis.stride, static_cast<int>(axis.kernel), {}};
@@ -107,7 +107,7 @@ void input_gradient_part(const Launch& launch, const ConvShape& shape, O* grad_i
   const Residue depth(shape.axes[0], residue[0]), height(shape.axes[1], residue[1]),
       width(shape.axes[2], residue[2]);
   const Residue* const parts[3] = {&depth, &height, &width};
-  Window window{};
+  TapWindow window{};
   for (int i = 0; i < 3; ++i) {
     const Residue& part = *parts[i];
     window.axes[i] = {shape.axes[i].output, part.positions, 1, part.count, {}};
@@ -149,7 +149,7 @@ template <class T>
 void convolve(const Launch& launch, const ConvShape& shape, T* out, const T* in, const T* weight,
               const T* bias) {
   using C = compute_t<T>;
-  const detail::Window window = detail::forward_window(shape);
+  const detail::TapWindow window = detail::forward_window(shape);
   const int64_t filters = shape.group_filters(), plane = shape.output_plane();
   if (bias != nullptr) {
     launch.parallel_for(shape.samples * shape.filters, grain_for(plane),
@@ -201,7 +201,7 @@ template <class T>
 void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* grad_weight,
                               const T* grad_output, const T* in) {
   using C = compute_t<T>;
-  const detail::Window window = detail::forward_window(shape);
+  const detail::TapWindow window = detail::forward_window(shape);
   const int64_t filters = shape.group_filters(), taps = shape.taps(), plane = shape.output_plane();
   const int64_t positions = shape.samples * plane, size = shape.filters * taps;
   if (positions == 0) {
@@ -215,7 +215,7 @@ void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* g
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / pieces, first = task % pieces * piece;
       const int64_t count = positions - first < piece ? positions - first : piece;
-      const detail::Planes<T> left{grad_output + group * filters * plane, plane,
+      const detail::TapPlanes<T> left{grad_output + group * filters * plane, plane,
                                    shape.filters * plane, first};
       const detail::Taps<T> right{window, in + group * window.channels * window.channel_step,
                                   first};

@@ -15,14 +15,14 @@ namespace detail {
 
 inline constexpr int kMaxWindow = 64;  // of one axis
 
-// Window position p reads the image at p · step + shift[tap], for each of `taps` shifts.
+// TapWindow position p reads the image at p · step + shift[tap], for each of `taps` shifts.
 struct WindowAxis {
   int64_t image, positions, step;
   int taps;
   int64_t shift[kMaxWindow];
 };
 
-struct Window {
+struct TapWindow {
   WindowAxis axes[3];
   int64_t channels, channel_step, sample_step;  // of the image, in elements
 
@@ -39,7 +39,7 @@ struct Run {
 
 // Calls f(Run) for the lines that `count` positions from `first` on lie on.
 template <class F>
-DL_FN void each_run(const Window& window, int64_t first, int64_t count, const F& f) {
+DL_FN void each_run(const TapWindow& window, int64_t first, int64_t count, const F& f) {
   const int64_t width = window.axes[2].positions, height = window.axes[1].positions,
                 depth = window.axes[0].positions;
   int64_t x = first % width, line = first / width;
@@ -67,7 +67,7 @@ struct Place {
   int64_t channel;
   int z, y, x;
 
-  Place(const Window& window, int64_t tap) {
+  Place(const TapWindow& window, int64_t tap) {
     const int64_t places = window.places();
     channel = tap / places;
     const int place = static_cast<int>(tap % places);
@@ -75,7 +75,7 @@ struct Place {
     y = place / window.axes[2].taps % window.axes[1].taps;
     z = place / window.axes[2].taps / window.axes[1].taps;
   }
-  void next(const Window& window) {
+  void next(const TapWindow& window) {
     if (++x < window.axes[2].taps) return;
     x = 0;
     if (++y < window.axes[1].taps) return;
@@ -89,7 +89,7 @@ struct Place {
 // The line of the image that a run reads at a place, or null outside the image; the element of its
 // first position is at x · step + shift.
 template <class T>
-DL_FN const T* image_line(const Window& window, const T* image, const Run& run,
+DL_FN const T* image_line(const TapWindow& window, const T* image, const Run& run,
                           const Place& place) {
   const WindowAxis &z = window.axes[0], &y = window.axes[1];
   const int64_t iz = run.z * z.step + z.shift[place.z], iy = run.y * y.step + y.shift[place.y];
@@ -101,7 +101,7 @@ DL_FN const T* image_line(const Window& window, const T* image, const Run& run,
 // Lines are positions from `start` on, their elements the taps.
 template <class T>
 struct Columns {
-  const Window& window;
+  const TapWindow& window;
   const T* image;
   int64_t start;
 
@@ -149,7 +149,7 @@ struct Columns {
 // over.
 template <class T>
 struct Taps {
-  const Window& window;
+  const TapWindow& window;
   const T* image;
   int64_t start;
 
@@ -179,7 +179,7 @@ struct Taps {
 // Lines are channels of a dense image, their elements its positions, all samples one after the
 // other.
 template <class T>
-struct Planes {
+struct TapPlanes {
   const T* image;
   int64_t plane, sample_step, start;
 
@@ -203,7 +203,7 @@ struct Planes {
 // written at p · step + offset.
 template <class O>
 struct ImageTarget {
-  const Window& window;  // whose positions the columns are
+  const TapWindow& window;  // whose positions the columns are
   O* image;
   int64_t start, channel_step, sample_step;
   int64_t step[3], offset[3], height, width;  // of the image written

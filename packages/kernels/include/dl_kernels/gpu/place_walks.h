@@ -61,7 +61,7 @@ template <class A, class T>
 void add_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, A* to,
                 const T* from) {
   gpu::scatter_all(launch, gpu::places_plan(places, strides), to, from, places.places(),
-                   places.scale(), AddOp{});
+                   places.scale(), ScatterAddOp{});
 }
 
 DL_KERNELS_END

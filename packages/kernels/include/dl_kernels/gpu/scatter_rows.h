@@ -20,7 +20,7 @@ namespace gpu {
 // The operator chosen at run time: one kernel for all of them.
 class AnyScatterOp {
  public:
-  AnyScatterOp(AddOp) : kind_(Kind::add) {}
+  AnyScatterOp(ScatterAddOp) : kind_(Kind::add) {}
   AnyScatterOp(MultiplyOp) : kind_(Kind::multiply) {}
   AnyScatterOp(LargestOp) : kind_(Kind::largest) {}
   AnyScatterOp(SmallestOp) : kind_(Kind::smallest) {}
@@ -30,7 +30,7 @@ class AnyScatterOp {
   DL_DEVICE T operator()(T a, T b) const {
     switch (kind_) {
       case Kind::add:
-        return AddOp{}(a, b);
+        return ScatterAddOp{}(a, b);
       case Kind::multiply:
         return MultiplyOp{}(a, b);
       case Kind::largest:
@@ -51,7 +51,7 @@ DL_DEVICE void write_at_once(A* to, A from, ReplaceOp) {
   *to = from;
 }
 template <class A>
-DL_DEVICE void write_at_once(A* to, A from, AddOp) {
+DL_DEVICE void write_at_once(A* to, A from, ScatterAddOp) {
   atomic_add(to, from);
 }
 template <class A>

@@ -14,7 +14,7 @@ struct ReplaceOp {
   }
 };
 
-struct AddOp {
+struct ScatterAddOp {
   template <class T>
   DL_FN T operator()(T a, T b) const {
     return wrap_add(a, b);

@@ -9,6 +9,7 @@
 #define DL_KERNELS_GPU 0
 #define DL_FN inline __attribute__((always_inline))
 #define DL_COLD_FN inline __attribute__((noinline, cold))
+#define DL_CALLED_FN inline __attribute__((noinline))
 #define DL_UNROLL _Pragma("GCC unroll 32")
 #define DL_VECTOR_LOOP _Pragma("GCC ivdep")
 

@@ -12,6 +12,7 @@
 #define DL_KERNELS_GPU 1
 #define DL_FN __host__ __device__ __forceinline__
 #define DL_COLD_FN __host__ __device__ __noinline__
+#define DL_CALLED_FN DL_COLD_FN
 #define DL_UNROLL _Pragma("unroll")
 #define DL_NO_UNROLL _Pragma("unroll 1")
 #define DL_VECTOR_LOOP
