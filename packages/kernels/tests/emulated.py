@@ -67,7 +67,7 @@ def build_vendor(folder: Path, only: Iterable[str] | None = None) -> Path:
     """
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
     watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()
-    for source in write_units(folder / "units", only=only, gpu=True):
+    for source in write_units(folder / "units", only=only, gpu=True, together=4):
         jobs.append((source, folder / f"{source.stem}.o", tuple(watched)))
     for source in sorted(EMULATION.glob("*.cpp")):
         jobs.append((source, folder / f"emulation_{source.stem}.o", ("-O1",)))

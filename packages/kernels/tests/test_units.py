@@ -101,6 +101,24 @@ def test_some_families_only(tmp_path: Path) -> None:
         write_units(tmp_path, only=["sofmax"])
 
 
+def test_families_share_units(tmp_path: Path) -> None:
+    alone = write_units(tmp_path, only=["copy", "softmax", "tril"])
+    listed, few, rest = write_units(tmp_path, only=["copy", "softmax", "tril"], together=2)
+    assert (listed.name, few.name, rest.name) == (
+        *("operators.cpp", "families_copy_to_softmax.cpp", "family_tril.cpp"),
+    )
+    assert re.findall(r"ops/(\w+)\.inc", few.read_text(encoding="utf-8")) == ["copy", "softmax"]
+    assert [path.exists() for path in alone] == [True, False, False, True]
+
+
+@pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))
+def test_names_of_families_do_not_meet(tmp_path: Path) -> None:
+    """Any of them may share a unit."""
+    _, unit = write_units(tmp_path, together=len(families()))
+    flags = ["-std=c++17", "-fsyntax-only", f"-I{include_dir()}", f"-I{contract_dir()}"]
+    subprocess.run([*COMPILER, *flags, str(unit)], check=True)
+
+
 def test_families_bring_those_that_they_use(tmp_path: Path) -> None:
     def used(*chosen: str) -> set[str]:
         return set(with_used(chosen)) - set(chosen)

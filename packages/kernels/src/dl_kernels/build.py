@@ -8,6 +8,7 @@ setup(ext_modules=[KernelLibrary("dl_vendor_x.lib.libdl_vendor_x", sources=["csr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from ._paths import include_dir
 from .units import write_units
 
 __all__ = ["KernelLibrary", "build_kernel_library"]
+
+TOGETHER = "DL_BUILD_TOGETHER"
+"""The variable that says how many families share a unit: 1 is for work on them."""
 
 
 class KernelLibrary(VendorLibrary):
@@ -74,6 +78,7 @@ class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools nam
                 only=ext.families,
                 diopi_convention=ext.diopi_convention,
                 gpu=ext.gpu,
+                together=int(os.environ.get(TOGETHER, "4")),
             )
             ext.sources = [*ext.sources, *map(str, units)]
         super().build_extension(ext)

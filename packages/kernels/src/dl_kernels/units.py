@@ -1,5 +1,5 @@
-"""The files that a vendor compiles: one for each family, one that lists the operators, and more for
-GPUs: one for each part that several families share.
+"""The files that a vendor compiles: one for each family, or for a few of them, one that lists the
+operators, and more for GPUs: one for each part that several families share.
 
 They are written at build time and belong to no source tree.
 """
@@ -26,6 +26,7 @@ def write_units(
     only: Iterable[str] | None = None,
     diopi_convention: bool = False,
     gpu: bool | None = None,
+    together: int = 1,
 ) -> list[Path]:
     """Write the units of a library and return all that there is to compile.
 
@@ -38,6 +39,8 @@ def write_units(
     :param diopi_convention: export the operators by their names, as a library in DIOPI's own
         convention, instead of listing them for ``dl::kernels::operators()``.
     :param gpu: the families are compiled for a GPU; None: they are if their suffix is not ``.cpp``.
+    :param together: families in one unit, for which a compiler reads the headers once; a change of
+        one compiles all of them again.
     :returns: the list first, then the families in the order of their names, then the parts.
     :raises KernelSourceError: the kernels cannot be read.
     :raises ValueError: ``only`` names a family that does not exist.
@@ -47,13 +50,17 @@ def write_units(
     if only is not None:
         chosen = {name: chosen[name] for name in with_used(only)}
     texts = {f"{_LISTED}.cpp": _listed(chosen, diopi_convention=diopi_convention)}
-    for family in chosen:
-        texts[f"family_{family}{suffix}"] = f'{_NOTICE}#include "{family_path(family)}"\n'
+    names = list(chosen)
+    for start in range(0, len(names), together):
+        few = names[start : start + together]
+        stem = f"family_{few[0]}" if len(few) == 1 else f"families_{few[0]}_to_{few[-1]}"
+        lines = [f'#include "{family_path(family)}"\n' for family in few]
+        texts[f"{stem}{suffix}"] = _NOTICE + "".join(lines)
     if suffix != ".cpp" if gpu is None else gpu:
         for part in parts(chosen):
             texts[f"part_{part}{suffix}"] = f'{_NOTICE}#include "{part_path(part)}"\n'
     folder.mkdir(parents=True, exist_ok=True)
-    for old in [*folder.glob("family_*"), *folder.glob("part_*")]:
+    for old in [x for kind in ("family", "families", "part") for x in folder.glob(f"{kind}_*")]:
         if old.name not in texts and old.read_text(encoding="utf-8").startswith(_NOTICE):
             old.unlink()
     for name, text in texts.items():
