@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dl_dicp import statistics
-from dl_dicp.compiled import Options
+from dl_dicp.options import Options
 from dl_dicp.explain import explain
 from engine_wheel import installed
 

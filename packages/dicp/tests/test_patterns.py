@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dl_dicp import statistics
 from dl_dicp.calls import Call
-from dl_dicp.compiled import Options
+from dl_dicp.options import Options
 from dl_dicp.explain import explain
 from dl_dicp.patterns import Calls, Declined, Match, registry
 from dl_dicp.patterns.multiply_add import MultiplyAdd

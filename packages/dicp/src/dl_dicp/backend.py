@@ -8,10 +8,11 @@ from typing import Any
 
 from torch.fx import GraphModule
 
-from .compiled import CompiledGraph, Options
+from .compiled import CompiledGraph
 from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
 from .inplace import write_in_place
+from .options import Options
 
 
 def dl(

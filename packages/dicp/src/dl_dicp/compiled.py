@@ -14,11 +14,11 @@ from torch.fx import GraphModule
 
 from dl_core import _C
 
-from .engines import registry
 from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
 from .generators import generators_as_they_are
 from .host_numbers import numbers_of, value_text
 from .memory import is_plain
+from .options import Options
 from .patterns import registry as patterns
 from .patterns.rewrite import rewrite
 from .program import Program
@@ -31,42 +31,6 @@ from .symbols import Layout
 from .trace import Trace
 from .unread import unread_arguments
 from .variant import Variant, look_of
-
-
-@dataclass(frozen=True)
-class Options:
-    """What ``torch.compile(options={...})`` takes.
-
-    :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
-        calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
-        where those are faster; ``"capture"``, as device graphs where the vendor has them;
-        ``"inductor"``, by torch's own compiler where the CPU computes in the device's memory; or
-        the name of a plugin's graph engine, which gets the calls that it accepts. What an engine
-        does not take runs as with ``"tiled"``.
-    :ivar patterns: which sequences of calls are rewritten into fused ones: those of the patterns
-        that are on by default, none (False), or those of a list of names. Programs for all sizes
-        have no engine of a plugin.
-    :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
-        it does not serve; others run eagerly.
-    :ivar check: run each new program once more and compare it with the eager run; it is used only
-        if it agrees.
-    """
-
-    limit: int = 16
-    check: bool = True
-    engine: str = "tiled"
-    patterns: bool | Sequence[str] = True
-
-    def __post_init__(self) -> None:
-        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
-            raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
-        patterns.chosen(self.patterns)
-        if not isinstance(self.check, bool):
-            raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
-        if not registry.is_known(self.engine):
-            known = ", ".join(registry.names())
-            raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")
-
 
 SHARED = "arguments that share memory are written to"
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from diopi_proto.graph import TilingReport
 from diopi_proto.graph.expression import Expression, Size, evaluate
 from dl_core import _C
 
-from .cache import CachedGraph, executor, graph_of
+from .cache import executor, graph_of
 from .calls import GENERATOR
 from .document import FIXED, Region, Scope, build, elements
 from .engines.offers import Offered
@@ -26,52 +25,16 @@ from .packing import packed
 from .refusals import learn
 from .shapes import Sizes
 from .statistics import statistics
+from .steps import GraphStep, HostStep, Kept, Pick, Values, all_refs, uses_after
 from .tiling import tiled_calls, tiling_of
 from .trace import Host, Lowered, Opaque, Trace
 
 ANY_OFFSET = -1
 """In a layout: wherever the tensor starts in its storage."""
 
-Values = list[Any]
-"""The values of a run by slot: arguments, constants, what steps make; the last are its sizes."""
-
-Pick = Callable[[Values], Any]
-
 
 def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequence[Size], Size]:
     return DTYPE_OF[ref.dtype], ref.shape, ref.strides, offset
-
-
-@dataclass
-class GraphStep:
-    """A contract graph; its new tensors go to ``slots``.
-
-    :ivar captured: what runs it in real runs, where it is captured.
-    """
-
-    program: Any
-    slots: list[int]
-    captured: Any = None
-
-    def __call__(self, values: Values) -> None:
-        for slot, made in zip(self.slots, self.program.run(values, values[-1]), strict=True):
-            values[slot] = made
-
-
-@dataclass
-class HostStep:
-    """An operator that runs eagerly; its tensors go to ``slots``."""
-
-    target: Callable[..., Any]
-    arguments: Pick
-    slots: list[int]
-
-    def __call__(self, values: Values) -> None:
-        args, kwargs = self.arguments(values)
-        made, _ = tree_flatten(self.target(*args, **kwargs))
-        for slot, value in zip(self.slots, made, strict=True):
-            if slot >= 0:
-                values[slot] = value
 
 
 class Program:
@@ -115,7 +78,7 @@ class Program:
         self._carriers: dict[Block, int] = {}
         self._trace = trace
         given = [ref.block for ref in trace.arguments if isinstance(ref, Ref)]
-        given += [ref.block for ref in _all_refs(trace) if ref.block.given is not None]
+        given += [ref.block for ref in all_refs(trace) if ref.block.given is not None]
         self._known = set(given)
         self._steps = list(self._make_steps(self.seat.steps(trace, self._known)))
         self._real_steps = [
@@ -187,7 +150,7 @@ class Program:
         self, lowered: Sequence[Lowered | Host], later: Sequence[Lowered | Host]
     ) -> GraphStep:
         calls = [call for step in lowered if isinstance(step, Lowered) for call in step.calls]
-        shown, carried = _uses(later, self._trace.output)
+        shown, carried = uses_after(later, self._trace.output)
         made = {ref.block for call in calls for ref, _ in call.uses()} - self._known
         kept = [ref for ref in shown + carried if ref.block in made]
         try:
@@ -223,7 +186,7 @@ class Program:
             len(self._names),
             [(name, self._names.index(name)) for name in graph.passed],
         )
-        kept_program: Any = _Kept(graph, self.device.index, contract)
+        kept_program: Any = Kept(graph, self.device.index, contract)
         how = self.seat.executor
         if isinstance(lowered[0], Offered):
             how, place = "contract", len(self.regions)
@@ -319,37 +282,3 @@ class Program:
 
 def _varies(value: object) -> bool:
     return isinstance(value, Expression)
-
-
-class _Kept:
-    """dl-core's program with the graph that it reads."""
-
-    def __init__(self, graph: CachedGraph, device: int, make: Callable[[], Any]) -> None:
-        self._graph = graph
-        self._device = device
-        self._make = make
-        self._program = make()
-
-    def run(self, values: Values, sizes: tuple[int, ...]) -> Any:
-        # A capture has the memory of temporaries for itself: that of a program which dies in it.
-        program = self._make() if _C.is_capturing(self._device) else self._program
-        return program.run(values, sizes)
-
-
-def _uses(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:
-    """Tensors that are used after a graph: by host calls and as results, and by other graphs."""
-    shown: list[Ref] = []
-    carried: list[Ref] = []
-    for step in later:
-        if isinstance(step, Lowered):
-            carried += [ref for call in step.calls for ref, _ in call.uses()]
-        else:
-            shown += [x for x in tree_flatten((step.args, step.kwargs))[0] if isinstance(x, Ref)]
-    shown += [x for x in tree_flatten(output)[0] if isinstance(x, Ref)]
-    return shown, carried
-
-
-def _all_refs(trace: Trace) -> Iterator[Ref]:
-    shown, carried = _uses(trace.steps, trace.output)
-    yield from shown
-    yield from carried

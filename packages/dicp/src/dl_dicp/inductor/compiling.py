@@ -18,7 +18,7 @@ from .host_graph import host_graph
 from .reasons import DeclinedError, check_compiler, check_graph, device_among, first_line
 
 if TYPE_CHECKING:
-    from ..compiled import Options
+    from ..options import Options
 
 
 def by_inductor(

@@ -21,7 +21,8 @@ from .host_graph import HostGraph
 from .reasons import DeclinedError, first_line, tell
 
 if TYPE_CHECKING:
-    from ..compiled import CompiledGraph, Options
+    from ..compiled import CompiledGraph
+    from ..options import Options
 
 
 @dataclass
