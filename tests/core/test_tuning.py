@@ -16,7 +16,9 @@ import torch
 from dl_autotune.command import configure, run
 from dl_autotune.errors import TuningError
 from dl_autotune.observers.race import RaceSettings
+from dl_autotune.operators import tuner
 from dl_autotune.operators.call import Call
+from dl_autotune.operators.command import told
 from dl_autotune.operators.model import record_calls
 from dl_autotune.operators.plan import OperatorPlan
 from dl_autotune.operators.tuner import tune_call
@@ -159,6 +161,36 @@ def test_what_does_not_win_again_is_not_chosen(tmp_path: Path, again: float) -> 
     database.choose(choice("this", "gemm:1", "slow"))
     tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, again))
     assert tuned.chosen == {} and database.choices() == []
+
+
+def test_a_verdict_that_is_withdrawn_is_not_shown(tmp_path: Path) -> None:
+    database = Database(tmp_path / "t.sqlite")
+    tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    (study,) = database.studies()
+    before = database.claimed(study)
+    tune_call(CALL, "cpu", database, PLAN, asked({}, 2.0))
+    after = database.claimed(study)
+    assert before is not None and after is not None
+    assert (before.verdict, after.verdict) == ("faster", "no significant winner")
+
+
+def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
+    database = Database(tmp_path / "t.sqlite")
+    keys = [{"key": "gemm:1", "choices": ["own"]}]
+    found = {"identity": "this", "trials": [], "best": {}, "noise": 0.0, "keys": keys}
+    tuned = tune_call(CALL, "cpu", database, PLAN, lambda _: found)
+    assert "there is nothing to choose between" in told(tuned)
+    assert database.studies() == []
+
+
+@pytest.mark.parametrize("busy", [0.0, 1.2])
+def test_it_is_said_that_others_kept_the_machine_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
+) -> None:
+    monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
+    database = Database(tmp_path / "t.sqlite")
+    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    assert ("others kept 1.2 of" in told(tuned)) == bool(busy)
 
 
 class Planted:

@@ -44,6 +44,9 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
     assert tune("apply", study(path, "faster"), source, *words, "--database", path) == 0
     assert output.read_text() == TUNED
     assert source.read_text() == (SOURCE if elsewhere else TUNED)
+    if not elsewhere:  # it has the values now, which is no change of others
+        assert tune("apply", study(path, "faster"), source, "--database", path) == 0
+        assert source.read_text() == TUNED
     assert f"{output}: TILE=16" in capsys.readouterr().out
     assert {each.name for each in tmp_path.iterdir()} >= {"k.cpp"}
     assert not list(tmp_path.glob(".k*"))
@@ -72,6 +75,15 @@ def test_what_cannot_be_applied_is_refused(
     assert tune("apply", study(path, verdict), source, "--database", path) == 1
     assert message in capsys.readouterr().err
     assert text is None or source.read_text() == text
+
+
+def test_an_operator_has_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trials.sqlite"
+    database = Database(path)
+    made = database.study({"kernel": "operator", "function": "mm"})
+    database.close()
+    assert tune("apply", made.key, tmp_path / "k.cpp", "--database", path) == 1
+    assert "is of an operator, which has no source" in capsys.readouterr().err
 
 
 def test_a_report_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dl_autotune.command import configure, run
-from dl_autotune.runners.database import Database, StoredTrial, Study
+from dl_autotune.runners.database import Database, StoredClaim, StoredTrial, Study
 from dl_autotune.spaces.recorded import read_recording
 
 GOOD = StoredTrial({"tile": 8}, "correct", "", 1.25, 1.2, 1.3, (5e-3, 5e-3), (4e-3, 4e-3))
@@ -54,6 +54,36 @@ def test_studies_and_trials_are_shown_the_best_first(
     assert tune("show", study.key, "--database", str(path)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["  1.250 x [1.200, 1.300], tile=8", "  compile: error: no, tile=16"]
+
+
+def test_operators_are_shown_with_what_was_chosen(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = Database(path)
+    identity = {"kernel": "operator", "function": "mm(float32[4, 4])", "vendor": "cpu"}
+    made = database.study(identity)
+    races = ((1.5, 1.5),)
+    config = {"gemm:9,9": "own"}
+    database.claim(made, StoredClaim(config, "faster", 1.5, 1.4, 1.6, 0.0, races))
+    assert tune("show", "--database", str(path)) == 0
+    said = "operator:mm(float32[4, 4]) on cpu, 0 trials, faster: 1.500 x [1.400, 1.600], gemm=own"
+    assert said in capsys.readouterr().out
+    database.claim(made, StoredClaim({}, "no significant winner", 1.0, 1.0, 1.0, 0.0, ()))
+    assert tune("show", "--database", str(path)) == 0
+    assert capsys.readouterr().out.endswith("on cpu, 0 trials, no significant winner\n")
+    assert tune("report", made.key, str(path.with_suffix(".html")), "--database", str(path)) == 0
+
+
+def test_all_trials_are_shown_where_asked_for(
+    study: Study, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = Database(path)
+    for tile in range(20):
+        database.record(study, StoredTrial({"tile": 100 + tile}, "compile", "error: no"))
+    assert tune("show", study.key, "--database", str(path)) == 0
+    assert capsys.readouterr().out.endswith("  ... and 12 more: --all shows them\n")
+    assert tune("show", study.key, "--all", "--database", str(path)) == 0
+    assert capsys.readouterr().out.count("tile=") == 22
 
 
 def test_mistakes_are_said(

@@ -60,6 +60,8 @@ def test_markers_are_found_with_lines_and_scopes() -> None:
         ("foo(3); // tunable:", ["a"], r"k\.cpp:1: key '' is not a name"),
         ("int a = 1; // tunable a", ["a"], r"k\.cpp:1: .* is no marker"),
         ("int a = 1; // Tunable", ["a"], r"k\.cpp:1: .* is no marker"),
+        ("int a = 1; // tuneable", ["a"], r"k\.cpp:1: .* is no marker"),
+        ("int a = 1;\nint b; // tunabel", ["a"], r"k\.cpp:2: .* is no marker"),
         ("/*\nint a = 1; // tunable\n*/", ["a"], r"k\.cpp:2: key a is inside a block comment"),
     ],
 )

@@ -8,10 +8,18 @@ from pathlib import Path
 from dl_core.errors import OutputError
 from dl_core.files import write
 
-from .errors import TuningError
+from .errors import MarkerError, TuningError
 from .observers import Verdict
 from .runners.database import StoredClaim, Study
 from .spaces.markers import substitute
+
+
+def _has(text: str, claim: StoredClaim) -> bool:
+    """Whether a source has the values of the winner already."""
+    try:
+        return substitute(text, claim.config, keep_markers=True).split() == text.split()
+    except MarkerError:
+        return False
 
 
 def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -> None:
@@ -22,6 +30,11 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
     :raises TuningError: nothing is claimed to be faster, `source` is not what was tuned, or a file
         cannot be read or written.
     """
+    if study.identity.get("kernel") == "operator":
+        raise TuningError(
+            f"[tune] study {study.key} is of an operator, which has no source: what was chosen for"
+            " it is used by every program already"
+        )
     if claim is None or claim.verdict != Verdict.FASTER.value:
         said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"
         raise TuningError(f"[tune] study {study.key} has nothing to apply: {said}")
@@ -29,12 +42,15 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         text = source.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TuningError(f"[tune] {source} cannot be read: {error}") from error
-    if hashlib.sha256(text.encode()).hexdigest() != study.identity.get("source"):
+    if _has(text, claim):
+        tuned = text
+    elif hashlib.sha256(text.encode()).hexdigest() != study.identity.get("source"):
         raise TuningError(
             f"[tune] {source} is not what study {study.key} tuned ({study.identity.get('kernel')}),"
             " or was changed since: tune it as it is now"
         )
-    tuned = substitute(text, claim.config, source.name, keep_markers=True)
+    else:
+        tuned = substitute(text, claim.config, source.name, keep_markers=True)
 
     def fill(part: Path) -> None:
         part.write_text(tuned, encoding="utf-8")

@@ -11,6 +11,7 @@ from pathlib import Path
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
+from .observers import Verdict
 from .operators.command import OPERATOR_COMMANDS, configure_operators
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
@@ -67,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     operators = configure_operators(commands)
     show = commands.add_parser("show", help="what was tuned; or the trials of one study")
     show.add_argument("study", nargs="?", help="the beginning of its key")
+    show.add_argument("--all", action="store_true", help="all its trials, not the ten fastest")
     report = commands.add_parser("report", help="write a study as a page for the browser")
     report.add_argument("study", help="the beginning of its key")
     report.add_argument("file", type=Path, metavar="FILE", help="the page: one HTML file")
@@ -98,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.what in OPERATOR_COMMANDS:
             return OPERATOR_COMMANDS[arguments.what](arguments, database)
         if arguments.what == "show":
-            return show_studies(arguments.study, database)
+            return show_studies(arguments.study, database, every=arguments.all)
         study = _find(arguments.study, database)
         trials = database.trials(study)
         if arguments.what == "export":
@@ -166,7 +168,9 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     trials = database.trials(tuned.study)
     failed = Counter(t.invalidity for t in trials if t.invalidity != "correct")
     causes = ", ".join(f"{count} {reason}" for reason, count in failed.most_common()) or "none"
-    how = "kept from an earlier run" if tuned.reused else "measured again in fresh processes"
+    how = "measured again in fresh processes"
+    if tuned.reused:
+        how = "kept from an earlier run; --again, or more --evaluations, search on"
     return (
         f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"
         f"default {shown(default)}\n"
@@ -209,7 +213,7 @@ def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
     return 0
 
 
-def show_studies(key: str | None, database: Database) -> int:
+def show_studies(key: str | None, database: Database, *, every: bool = False) -> int:
     """``dl tune show``."""
     if key is not None:
         study = _find(key, database)
@@ -217,9 +221,10 @@ def show_studies(key: str | None, database: Database) -> int:
         for name, value in study.identity.items():
             sys.stdout.write(f"  {name}: {value}\n")
         trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
-        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:_MOST_TRIALS])
-        if len(trials) > _MOST_TRIALS:
-            sys.stdout.write(f"  ... and {len(trials) - _MOST_TRIALS} more\n")
+        most = len(trials) if every else _MOST_TRIALS
+        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:most])
+        if len(trials) > most:
+            sys.stdout.write(f"  ... and {len(trials) - most} more: --all shows them\n")
         return 0
     studies = database.studies()
     sys.stdout.writelines(_line(study, database) for study in studies)
@@ -233,12 +238,18 @@ def _line(study: Study, database: Database) -> str:
     claimed: StoredClaim | None = database.claimed(study)
     said = "not finished"
     if claimed is not None:
-        said = f"{claimed.verdict}: {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
-        said += f", {shown(claimed.config)}"
-    shape = shown(found.get("shape", {}))
+        said = claimed.verdict
+        if claimed.races:
+            said += f": {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
+        if found.get("kernel") != "operator":
+            said += f", {shown(claimed.config)}"
+        elif claimed.verdict == Verdict.FASTER.value:
+            chosen = (f"{key.partition(':')[0]}={each}" for key, each in claimed.config.items())
+            said += f", {', '.join(chosen)}"
+    shape = f" ({shown(found['shape'])})" if "shape" in found else ""
     count = len(database.trials(study))
     return (
-        f"{study.key}  {found.get('kernel')}:{found.get('function')} ({shape}) on"
+        f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
         f" {found.get('vendor')}, {count} trials, {said}\n"
     )
 

@@ -6,6 +6,7 @@ import argparse
 import ast
 import contextlib
 import json
+import os
 import re
 import sys
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TuningError
+from ..observers.load import BUSY
 from ..runners.database import Database
 from ..runners.device_lock import DeviceLock, in_job
 from .plan import OperatorPlan
@@ -144,6 +146,8 @@ def told(tuned: TunedCall) -> str:
     lines += [f"refused {choice}: {reason}" for choice, reason in tuned.refused]
     for key, choice in tuned.chosen.items():
         lines.append(f"chosen  {key.partition(':')[0]}: {choice}")
+    if warning := load_told(tuned.in_use):
+        lines.append(f"warning {warning}")
     if not any(len(choices) > 1 for choices in tuned.keys.values()):
         lines.append("verdict there is nothing to choose between for this call")
     elif tuned.claimed is None:
@@ -151,6 +155,16 @@ def told(tuned: TunedCall) -> str:
     else:
         lines.append(f"verdict {tuned.claimed} (measured again in fresh processes)")
     return "\n".join(lines) + "\n"
+
+
+def load_told(in_use: float) -> str:
+    """What to say of processors that others used; empty: nothing."""
+    if in_use < BUSY:
+        return ""
+    return (
+        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of fewer threads"
+        " may be good for that load alone; tune again when the machine is quiet"
+    )
 
 
 def _shape(text: str) -> list[int]:

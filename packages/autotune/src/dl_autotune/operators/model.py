@@ -11,12 +11,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from ..errors import TuningError
 from ..observers.interval import Interval, bootstrap
 from ..runners.database import Database
 from .call import Call
+from .command import load_told
 from .plan import OperatorPlan
 from .recording import FOLDER, recorded
 from .tuner import TunedCall, tune_call
@@ -46,12 +48,14 @@ class TunedModel:
     :ivar left: calls with choices that the budget did not reach.
     :ivar whole: of the times of whole runs, before by after.
     :ivar outputs: how the program's output differs with the choices; empty if it does not.
+    :ivar in_use: processors that others kept busy, the most that was seen.
     """
 
     calls: tuple[TunedCall, ...]
     left: int
     whole: Interval
     outputs: str
+    in_use: float = 0.0
 
 
 def tune_model(
@@ -91,7 +95,8 @@ def tune_model(
         for each in tuned:
             database.unchoose(each.identity, each.keys)
         raise TuningError(f"[tune] with what was chosen the program ends otherwise: {outputs}")
-    return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs)
+    in_use = max((each.in_use for each in tuned), default=0.0)
+    return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs, in_use)
 
 
 def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, float]]:
@@ -156,11 +161,17 @@ def differs(before: ProgramRun, after: ProgramRun) -> str:
         return f"status {after.status}, not {before.status}"
     if before.output == after.output:
         return ""
-    if _NUMBER.sub("#", before.output) != _NUMBER.sub("#", after.output):
-        return "its text differs"
+    if _masked(before.output) != _masked(after.output):
+        pairs = zip_longest(before.output.split("\n"), after.output.split("\n"), fillvalue="")
+        first = next(n for n, (a, b) in enumerate(pairs, 1) if _masked(a) != _masked(b))
+        return f"its text differs, from line {first} on"
     pairs = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
     off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in pairs]
     return f"numbers that it prints differ by up to {max(off):.2g} of their size"
+
+
+def _masked(text: str) -> str:
+    return _NUMBER.sub("#", text)
 
 
 def told(tuned: TunedModel) -> str:
@@ -172,11 +183,16 @@ def told(tuned: TunedModel) -> str:
         verdict = "faster"
     elif whole.high < 1:
         verdict = "slower"
+    kept = ""
+    if chosen and verdict != "faster":
+        kept = "choices are kept, as each call is faster: dl tune show, dl tune forget\n"
+    warning = load_told(tuned.in_use)
     return (
         f"calls   {len(tuned.calls)} tuned, {chosen} with another implementation, {tuned.left} left"
         " by the budget\n"
         f"outputs {tuned.outputs or 'the same, letter by letter'}\n"
         f"program {verdict}: {whole} (whole runs, before by after)\n"
+        f"{kept}" + (f"warning {warning}\n" if warning else "")
     )
 
 

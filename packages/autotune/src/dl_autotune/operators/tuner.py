@@ -14,6 +14,7 @@ from ..errors import TuningError
 from ..observers.calibration import Calibration
 from ..observers.claim import Claim, Verdict, claim
 from ..observers.interval import Interval
+from ..observers.load import processors_in_use
 from ..observers.race import Race
 from ..runners.database import Database, StoredChoice, StoredClaim, StoredTrial
 from .call import Call
@@ -43,6 +44,8 @@ class TunedCall:
     refused: tuple[tuple[str, str], ...]
     seconds: float = field(default=0.0)
     """Of one call as it was before."""
+    in_use: float = field(default=0.0)
+    """Processors that others kept busy when it was tuned."""
 
 
 def ask_child(job: dict[str, Any]) -> dict[str, Any]:
@@ -80,10 +83,13 @@ def tune_call(
 
     :raises TuningError: the call fails, or the vendor has nothing to choose between.
     """
+    in_use = processors_in_use()
     job = {"call": call.as_json(), "vendor": vendor, "seed": plan.seed, "seconds": plan.seconds}
     found = ask({"do": "search", **job})
     identity = found["identity"]
     keys = {each["key"]: tuple(each["choices"]) for each in found["keys"]}
+    if not any(len(choices) > 1 for choices in keys.values()):
+        return TunedCall(call, identity, keys, {}, None, ())
     study = database.study(
         {
             "kernel": "operator",
@@ -97,7 +103,11 @@ def tune_call(
     for trial in found["trials"]:
         database.record(study, _stored(trial))
     claimed, chosen = None, dict(found["best"])
-    if chosen:
+    if not chosen:
+        # In place of what an earlier run may have claimed.
+        nothing = StoredClaim({}, Verdict.NO_WINNER.value, 1.0, 1.0, 1.0, found["noise"], ())
+        database.claim(study, nothing)
+    else:
         races = []
         for number in range(plan.processes):
             again = ask({**job, "do": "race", "table": chosen, "seed": plan.seed + 1 + number})
@@ -138,7 +148,7 @@ def tune_call(
     )
     baselines = [second for trial in correct for second in trial["baseline"]]
     usual = sorted(baselines)[len(baselines) // 2] if baselines else 0.0
-    return TunedCall(call, identity, keys, chosen, claimed, refused, usual)
+    return TunedCall(call, identity, keys, chosen, claimed, refused, usual, in_use)
 
 
 def _stored(trial: dict[str, Any]) -> StoredTrial:

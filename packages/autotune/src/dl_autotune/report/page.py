@@ -58,12 +58,14 @@ def _tiles(
     tiles = [(str(len(trials)), "configurations"), (str(failed), "of them failed")]
     if claim is None:
         return [("not finished", "verdict"), *tiles]
+    if not claim.races:
+        return [(claim.verdict, "verdict"), *tiles]
     return [
         (claim.verdict, "verdict"),
         (f"{claim.ratio:.3f} x", "faster than the default"),
         (f"{claim.low:.3f} to {claim.high:.3f}", "where a rerun is expected, 95 %"),
         *tiles,
-        (f"{claim.noise:.1%}", "difference that races of the default against itself showed"),
+        (f"{claim.noise:.1%}", "added for races of the default against itself that had a winner"),
     ]
 
 

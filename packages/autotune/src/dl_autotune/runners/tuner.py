@@ -90,7 +90,7 @@ class Tuner:
     def run(self, *, again: bool = False) -> Tuned:
         """Tune, or go on where an earlier run was ended, or return what it claimed.
 
-        :param again: search further though there is a claim.
+        :param again: search further though there is a claim; more evaluations than it has do, too.
         :raises KernelError: the default itself does not compile, or is wrong.
         :raises TuningError: the device is in use.
         """
@@ -99,9 +99,9 @@ class Tuner:
             identity = self._identity()
             study = self.database.study({**describe(self.target), **identity})
             known = self.database.claimed(study)
-            if known is not None and not again:
+            trials = self.database.trials(study)
+            if known is not None and not again and not self._wants_more(len(trials)):
                 said = Claim(Verdict(known.verdict), Interval(known.ratio, known.low, known.high))
-                trials = self.database.trials(study)
                 return Tuned(study, known.config, said, len(trials), reused=True)
             if self._placement.several:
                 pool.demand(identity)
@@ -110,6 +110,14 @@ class Tuner:
                 calibration = self._calibrate(default)
                 self._search(study, pool, default, strategy)
             return self._claim(study, pool, default, calibration)
+
+    def _wants_more(self, evaluated: int) -> bool:
+        """Whether the plan has evaluations for more than there is; what ended with its time or its
+        space would end there again."""
+        wanted = self.plan.budget.evaluations
+        if wanted is None or self.plan.budget.seconds is not None:
+            return False
+        return evaluated < min(wanted, self.kernel.space.size)
 
     @contextlib.contextmanager
     def _processes(self) -> Iterator[CompilePool]:

@@ -15,12 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from ..errors import MarkerError
 from .parameter import Config, Value
 
 _MARKER = re.compile(r"//\s*tunable\s*(?P<colon>:(?P<alias>[^/]*))?$")
 _LOOKS_LIKE_ONE = re.compile(r"//.*\btunables?\b", re.IGNORECASE)
+_ONE_WORD = re.compile(r"//\s*(\w+)\s*(?::[^/]*)?$")
+_ALIKE = 0.8
+"""From which share of equal letters on a word is a misspelt one: tuneable, tunabel, tunble."""
 _LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
 
 
@@ -51,7 +55,7 @@ def find_markers(source: str, name: str = "kernel") -> list[Marker]:
         where = f"{name}:{number}"
         found = _MARKER.search(line.rstrip())
         if found is None:
-            if _LOOKS_LIKE_ONE.search(line):
+            if _looks_like_one(line.rstrip()):
                 raise MarkerError(
                     f"[markers] {where}: {line.strip()!r} is no marker; it ends with '// tunable'"
                     " or '// tunable: NAME'"
@@ -67,6 +71,12 @@ def find_markers(source: str, name: str = "kernel") -> list[Marker]:
                 )
         markers.append(marker)
     return markers
+
+
+def _looks_like_one(line: str) -> bool:
+    word = _ONE_WORD.search(line)
+    alike = word and SequenceMatcher(None, word[1].lower(), "tunable").ratio() >= _ALIKE
+    return bool(alike or _LOOKS_LIKE_ONE.search(line))
 
 
 def _marker(where: str, number: int, line: str, found: re.Match[str]) -> Marker:

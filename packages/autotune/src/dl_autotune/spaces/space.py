@@ -160,6 +160,9 @@ class SearchSpace:
         places = list(zip(self.names, self._places, strict=True))
         return np.array([[p[c[n]] for n, p in places] for c in configs], dtype=np.int32)
 
+    def __repr__(self) -> str:
+        return f"SearchSpace({', '.join(self.names)}: {self.size:,} configurations)"
+
     def sample(self, count: int, seed: int) -> list[int]:
         """Up to `count` distinct points, uniformly, in random order; nothing else is decoded."""
         return random.Random(seed).sample(range(self.size), min(count, self.size))
