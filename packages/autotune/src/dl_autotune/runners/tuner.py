@@ -117,7 +117,7 @@ class Tuner:
         wanted = self.plan.budget.evaluations
         if wanted is None or self.plan.budget.seconds is not None:
             return False
-        return evaluated < min(wanted, self.kernel.space.size)
+        return evaluated < min(wanted, self.kernel.space.size - 1)  # the default is known
 
     @contextlib.contextmanager
     def _processes(self) -> Iterator[CompilePool]:
