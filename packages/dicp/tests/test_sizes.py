@@ -341,7 +341,9 @@ def test_made_up_integers_are_read_by_no_operator_that_went_to_the_host_for_them
         factors, pivots = torch.linalg.lu_factor(torch.randn(rows, columns).to("dl"))
         for made, wanted in zip(run(factors, pivots), function(factors, pivots), strict=True):
             assert_agree(made, wanted)
-    assert "aten::lu_unpack.out does not run on the CPU, in place of dl:0, with integers" in explain()
+    assert (
+        "aten::lu_unpack.out does not run on the CPU, in place of dl:0, with integers" in explain()
+    )
 
 
 def test_a_guard_that_always_holds_is_no_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
 from .inplace import write_in_place
 from .options import Options
+from .whole_operators import whole_operators
 
 
 def dl(
@@ -66,4 +67,5 @@ def dl(
         keep_inference_input_mutations=True,
         decompositions=DECOMPOSITIONS,
     )
-    return made(module, example_inputs)
+    with whole_operators():
+        return made(module, example_inputs)

@@ -21,12 +21,15 @@ constexpr size_t kMostCalls = 64;
 constexpr int64_t kLightPerBusy = 2;
 // Calls on tensors of fewer elements than this share of the largest one do not count there.
 constexpr int64_t kSmallShare = 4;
+// What memory is read and written by: of elements that lie so far apart, each costs as many bytes.
+constexpr int64_t kLineBytes = 64;
 
 constexpr const char* kAlone = "no call beside it has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
 constexpr const char* kComputesLong =
     "it computes long for what it reads, and no group is before it";
 constexpr const char* kComputes = "its group computes longer than it waits for memory";
+constexpr const char* kScattered = "its rows run across the memory of a tensor";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
 int64_t inner_bytes(const Concrete& sized, const Piece& piece, size_t depth) {
@@ -234,6 +237,7 @@ class Former {
   // Why whole calls are as fast; empty: they are not.
   const char* drawback(const Group& group) const {
     if (total_bytes(group) <= cache_) return kSmall;
+    if (is_scattered(group)) return kScattered;
     std::vector<int64_t> elements;
     for (size_t number = group.first; number <= group.last; ++number) {
       int64_t most = 0;
@@ -248,6 +252,31 @@ class Former {
     for (size_t i = 0; i < elements.size(); ++i)
       if (elements[i] > least) ++(is_busy(group.first + i) ? busy : light);
     return light < kLightPerBusy * busy ? kComputes : "";
+  }
+
+  // Whether the elements of a block lie far apart in some large tensor: whole calls turn their
+  // loops to go along its memory, blocks cannot.
+  bool is_scattered(const Group& group) const {
+    int64_t most = 0;
+    for (const Piece& piece : group.pieces) most = std::max(most, sized_.views[piece.value].numel);
+    return std::any_of(group.pieces.begin(), group.pieces.end(), [&](const Piece& piece) {
+      return sized_.views[piece.value].numel > most / kSmallShare &&
+             nearest_bytes(group, piece) >= kLineBytes;
+    });
+  }
+
+  // From an element of a block to the nearest other one; 0: it has no other.
+  int64_t nearest_bytes(const Group& group, const Piece& piece) const {
+    const ConcreteView& view = sized_.views[piece.value];
+    int64_t nearest = 0;
+    for (size_t d = 0; d < view.shape.size(); ++d) {
+      const auto at = std::find(piece.dims.begin(), piece.dims.end(), static_cast<int32_t>(d));
+      const bool is_last = at != piece.dims.end() && at + 1 == piece.dims.end();
+      const int64_t size = at == piece.dims.end() ? view.shape[d] : is_last ? group.rows : 1;
+      if (size > 1 && view.step_bytes(d) > 0)
+        nearest = nearest == 0 ? view.step_bytes(d) : std::min(nearest, view.step_bytes(d));
+    }
+    return nearest;
   }
 
   int64_t total_bytes(const Group& group) const {

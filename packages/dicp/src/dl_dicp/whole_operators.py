@@ -1,0 +1,100 @@
+"""Operators that stay whole while a graph is traced.
+
+Torch makes many elementwise ones and reads by index of interpolation, for compilers that fuse
+those; vendors have operators for it, in eager mode as in graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._C import DispatchKey
+from torch._decomp.decompositions import upsample_compute_output_size
+from torch._prims_common import suggest_memory_format
+from torch._subclasses.fake_impls import op_implementations_dict
+
+KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+"""Where torch keeps what it makes of them, in Python."""
+
+
+def interpolated(whole: Any, x: Tensor, size: Sequence[int] | None, *rest: Any) -> Tensor:
+    """An operator that takes a size or factors, as the one that takes both.
+
+    :param whole: that one.
+    :param rest: what it takes between them, and the factors at the end.
+    """
+    *flags, factors = rest
+    sizes = upsample_compute_output_size(x.size(), size, factors)
+    result: Tensor = whole(x, sizes, *flags, *(factors or [None] * len(sizes)))
+    return result
+
+
+def shaped(mode: Any, _: Any, x: Tensor, size: Sequence[Any], *rest: Any, **others: Any) -> Tensor:
+    """What an operator that takes both is like, of sizes that may vary: torch's own answer is for
+    numbers."""
+    with mode:
+        made = x.new_empty((*x.shape[:2], *size))
+        return made.contiguous(memory_format=suggest_memory_format(x))
+
+
+def shaped_gradient(
+    mode: Any, _: Any, grad: Tensor, size: Sequence[Any], given: Sequence[Any], *rest: Any, **o: Any
+) -> Tensor:
+    """The same of the gradient of one."""
+    with mode:
+        return grad.new_empty(given).contiguous(memory_format=suggest_memory_format(grad))
+
+
+@cache
+def _shapes() -> dict[Any, Callable[..., Any]]:
+    names = [name for name in dir(torch.ops.aten) if name.lstrip("_").startswith("upsample_")]
+    packets = [getattr(torch.ops.aten, name) for name in names]
+    return {
+        each.default: shaped_gradient if "backward" in each.__name__ else shaped
+        for each in packets
+        if "default" in each.overloads()
+    }
+
+
+@cache
+def _kernels() -> dict[Any, Callable[..., Any] | None]:
+    """By operator what stands in for what torch makes of it; None: its C++ does."""
+    names = [name for name in dir(torch.ops.aten) if name.lstrip("_").startswith("upsample_")]
+    found: dict[Any, Callable[..., Any] | None] = {}
+    for packet in (getattr(torch.ops.aten, name) for name in names):
+        if "backward" not in packet.__name__:
+            found[packet.default] = None
+            if "vec" in packet.overloads():
+                found[packet.vec] = partial(interpolated, packet.default)
+    return found
+
+
+@contextmanager
+def whole_operators() -> Iterator[None]:
+    """Take torch's Python for them away for a while."""
+    before = {op: dict(op.py_kernels) for op in _kernels()}
+    for op, kernel in _kernels().items():
+        for key in KEYS:
+            op.py_kernels.pop(key, None)
+            if kernel is not None:
+                op.py_kernels[key] = kernel
+        op._dispatch_cache.clear()
+    known = {op: op_implementations_dict.get(op) for op in _shapes()}
+    op_implementations_dict.update(_shapes())
+    try:
+        yield
+    finally:
+        for op, shape in known.items():
+            if shape is None:
+                del op_implementations_dict[op]
+            else:
+                op_implementations_dict[op] = shape
+        for op, kernels in before.items():
+            op.py_kernels.clear()
+            op.py_kernels.update(kernels)
+            op._dispatch_cache.clear()
