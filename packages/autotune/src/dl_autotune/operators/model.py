@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,24 +18,13 @@ from ..runners.database import Database
 from .call import Call
 from .command import load_told
 from .plan import OperatorPlan
+from .program import ProgramRun, run
 from .recording import FOLDER, recorded
 from .tuner import TunedCall, tune_call
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LEAST_SHARE = 0.005
 """Of the program's time in operators; a call with less is not worth its tuning."""
-
-
-@dataclass(frozen=True)
-class ProgramRun:
-    """One run of the program.
-
-    :ivar seconds: from start to end, by the wall clock.
-    """
-
-    seconds: float
-    status: int
-    output: str
 
 
 @dataclass(frozen=True)
@@ -122,21 +109,6 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
     if not calls:
         raise TuningError(f"[tune] the program calls nothing on vendor {vendor} that has choices")
     return calls
-
-
-def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
-    """Run a program to its end.
-
-    :raises TuningError: it cannot be started.
-    """
-    begin = time.perf_counter()
-    try:
-        done = subprocess.run(
-            list(command), env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
-        )
-    except OSError as error:
-        raise TuningError(f"[tune] {command[0]} cannot be started: {error.strerror}") from error
-    return ProgramRun(time.perf_counter() - begin, done.returncode, done.stdout)
 
 
 def compare(
