@@ -96,7 +96,36 @@ def test_mistakes_are_said(
     assert "cannot be written: No such file" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--workers", "0", *database) == 1
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--limit", "0", *database) == 1
+    assert "--limit 0: give more than 0 seconds" in capsys.readouterr().err
+    for words in (["kernel", "x.py"], ["op", "mm", "--shapes", "2x2"], ["model"]):
+        assert tune(*words, *database, "--processes", "1") == 1
+        assert "--processes 1: give 2 or more" in capsys.readouterr().err
     assert tune("kernel", str(tmp_path / "x.py"), *database) == 1
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--evaluations", "0", *database) == 1
     assert "evaluations=0 is no budget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show"], "stopped. Run it again"),
+        (["kernel", "x.py"], "stopped. What was measured is kept; the same command goes on"),
+        (["op", "mm", "--shapes", "2x2"], "stopped. Nothing was chosen"),
+        (["model", "true"], "stopped. What was chosen for calls until now is kept"),
+    ],
+)
+def test_a_command_that_is_interrupted_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dl_autotune.command.Database", stop)
+    assert tune(words[0], "--database", str(path), *words[1:]) == 130
+    assert f"dl tune: {said}" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from .apply import apply
 from .errors import TuningError
 from .layers import user_database
 from .observers import Verdict
-from .operators.command import OPERATOR_COMMANDS, configure_operators
+from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes
 from .runners.database import Database, StoredClaim, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
@@ -26,6 +27,11 @@ from .terminal import Display, shown
 
 STATUS_STOPPED = 130
 _MOST_TRIALS = 10
+_STOPPED = {
+    "kernel": "What was measured is kept; the same command goes on",
+    "op": "Nothing was chosen; the same command begins anew",
+    "model": "What was chosen for calls until now is kept; the same command begins anew",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     kernel.add_argument(
         "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
+    )
+    kernel.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="after which a candidate is given up, with its checks and its race (60)",
     )
     kernel.add_argument(
         "--memory", type=int, metavar="MIB", help="that a candidate may use (half of the machine)"
@@ -113,6 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
     except TuningError as error:
         sys.stderr.write(f"dl tune: {error}\n")
         return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
+        return STATUS_STOPPED
     sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
     return 0
 
@@ -122,10 +138,13 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
     evaluations: int | None = arguments.evaluations
     if evaluations is None and arguments.seconds is None:
         evaluations = 60
-    for name in ("workers", "processes", "memory"):
+    for name in ("workers", "memory"):
         given = getattr(arguments, name)
         if given is not None and given < 1:
             raise TuningError(f"[tune] --{name} {given}: give 1 or more")
+    demand_processes(arguments.processes)
+    if not 0 < arguments.limit < math.inf:
+        raise TuningError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
     target = Target(
         arguments.file.absolute(),
         arguments.vendor,
@@ -139,19 +158,15 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         arguments.strategy,
         workers=arguments.workers,
         final_processes=arguments.processes,
+        evaluation_seconds=arguments.limit,
     )
-    with Display(evaluations) as display:
-        try:
-            with _placement(arguments.ray, arguments.workers) as placement:
-                tuner = Tuner(target, database, plan, display.trial, placement)
-                display.begin(tuner.kernel)
-                tuned = tuner.run(again=arguments.again)
-        except KeyboardInterrupt:
-            display.close()
-            sys.stderr.write(
-                "dl tune: stopped. What was measured is kept; the same command goes on\n"
-            )
-            return STATUS_STOPPED
+    with (
+        Display(evaluations) as display,
+        _placement(arguments.ray, arguments.workers) as placement,
+    ):
+        tuner = Tuner(target, database, plan, display.trial, placement)
+        display.begin(tuner.kernel)
+        tuned = tuner.run(again=arguments.again)
     sys.stdout.write(_result(tuned, tuner.kernel.default, database))
     return write_report(arguments.report, tuned.study, database) if arguments.report else 0
 
@@ -169,6 +184,10 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     failed = Counter(t.invalidity for t in trials if t.invalidity != "correct")
     causes = ", ".join(f"{count} {reason}" for reason, count in failed.most_common()) or "none"
     how = "measured again in fresh processes"
+    if not tuned.finalists:
+        how = "nothing beat the default, so that nothing was raced again"
+    elif tuned.config == default:
+        how = "what was fastest failed when it was raced again"
     if tuned.reused:
         how = "kept from an earlier run; --again, or more --evaluations, search on"
     return (

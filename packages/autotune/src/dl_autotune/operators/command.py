@@ -133,9 +133,21 @@ OPERATOR_COMMANDS = {"op": tune_op, "model": tune_program, "export-wheel": make_
 
 
 def _plan(arguments: argparse.Namespace) -> OperatorPlan:
-    if arguments.seconds <= 0 or arguments.processes < 1:
-        raise TuningError("[tune] give more than 0 --seconds and 1 or more --processes")
+    if not arguments.seconds > 0:
+        raise TuningError(f"[tune] --seconds {arguments.seconds:g}: give more than 0")
+    demand_processes(arguments.processes)
     return OperatorPlan(arguments.seconds, arguments.processes, arguments.seed)
+
+
+def demand_processes(count: int) -> None:
+    """
+    :raises TuningError: a claim cannot come of so few.
+    """
+    if count < 2:
+        raise TuningError(
+            f"[tune] --processes {count}: give 2 or more, since one process cannot tell its own"
+            " luck from what is faster"
+        )
 
 
 def told(tuned: TunedCall) -> str:

@@ -38,7 +38,7 @@ def watch(command: list[str], control: socket.socket) -> dict[str, object]:
     begin = time.perf_counter()
     # In a session of its own: what it ends of its group is nothing of ours. No thread is there
     # that could hold a lock while the function runs.
-    program = subprocess.Popen(command, start_new_session=True, preexec_fn=end_with_parent)  # noqa: PLW1509
+    program = subprocess.Popen(command, start_new_session=True, preexec_fn=end_with_parent)
     reaper = Reaper(program.pid)
     with selectors.DefaultSelector() as selector:
         # The other side of `control` sends nothing: it is readable when the tuner is gone.
