@@ -126,6 +126,38 @@ def test_a_command_that_is_interrupted_says_so(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
+    path.touch()
     monkeypatch.setattr("dl_autotune.command.Database", stop)
     assert tune(words[0], "--database", str(path), *words[1:]) == 130
     assert f"dl tune: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show"],
+        ["show", "3f2a"],
+        ["report", "3f2a", "page.html"],
+        ["apply", "3f2a", "k.cpp"],
+        ["export", "3f2a", "t4.json"],
+        ["forget", "3f2a"],
+        ["export-wheel", "card"],
+    ],
+)
+def test_who_only_reads_makes_no_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    path = tmp_path / "below" / "none.sqlite"
+    assert tune(*words, "--database", str(path)) == 1
+    assert f"nothing was tuned yet: there is no {path}. Tune" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_before_anything_was_tuned_there_is_nothing_to_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.sqlite"
+    monkeypatch.setenv("DL_TUNING_DATABASE", str(path))
+    assert tune("show") == 0
+    assert capsys.readouterr().out == f"nothing was tuned yet: there is no {path}\n"
+    assert not path.exists()

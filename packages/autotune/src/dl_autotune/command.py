@@ -27,6 +27,7 @@ from .terminal import Display, shown
 
 STATUS_STOPPED = 130
 _MOST_TRIALS = 10
+_READING = ("show", "report", "apply", "export", "forget", "export-wheel")
 _STOPPED = {
     "kernel": "What was measured is kept; the same command goes on",
     "op": "Nothing was chosen; the same command begins anew",
@@ -107,7 +108,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the arguments say; return the exit status."""
     try:
-        database = Database(arguments.database or user_database())
+        path = arguments.database or user_database()
+        if arguments.what in _READING and not path.exists():
+            return _nothing_there(arguments, path)
+        database = Database(path)
         if arguments.what == "kernel":
             return tune_kernel(arguments, database)
         if arguments.what in OPERATOR_COMMANDS:
@@ -130,6 +134,15 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
         return STATUS_STOPPED
     sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
+    return 0
+
+
+def _nothing_there(arguments: argparse.Namespace, path: Path) -> int:
+    """Say so; no file is made by whoever only wants to read one."""
+    told = f"nothing was tuned yet: there is no {path}"
+    if arguments.what != "show" or arguments.study is not None or arguments.database is not None:
+        raise TuningError(f"[tune] {told}. Tune something, or name another file with --database")
+    sys.stdout.write(f"{told}\n")
     return 0
 
 
