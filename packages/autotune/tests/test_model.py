@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("torch", reason="operators are torch's")
 
 from dl_autotune import TuningError
-from dl_autotune.command import show_studies
 from dl_autotune.observers import Claim, Interval, Verdict
 from dl_autotune.operators import model
 from dl_autotune.operators.call import Call
@@ -19,6 +18,7 @@ from dl_autotune.operators.plan import OperatorPlan
 from dl_autotune.operators.program import ProgramRun
 from dl_autotune.operators.tuner import TunedCall, ask_child
 from dl_autotune.runners.database import Database, StoredChoice, StoredClaim
+from dl_autotune.show import show_studies
 
 CALL = Call("mm", ({"shape": [2, 2], "dtype": "float32"},) * 2, {})
 OTHER = Call("mm", ({"shape": [3, 3], "dtype": "float32"},) * 2, {})

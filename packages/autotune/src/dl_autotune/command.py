@@ -12,21 +12,20 @@ from pathlib import Path
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
-from .observers import Verdict
 from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes
-from .runners.database import Database, StoredClaim, StoredTrial, Study
+from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
 from .runners.placement import Here, Placement
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
+from .show import find, show_studies
 from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
 from .terminal import Display, shown
 
 STATUS_STOPPED = 130
-_MOST_TRIALS = 10
 _READING = ("show", "report", "apply", "export", "forget", "export-wheel")
 _STOPPED = {
     "kernel": "What was measured is kept; the same command goes on",
@@ -118,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             return OPERATOR_COMMANDS[arguments.what](arguments, database)
         if arguments.what == "show":
             return show_studies(arguments.study, database, every=arguments.all)
-        study = _find(arguments.study, database)
+        study = find(arguments.study, database)
         trials = database.trials(study)
         if arguments.what == "export":
             return export_trials(arguments.file, study, trials)
@@ -243,60 +242,3 @@ def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
     _write(file, json.dumps(as_t4(study, trials), indent=1) + "\n")
     sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0
-
-
-def show_studies(key: str | None, database: Database, *, every: bool = False) -> int:
-    """``dl tune show``."""
-    if key is not None:
-        study = _find(key, database)
-        sys.stdout.write(_line(study, database))
-        for name, value in study.identity.items():
-            sys.stdout.write(f"  {name}: {value}\n")
-        trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
-        most = len(trials) if every else _MOST_TRIALS
-        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:most])
-        if len(trials) > most:
-            sys.stdout.write(f"  ... and {len(trials) - most} more: --all shows them\n")
-        return 0
-    studies = database.studies()
-    sys.stdout.writelines(_line(study, database) for study in studies)
-    if not studies:
-        sys.stdout.write(f"nothing was tuned yet in {database.path}\n")
-    return 0
-
-
-def _line(study: Study, database: Database) -> str:
-    found = study.identity
-    claimed: StoredClaim | None = database.claimed(study)
-    said = "not finished"
-    if claimed is not None:
-        said = claimed.verdict
-        if claimed.races:
-            said += f": {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
-        if found.get("kernel") != "operator":
-            said += f", {shown(claimed.config)}"
-        elif claimed.verdict == Verdict.FASTER.value:
-            chosen = (f"{key.partition(':')[0]}={each}" for key, each in claimed.config.items())
-            said += f", {', '.join(chosen)}"
-    shape = f" ({shown(found['shape'])})" if "shape" in found else ""
-    count = len(database.trials(study))
-    return (
-        f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
-        f" {found.get('vendor')}, {count} trials, {said}\n"
-    )
-
-
-def _trial(trial: StoredTrial) -> str:
-    if trial.ratio is None:
-        first = trial.message.strip().partition("\n")[0]
-        return f"{trial.invalidity}: {first[:100]}, {shown(trial.config)}"
-    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {shown(trial.config)}"
-
-
-def _find(key: str, database: Database) -> Study:
-    found = [study for study in database.studies() if study.key.startswith(key)]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(study.key for study in database.studies()) or "none"
-    count = "no study" if not found else "more than one study"
-    raise TuningError(f"[tune] {count} begins with {key!r}; there are {known}")

@@ -155,8 +155,8 @@ def differs(before: ProgramRun, after: ProgramRun) -> str:
         pairs = zip_longest(before.output.split("\n"), after.output.split("\n"), fillvalue="")
         first = next(n for n, (a, b) in enumerate(pairs, 1) if _masked(a) != _masked(b))
         return f"its text differs, from line {first} on"
-    pairs = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
-    off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in pairs]
+    numbers = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
+    off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in numbers]
     return f"numbers that it prints differ by up to {max(off):.2g} of their size"
 
 
