@@ -136,7 +136,7 @@ def test_texts_and_truth_values_are_handed_over_as_they_are() -> None:
 
 def faked(monkeypatch: pytest.MonkeyPatch, tune: Callable[..., Any], seconds: float) -> Strategy:
     """A strategy whose code is a test's; all around it is Kernel Tuner's."""
-    monkeypatch.setattr(kernel_tuner, "_strategy", lambda name: tune)
+    monkeypatch.setattr(kernel_tuner, "strategy_named", lambda name: tune)
     return kernel_tuner.KernelTuner(SMALL, seed=1, name="faked", seconds=seconds)
 
 
