@@ -158,6 +158,15 @@ def test_what_a_function_of_a_kernel_does_wrong_is_named(
         check(kernel(**{field: given}))
 
 
+def test_what_a_reference_changes_all_the_same_is_not_what_the_kernel_gets() -> None:
+    def forces(given: Any) -> dict[str, Expected]:
+        # As torch does, which asks no array whether it may be written to.
+        given["a"].flags.writeable = True
+        return changes(given)
+
+    check(kernel(reference=forces))
+
+
 def test_arguments_may_be_changed_outside_of_the_reference() -> None:
     made = seeded_arguments(kernel(), SHAPE, 1)
     made["a"] *= 2

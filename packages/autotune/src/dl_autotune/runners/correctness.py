@@ -145,12 +145,13 @@ def _expected(kernel: TunableKernel, arguments: Arguments) -> Mapping[str, Expec
 
 
 def _unwritable(value: Any) -> Any:
-    """An array that whoever gets it cannot change: the kernel is to get it as it was made."""
+    """What whoever gets it cannot change: the kernel is to get it as it was made. A copy, since
+    torch writes to arrays that are read-only."""
     if not isinstance(value, np.ndarray):
         return value
-    view = value.view()
-    view.flags.writeable = False
-    return view
+    copy = value.copy(order="K")
+    copy.flags.writeable = False
+    return copy
 
 
 def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
